@@ -1,0 +1,166 @@
+"""Every error rlconnect raises: what was expected, what was found, what to do.
+
+    RlconnectError
+    +-- SpaceError (ValueError)                 a value or space does not fit another space
+    +-- PieceError (ValueError)                 one connector, preprocessor or adapter cannot do its work
+    +-- PipelineError (ValueError)              a pipeline edit or call aims at something that is not there
+    +-- ConfigError (ValueError)                a setting is unknown or contradicts another
+    +-- WeightsError (ValueError)               weights do not fit the network that should hold them
+    +-- EpisodeError (ValueError)               episode data that cannot have happened
+    +-- UnknownNameError (LookupError)          no such name in a registry, policy or column list
+    +-- DuplicateNameError (ValueError)         the same name for two different things
+    +-- MissingExtraError (ImportError)         an optional dependency is not installed
+    +-- CheckpointError (ValueError)            everything that can go wrong with files
+        +-- CheckpointNotFoundError (FileNotFoundError)   nothing lies at that path
+        +-- CheckpointAccessError (PermissionError)       something lies there, we may not read it
+        +-- NotACheckpointError                           it is readable and it is no checkpoint
+        +-- UnknownFormatError                            a checkpoint of a version nobody described
+        +-- MissingPartError                              a file or entry the checkpoint needs is gone
+        +-- CorruptCheckpointError                        cut, flipped or contradicting bytes
+        +-- UnsafeCheckpointError                         data built to harm, refused
+        +-- LimitExceededError                            more memory, depth or work than allowed
+        +-- CheckpointWriteError (OSError)                writing failed; the old file is untouched
+
+Each error carries its facts as attributes (`error.facts`, `error.hint`, `error.expected`, ...) and pickles.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+
+class RlconnectError(Exception):
+    """Base of every error raised on purpose by rlconnect.
+
+    Args:
+        message: One line that names the piece, key, file or column concerned.
+        expected: What would have been right, in words a user knows.
+        found: What was there instead.
+        hint: What to do next; a command or call where there is one.
+        **facts: Machine-readable values, readable as attributes.
+
+    Example:
+        >>> error = RlconnectError("no such policy", expected="'a'", found="'b'", hint="list them.")
+        >>> print(error)
+        no such policy: expected 'a', found 'b'.
+          hint: list them.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        expected: str = "",
+        found: str = "",
+        hint: str = "",
+        **facts: Any,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.expected = expected
+        self.found = found
+        self.hint = hint
+        self.facts = facts
+        for name, value in facts.items():
+            setattr(self, name, value)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    @property
+    def summary(self) -> str:
+        """The error in one line, without its hint."""
+        parts = [
+            f"{word} {value}"
+            for word, value in (("expected", self.expected), ("found", self.found))
+            if value
+        ]
+        return f"{self.message}: {', '.join(parts)}." if parts else self.message
+
+    def __str__(self) -> str:
+        return f"{self.summary}\n  hint: {self.hint}" if self.hint else self.summary
+
+    def __reduce__(self) -> Any:
+        named = {"expected": self.expected, "found": self.found, "hint": self.hint}
+        return _rebuild, (type(self), self.message, {**named, **self.facts})
+
+
+def _rebuild(kind: type[RlconnectError], message: str, named: dict[str, Any]) -> RlconnectError:
+    return kind(message, **named)
+
+
+class SpaceError(RlconnectError, ValueError):
+    """A value or a space does not fit another space."""
+
+
+class PieceError(RlconnectError, ValueError):
+    """One connector, preprocessor or adapter cannot do its work."""
+
+
+class PipelineError(RlconnectError, ValueError):
+    """A pipeline edit or call aims at something that is not there."""
+
+
+class ConfigError(RlconnectError, ValueError):
+    """A setting is unknown or contradicts another."""
+
+
+class WeightsError(RlconnectError, ValueError):
+    """Weights do not fit the network that should hold them."""
+
+
+class EpisodeError(RlconnectError, ValueError):
+    """Episode data that cannot have happened."""
+
+
+class UnknownNameError(RlconnectError, LookupError):
+    """No such name in a registry, a checkpoint or a list of columns."""
+
+
+class DuplicateNameError(RlconnectError, ValueError):
+    """One name for two different things."""
+
+
+class MissingExtraError(RlconnectError, ImportError):
+    """An optional dependency is not installed."""
+
+
+class CheckpointError(RlconnectError, ValueError):
+    """Anything that can go wrong with a checkpoint file or folder."""
+
+
+class CheckpointNotFoundError(CheckpointError, FileNotFoundError):
+    """Nothing lies at the given path."""
+
+
+class CheckpointAccessError(CheckpointError, PermissionError):
+    """Something lies at the path, but it may not be read."""
+
+
+class NotACheckpointError(CheckpointError):
+    """The path is readable and holds no checkpoint."""
+
+
+class UnknownFormatError(CheckpointError):
+    """A checkpoint of a version or layout that is not known."""
+
+
+class MissingPartError(CheckpointError):
+    """A file or an entry that the checkpoint needs is gone."""
+
+
+class CorruptCheckpointError(CheckpointError):
+    """Bytes that are cut, flipped or contradict each other."""
+
+
+class UnsafeCheckpointError(CheckpointError):
+    """Data that can only have been built to do harm; refused."""
+
+
+class LimitExceededError(CheckpointError):
+    """Reading would take more memory, depth or work than allowed."""
+
+
+class CheckpointWriteError(CheckpointError, OSError):
+    """Writing failed; what was there before is untouched."""
