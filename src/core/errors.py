@@ -1,27 +1,27 @@
 """Every error rlconnect raises: what was expected, what was found, what to do.
 
     RlconnectError
-    +-- SpaceError (ValueError)                 a value or space does not fit another space
-    +-- PieceError (ValueError)                 one connector, preprocessor or adapter cannot do its work
-    +-- PipelineError (ValueError)              a pipeline edit or call aims at something that is not there
-    +-- ConfigError (ValueError)                a setting is unknown or contradicts another
-    +-- WeightsError (ValueError)               weights do not fit the network that should hold them
-    +-- EpisodeError (ValueError)               episode data that cannot have happened
-    +-- UnknownNameError (LookupError)          no such name in a registry, policy or column list
-    +-- DuplicateNameError (ValueError)         the same name for two different things
-    +-- MissingExtraError (ImportError)         an optional dependency is not installed
-    +-- CheckpointError (ValueError)            everything that can go wrong with files
-        +-- CheckpointNotFoundError (FileNotFoundError)   nothing lies at that path
-        +-- CheckpointAccessError (PermissionError)       something lies there, we may not read it
-        +-- NotACheckpointError                           it is readable and it is no checkpoint
-        +-- UnknownFormatError                            a checkpoint of a version nobody described
-        +-- MissingPartError                              a file or entry the checkpoint needs is gone
-        +-- CorruptCheckpointError                        cut, flipped or contradicting bytes
-        +-- UnsafeCheckpointError                         data built to harm, refused
-        +-- LimitExceededError                            more memory, depth or work than allowed
-        +-- CheckpointWriteError (OSError)                writing failed; the old file is untouched
+    +-- SpaceError (ValueError)            a value or space does not fit another space
+    +-- PieceError (ValueError)            a connector, preprocessor or adapter cannot work
+    +-- PipelineError (ValueError)         an edit or call aims at something that is not there
+    +-- ConfigError (ValueError)           a setting is unknown or contradicts another
+    +-- WeightsError (ValueError)          weights do not fit the network to hold them
+    +-- EpisodeError (ValueError)          episode data that cannot have happened
+    +-- UnknownNameError (LookupError)     no such name in a registry, policy or column list
+    +-- DuplicateNameError (ValueError)    the same name for two different things
+    +-- MissingExtraError (ImportError)    an optional dependency is not installed
+    +-- CheckpointError (ValueError)       everything that can go wrong with files
+        +-- CheckpointNotFoundError (FileNotFoundError)  nothing lies at that path
+        +-- CheckpointAccessError (PermissionError)      it lies there, we may not read it
+        +-- NotACheckpointError            it is readable and it is no checkpoint
+        +-- UnknownFormatError             a checkpoint of a version nobody described
+        +-- MissingPartError               a file or entry the checkpoint needs is gone
+        +-- CorruptCheckpointError         cut, flipped or contradicting bytes
+        +-- UnsafeCheckpointError          data built to harm, refused
+        +-- LimitExceededError             more memory, depth or work than allowed
+        +-- CheckpointWriteError (OSError) writing failed; the old file is untouched
 
-Each error carries its facts as attributes (`error.facts`, `error.hint`, `error.expected`, ...) and pickles.
+Each error carries its facts as attributes (`error.facts`, `error.hint`, ...) and pickles.
 """
 
 from __future__ import annotations
