@@ -1,0 +1,39 @@
+"""Networks of RLlib's old stack, with its class names, settings and parameter names.
+
+Nothing is imported until it is asked for: `numpy_forward` runs without torch. Start reading at
+`catalog.py` (which settings give which network), then `base.py` (what every network can do).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "AttentionWrapper": "attention",
+    "ComplexInputNetwork": "complex",
+    "FullyConnectedNetwork": "fcnet",
+    "GTrXLNet": "attention",
+    "LSTMWrapper": "lstm",
+    "LegacyModel": "base",
+    "MODEL_DEFAULTS": "defaults",
+    "NumpyNet": "numpy_forward",
+    "RLModuleNet": "rlmodule",
+    "RecurrentNetwork": "lstm",
+    "TorchModelV2": "base",
+    "VisionNetwork": "visionnet",
+    "build_model": "catalog",
+    "load_weights": "weights",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,71 @@
+"""The model settings of the old stack and what they are when nobody sets them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+# -1 marks settings that Ray gave up; they are kept because saved configs hold them.
+MODEL_DEFAULTS: Final[dict[str, Any]] = {
+    "_disable_action_flattening": False,
+    "_disable_preprocessor_api": False,
+    "_time_major": False,
+    "_use_default_native_models": -1,
+    "always_check_shapes": False,
+    "attention_dim": 64,
+    "attention_head_dim": 32,
+    "attention_init_gru_gate_bias": 2.0,
+    "attention_memory_inference": 50,
+    "attention_memory_training": 50,
+    "attention_num_heads": 1,
+    "attention_num_transformer_units": 1,
+    "attention_position_wise_mlp_dim": 32,
+    "attention_use_n_prev_actions": 0,
+    "attention_use_n_prev_rewards": 0,
+    "conv_activation": "relu",
+    "conv_filters": None,
+    "custom_action_dist": None,
+    "custom_model": None,
+    "custom_model_config": {},
+    "custom_preprocessor": None,
+    "dim": 84,
+    "encoder_latent_dim": None,
+    "fcnet_activation": "tanh",
+    "fcnet_hiddens": [256, 256],
+    "framestack": True,
+    "free_log_std": False,
+    "grayscale": False,
+    "log_std_clip_param": 20.0,
+    "lstm_cell_size": 256,
+    "lstm_use_prev_action": False,
+    "lstm_use_prev_action_reward": -1,
+    "lstm_use_prev_reward": False,
+    "max_seq_len": 20,
+    "no_final_linear": False,
+    "post_fcnet_activation": "relu",
+    "post_fcnet_hiddens": [],
+    "use_attention": False,
+    "use_lstm": False,
+    "vf_share_layers": True,
+    "zero_mean": True,
+}
+
+# (height, width) -> [out channels, kernel, stride] per convolution, when `conv_filters` is unset.
+CONV_DEFAULTS: Final[dict[tuple[int, int], list[list[Any]]]] = {
+    (480, 640): [[16, [24, 32], [14, 18]], [32, [6, 6], 4], [256, [9, 9], 1]],
+    (240, 320): [[16, [12, 16], [7, 9]], [32, [6, 6], 4], [256, [9, 9], 1]],
+    (96, 96): [[16, [8, 8], 4], [32, [4, 4], 2], [256, [11, 11], 2]],
+    (84, 84): [[16, [8, 8], 4], [32, [4, 4], 2], [256, [11, 11], 1]],
+    (64, 64): [[16, [4, 4], 2], [32, [4, 4], 2], [64, [4, 4], 2], [128, [4, 4], 2]],
+    (42, 42): [[16, [4, 4], 2], [32, [4, 4], 2], [256, [11, 11], 1]],
+    (10, 10): [[16, [5, 5], 2], [32, [5, 5], 2]],
+}
+
+
+def with_defaults(model_config: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a copy of the settings with every unset one at its default.
+
+    Args:
+        model_config: What a checkpoint or a user says; unknown keys are kept.
+    """
+    return {**MODEL_DEFAULTS, **model_config}

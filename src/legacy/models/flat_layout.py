@@ -1,0 +1,141 @@
+"""Where each part of a nested observation lies inside its flattened vector.
+
+The old stack's preprocessors lay a nested observation out as one float vector, depth-first and in
+the order of the space; its models get the nest back. Works on numpy arrays and torch tensors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
+
+from ...core.errors import SpaceError
+
+
+@dataclass(frozen=True)
+class RepeatedValues:
+    """A batch of variable-length lists, padded to one length.
+
+    Args:
+        values: Nest of arrays `(B, max_len, *item)`.
+        lengths: How many items of each list are real, `(B,)`.
+        max_len: The length all lists are padded to.
+    """
+
+    values: Any
+    lengths: Any
+    max_len: int
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One part of the flat vector.
+
+    Args:
+        size: How many numbers the part takes.
+        shape: Its shape without batch dimensions; for a container `(size,)`.
+        children: Parts of a dict or tuple, in the order they lie in the vector.
+        repeated: Layout of one item of a repeated part; `None` for every other kind.
+        max_len: Longest list of a repeated part.
+    """
+
+    size: int
+    shape: tuple[int, ...]
+    children: dict[str, Segment] | list[Segment] | None = None
+    repeated: Segment | None = None
+    max_len: int = 0
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether restoring gives anything but the vector itself."""
+        return self.children is not None or self.repeated is not None
+
+
+def is_nested(space: Space[Any]) -> bool:
+    """Whether a space is a container whose flattened values can be restored."""
+    return isinstance(space, (Dict, Tuple)) or hasattr(space, "child_space")
+
+
+def flat_layout(space: Space[Any], *, dim: int = 84, grayscale: bool = False) -> Segment:
+    """Lay out a space the way the old preprocessors flatten it.
+
+    Args:
+        space: Any space, nested or not.
+        dim: Side that full-size Atari frames are resized to.
+        grayscale: Whether those frames lose their colours.
+
+    Example:
+        >>> flat_layout(Dict({"a": Discrete(3), "b": Box(0, 1, (2, 2))})).size
+        7
+    """
+    if isinstance(space, Dict):
+        named = {k: flat_layout(s, dim=dim, grayscale=grayscale) for k, s in space.spaces.items()}
+        size = sum(part.size for part in named.values())
+        return Segment(size, (size,), named)
+    if isinstance(space, Tuple):
+        parts = [flat_layout(s, dim=dim, grayscale=grayscale) for s in space.spaces]
+        size = sum(part.size for part in parts)
+        return Segment(size, (size,), parts)
+    if hasattr(space, "child_space"):
+        child = flat_layout(space.child_space, dim=dim, grayscale=grayscale)
+        max_len = int(space.max_len)  # type: ignore[attr-defined]  # duck-typed Repeated space
+        size = 1 + max_len * child.size
+        return Segment(size, (size,), repeated=child, max_len=max_len)
+    shape = _leaf_shape(space, dim, grayscale)
+    return Segment(prod(shape), shape)
+
+
+def _leaf_shape(space: Space[Any], dim: int, grayscale: bool) -> tuple[int, ...]:
+    if isinstance(space, Discrete):
+        return (int(space.n),)
+    if isinstance(space, MultiDiscrete):
+        return (int(space.nvec.sum()),)
+    shape = space.shape
+    if shape is None:
+        raise SpaceError("a part of the observation space has no shape", found=repr(space))
+    if isinstance(space, Box) and shape == (210, 160, 3):
+        return (dim, dim, 1 if grayscale else 3)
+    return tuple(shape)
+
+
+def restore(flat: Any, layout: Segment) -> Any:
+    """Turn flattened observations `(..., size)` back into their nest of `(..., *shape)`.
+
+    Values that are already a dict or a sequence are given back as they are.
+
+    Args:
+        flat: Array or tensor; one or more leading batch dimensions.
+        layout: What `flat_layout` said about the original space.
+
+    Raises:
+        SpaceError: The last dimension has another size than the layout.
+    """
+    if not layout.is_nested or isinstance(flat, (dict, list, tuple)):
+        return flat
+    if flat.ndim < 2 or flat.shape[-1] != layout.size:
+        raise SpaceError(
+            "flattened observations do not fit the original space",
+            expected=f"shape (..., {layout.size}) with a batch dimension",
+            found=str(tuple(flat.shape)),
+        )
+    return _restore(flat, layout)
+
+
+def _restore(flat: Any, part: Segment) -> Any:
+    if part.repeated is not None:
+        lead = tuple(flat.shape[:-1])
+        items = flat[..., 1:].reshape(*lead, part.max_len, part.repeated.size)
+        return RepeatedValues(_restore(items, part.repeated), flat[..., 0], part.max_len)
+    if part.children is None:
+        return flat.reshape(*flat.shape[:-1], *part.shape)
+    restored = []
+    start = 0
+    named = isinstance(part.children, dict)
+    children = part.children.values() if isinstance(part.children, dict) else part.children
+    for child in children:
+        restored.append(_restore(flat[..., start : start + child.size], child))
+        start += child.size
+    return dict(zip(part.children, restored, strict=True)) if named else restored

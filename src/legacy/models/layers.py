@@ -1,0 +1,189 @@
+"""The small layers every old-stack network is made of; their parameter names are Ray's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ...core.errors import ConfigError
+
+Initializer = Callable[[Tensor], Any]
+
+_ACTIVATIONS: dict[str, type[nn.Module]] = {
+    "relu": nn.ReLU,
+    "tanh": nn.Tanh,
+    "swish": nn.SiLU,
+    "silu": nn.SiLU,
+    "elu": nn.ELU,
+}
+
+
+def activation(name: str | Callable[[], nn.Module] | None) -> Callable[[], nn.Module] | None:
+    """Look up what makes an activation layer; `None` means the layer stays linear.
+
+    Args:
+        name: `relu`, `tanh`, `swish`, `silu`, `elu` or `linear` in any case, a class name of
+            `torch.nn` in its own case, a factory, or `None`.
+
+    Raises:
+        ConfigError: No such activation.
+    """
+    if name is None or callable(name):
+        return name
+    lower = name.lower() if isinstance(name, str) else ""
+    if lower == "linear":
+        return None
+    if lower in _ACTIVATIONS:
+        return _ACTIVATIONS[lower]
+    found = getattr(nn.modules.activation, name, None) if isinstance(name, str) else None
+    if isinstance(found, type) and issubclass(found, nn.Module):
+        return found
+    raise ConfigError(
+        "unknown activation",
+        expected=f"one of {', '.join(sorted(_ACTIVATIONS))}, linear or a torch.nn class name",
+        found=repr(name),
+    )
+
+
+def normc_initializer(std: float = 1.0) -> Initializer:
+    """Make an initializer that draws normal weights, each output row scaled to norm `std`."""
+
+    def initialize(tensor: Tensor) -> None:
+        with torch.no_grad():
+            tensor.normal_()
+            tensor.mul_(std / tensor.pow(2).sum(1, keepdim=True).sqrt())
+
+    return initialize
+
+
+class SlimFC(nn.Module):
+    """A dense layer and its activation.
+
+    Args:
+        in_size: Features in.
+        out_size: Features out.
+        initializer: Fills the weight; default Xavier uniform.
+        use_bias: Whether the layer adds a bias.
+        activation_fn: Name or factory of the activation; `None` for none.
+        bias_init: What the bias starts as.
+    """
+
+    def __init__(
+        self,
+        in_size: int,
+        out_size: int,
+        initializer: Initializer | None = None,
+        use_bias: bool = True,
+        activation_fn: str | Callable[[], nn.Module] | None = None,
+        bias_init: float = 0.0,
+    ) -> None:
+        super().__init__()
+        linear = nn.Linear(in_size, out_size, bias=use_bias)
+        (initializer or nn.init.xavier_uniform_)(linear.weight)
+        if use_bias:
+            nn.init.constant_(linear.bias, bias_init)
+        make = activation(activation_fn)
+        self._model = nn.Sequential(linear) if make is None else nn.Sequential(linear, make())
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map `(..., in_size)` to `(..., out_size)`."""
+        out: Tensor = self._model(x)
+        return out
+
+
+class SlimConv2d(nn.Module):
+    """A convolution with TensorFlow-style padding, and its activation.
+
+    Args:
+        in_channels: Channels in.
+        out_channels: Channels out.
+        kernel: Side, or (height, width).
+        stride: Step, or (vertical, horizontal).
+        padding: Columns left, right, rows above, below; `None` for none. A padding of all zeros
+            still takes a place in the parameter names.
+        initializer: Fills the weight; `"default"` for Xavier uniform.
+        activation_fn: Name or factory; `"default"` for ReLU, `None` for none.
+        bias_init: What the bias starts as.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: tuple[int, int, int, int] | None,
+        initializer: Initializer | str | None = "default",
+        activation_fn: str | Callable[[], nn.Module] | None = "default",
+        bias_init: float = 0.0,
+    ) -> None:
+        super().__init__()
+        conv = nn.Conv2d(in_channels, out_channels, _pair(kernel), _pair(stride))
+        if initializer is not None:
+            (nn.init.xavier_uniform_ if isinstance(initializer, str) else initializer)(conv.weight)
+        nn.init.constant_(conv.bias, bias_init)  # type: ignore[arg-type]  # bias=True by default
+        layers: list[nn.Module] = [nn.ZeroPad2d(padding)] if padding else []
+        layers.append(conv)
+        make = nn.ReLU if activation_fn == "default" else activation(activation_fn)
+        if make is not None:
+            layers.append(make())
+        self._model = nn.Sequential(*layers)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map `(B, in_channels, H, W)` to `(B, out_channels, H', W')`."""
+        out: Tensor = self._model(x)
+        return out
+
+
+class AppendBiasLayer(nn.Module):
+    """Append the same free parameters to every row: the state-independent log deviations.
+
+    Args:
+        num_bias_vars: How many to append.
+    """
+
+    def __init__(self, num_bias_vars: int) -> None:
+        super().__init__()
+        self.log_std = nn.Parameter(torch.zeros(num_bias_vars))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map `(B, n)` to `(B, n + num_bias_vars)`."""
+        return torch.cat([x, self.log_std.expand(x.shape[0], -1)], dim=1)
+
+
+def same_padding(
+    in_size: Sequence[int],
+    filter_size: int | Sequence[int],
+    stride_size: int | Sequence[int],
+) -> tuple[tuple[int, int, int, int], tuple[int, int]]:
+    """Compute TensorFlow's "same" padding, which gives odd cells to the bottom and right.
+
+    Args:
+        in_size: (height, width) of the image.
+        filter_size: Kernel side or sides.
+        stride_size: Step or steps.
+
+    Returns:
+        (left, right, top, bottom) padding and the (height, width) that comes out.
+
+    Example:
+        >>> same_padding((10, 10), 5, 2)
+        ((1, 2, 1, 2), (5, 5))
+    """
+    sides, outs = [], []
+    for size, kernel, stride in zip(in_size, _pair(filter_size), _pair(stride_size), strict=True):
+        out = math.ceil(size / stride)
+        total = max((out - 1) * stride + kernel - size, 0)
+        sides.append((total // 2, total - total // 2))
+        outs.append(out)
+    (top, bottom), (left, right) = sides
+    return (left, right, top, bottom), (outs[0], outs[1])
+
+
+def _pair(value: int | Sequence[int]) -> tuple[int, int]:
+    first, second = value if isinstance(value, Sequence) else (value, value)
+    return int(first), int(second)

@@ -1,0 +1,85 @@
+"""Put saved weights into a network; every name and shape must fit, or nothing changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ...core.errors import WeightsError
+
+_SHOWN = 12
+
+
+def load_weights(model: nn.Module, weights: Mapping[str, Any]) -> None:
+    """Copy weights into a model by name, strictly.
+
+    A name that is another name of a loaded tensor may be missing (`cnns.0` is also `cnn_0`), so
+    may constant buffers and the names in the model's `unused_weights`.
+
+    Args:
+        model: The network; unchanged if anything does not fit.
+        weights: Parameter name to array or tensor.
+
+    Raises:
+        WeightsError: Names are missing or unexpected, or shapes differ; all of them are listed
+            in the message and in `missing`, `unexpected` and `misshaped`.
+    """
+    own = model.state_dict(keep_vars=True)
+    unexpected = [name for name in weights if name not in own]
+    misshaped = [
+        f"{name} (expected {tuple(own[name].shape)}, found {np.shape(value)})"
+        for name, value in weights.items()
+        if name in own and tuple(own[name].shape) != tuple(np.shape(value))
+    ]
+    missing = _missing(model, own, weights)
+    if missing or unexpected or misshaped:
+        raise _misfit(model, missing, unexpected, misshaped)
+    with torch.no_grad():
+        for name, value in weights.items():
+            own[name].copy_(_tensor(value))
+
+
+def _missing(model: nn.Module, own: Mapping[str, Tensor], weights: Mapping[str, Any]) -> list[str]:
+    given = {id(own[name]) for name in weights if name in own}
+    optional = tuple(getattr(model, "unused_weights", ()))
+    buffers = {name for name, _ in model.named_buffers(remove_duplicate=False)}
+    return [
+        name
+        for name, tensor in own.items()
+        if name not in weights
+        and id(tensor) not in given
+        and name not in buffers
+        and not (optional and name.startswith(optional))
+    ]
+
+
+def _tensor(value: Any) -> Tensor:
+    if isinstance(value, Tensor):
+        return value
+    return torch.from_numpy(np.array(value))  # a copy: saved arrays may be read-only
+
+
+def _misfit(
+    model: nn.Module, missing: list[str], unexpected: list[str], misshaped: list[str]
+) -> WeightsError:
+    parts = [
+        f"{word}: {', '.join(names[:_SHOWN])}" + (f" and {more} more" if more > 0 else "")
+        for word, names in (
+            ("missing", missing),
+            ("unexpected", unexpected),
+            ("of another shape", misshaped),
+        )
+        if names
+        for more in [len(names) - _SHOWN]
+    ]
+    return WeightsError(
+        f"weights do not fit {type(model).__name__}; {'; '.join(parts)}",
+        hint="model settings and spaces must be those the weights were saved with.",
+        missing=missing,
+        unexpected=unexpected,
+        misshaped=misshaped,
+    )
