@@ -1,0 +1,182 @@
+"""What a checkpoint names and we do not build: inert values that keep the facts as data.
+
+A class or function by reference becomes a `GlobalRef`, an object of such a class an `Opaque`
+that keeps module, name, arguments and state. Nothing here can be called, imported or executed;
+the two types are all that a file's own classes ever turn into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+BY_VALUE_FUNCTIONS = frozenset({"_make_function", "_make_skel_func"})
+BY_VALUE_CLASSES = frozenset({"_make_skeleton_class", "_make_skeleton_enum"})
+
+
+class GlobalRef:
+    """A class, function or constant that a file names by module and qualified name.
+
+    Example:
+        >>> GlobalRef("ray.rllib.algorithms.ppo.ppo", "PPOConfig")
+        <ray.rllib.algorithms.ppo.ppo.PPOConfig>
+    """
+
+    __slots__ = ("module", "name")
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module = module
+        self.name = name
+
+    @property
+    def path(self) -> str:
+        """Module and name in one dotted string."""
+        return f"{self.module}.{self.name}"
+
+    def __repr__(self) -> str:
+        return f"<{self.path}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GlobalRef):
+            return NotImplemented
+        return (self.module, self.name) == (other.module, other.name)
+
+    def __hash__(self) -> int:
+        return hash((self.module, self.name))
+
+
+class Opaque:
+    """An object of a class we do not build: its class, arguments, state and contents.
+
+    Args:
+        ref: The class, or the callable the file wanted to call.
+        args: Positional arguments of that call.
+        kwargs: Keyword arguments of that call.
+
+    Example:
+        >>> point = Opaque(GlobalRef("geometry", "Point"), (1, 2))
+        >>> point.state = {"colour": "red"}
+        >>> point
+        <geometry.Point object>
+    """
+
+    __slots__ = ("args", "entries", "items", "kwargs", "ref", "state")
+
+    def __init__(self, ref: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> None:
+        self.ref = ref
+        self.args = args
+        self.kwargs: Any = kwargs or {}
+        self.state: Any = None
+        self.items: list[Any] = []
+        self.entries: list[tuple[Any, Any]] = []
+
+    @property
+    def path(self) -> str:
+        """Dotted name of the class or callable, as far as the file says it."""
+        return self.ref.path if isinstance(self.ref, GlobalRef) else repr(self.ref)[:200]
+
+    @property
+    def is_by_value(self) -> bool:
+        """Whether this is a function or class whose code itself lies in the file."""
+        return isinstance(self.ref, GlobalRef) and (
+            self.ref.name in BY_VALUE_FUNCTIONS or self.ref.name in BY_VALUE_CLASSES
+        )
+
+    @property
+    def by_value_name(self) -> str:
+        """Module and name of the function or class held by value, as far as known."""
+        module, name = "", ""
+        for source in self._state_dicts():
+            module = _text(source.get("__module__")) or module
+            name = _text(source.get("__qualname__")) or _text(source.get("__name__")) or name
+        if not name and self.ref.name in BY_VALUE_FUNCTIONS:
+            code = self.args[0] if self.args else None
+            if isinstance(code, Opaque):
+                strings = [arg for arg in code.args if isinstance(arg, str)]
+                name = strings[1] if len(strings) > 1 else ""
+        if not name and len(self.args) > 1:
+            name = _text(self.args[1])
+        return f"{module}.{name}".strip(".") or "<unnamed>"
+
+    def mapping(self) -> dict[str, Any]:
+        """The object's state as a mapping by attribute name; empty where there is none."""
+        merged: dict[str, Any] = {}
+        for source in self._state_dicts():
+            merged.update({key: value for key, value in source.items() if isinstance(key, str)})
+        for key, value in self.entries:
+            if isinstance(key, str):
+                merged[key] = value
+        return merged
+
+    def _state_dicts(self) -> Iterator[Mapping[Any, Any]]:
+        parts = self.state if isinstance(self.state, tuple) else (self.state,)
+        for part in parts[:2]:
+            if isinstance(part, dict):
+                yield part
+
+    def __repr__(self) -> str:
+        if self.is_by_value:
+            kind = "function" if self.ref.name in BY_VALUE_FUNCTIONS else "class"
+            return f"<{kind} {self.by_value_name}, held by value>"
+        return f"<{self.path} object>"
+
+
+class PersistentRef:
+    """Something outside the pickle that it points to by an id only its writer knew."""
+
+    __slots__ = ("id",)
+
+    def __init__(self, id_: Any) -> None:
+        self.id = id_
+
+    def __repr__(self) -> str:
+        return "<persistent reference>"
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def mapping_of(value: Any) -> dict[str, Any]:
+    """`value` as a mapping: a dict as it is, a stand-in by its state, anything else empty."""
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, Opaque):
+        return value.mapping()
+    return {}
+
+
+def class_path(value: Any) -> str:
+    """Dotted class name a value stands for: of a reference, a by-value class or plain text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, GlobalRef):
+        return value.path
+    if isinstance(value, Opaque):
+        return value.by_value_name if value.is_by_value else value.path
+    return ""
+
+
+def version_text(value: Any) -> str:
+    """The text of a version, which may be a string, a number or a pickled `Version`."""
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, Opaque):
+        return ""
+    if value.args and isinstance(value.args[0], str):
+        return value.args[0]
+    release: Any = None
+    state = value.mapping()
+    for key in ("_version", "_release", "release"):
+        held = state.get(key)
+        if isinstance(held, Opaque):
+            release = held.args[1] if len(held.args) > 1 else held.mapping().get("release")
+        elif isinstance(held, (tuple, list)):
+            release = held
+        if release:
+            break
+    if release is None and isinstance(value.state, tuple):
+        release = next((part for part in value.state if isinstance(part, tuple) and part), None)
+    if not isinstance(release, (tuple, list)):
+        return ""
+    return ".".join(str(number) for number in release if isinstance(number, int))
