@@ -1,0 +1,96 @@
+# Every target prepares .venv by itself: all it takes is make and a python3 of 3.10 or newer.
+#   make test ARGS="-k registry"      arguments go through to the tool behind a target
+#   make test PYTHON=python3.13       another interpreter (for a new .venv)
+
+.DEFAULT_GOAL := help
+ARGS ?=
+HOURS ?= 1
+WORKERS ?= 2
+SHARED ?= ../shared
+
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+STAMP := $(VENV)/.installed
+DOCS_STAMP := $(VENV)/.installed-docs
+NEEDS := pyproject.toml constraints.txt src/core/version.py
+INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
+CHECKED := src tests benchmarks examples
+
+# `python3` if it is new enough, else the newest named one that is. Looked up only when needed.
+find_python = for python in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
+	$$python -c 'import sys, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null \
+	&& echo $$python && break; done
+PYTHON ?= $(shell $(find_python))
+
+# A .venv that was removed, moved or half made does not start: install again, whatever the stamp says.
+ifneq ($(shell $(PY) -c 'import sys; print(sys.prefix)' 2>/dev/null),$(CURDIR)/$(VENV))
+$(STAMP): broken-venv
+endif
+
+.PHONY: help demo test lint types conformance parity ratio bench docs fuzz clean broken-venv
+broken-venv: ;
+
+# The stamp is written last, so an interrupted installation is picked up by the next call.
+$(STAMP): $(NEEDS)
+	@test -n "$(PYTHON)" || { echo "rlconnect needs python3 of 3.10 or newer with venv." >&2; exit 2; }
+	@rm -f $(STAMP) $(DOCS_STAMP)
+	@test "$$($(PY) -c 'import sys, pip; print(sys.prefix)' 2>/dev/null)" = "$(CURDIR)/$(VENV)" \
+		|| { echo "making $(VENV) with $(PYTHON)"; $(PYTHON) -m venv --clear $(VENV); }
+	@echo "installing rlconnect and its tools into $(VENV) (once)"
+	@$(INSTALL) -e '.[dev]'
+	@touch $@
+
+$(DOCS_STAMP): $(STAMP)
+	@$(INSTALL) -e '.[dev,docs]'
+	@touch $@
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
+
+demo: $(STAMP)  ## scan and inspect the sample checkpoints
+	@set -e; first=$$(ls -d examples/checkpoints/*/ 2>/dev/null | head -n 1); \
+	test -n "$$first" || { echo "no sample checkpoints in examples/checkpoints." >&2; exit 2; }; \
+	$(BIN)/rlconnect scan examples/checkpoints; \
+	$(BIN)/rlconnect inspect "$${first%/}"
+
+test: $(STAMP)  ## run the test suite
+	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) $(ARGS)
+
+lint: $(STAMP)  ## check style and formatting
+	@$(BIN)/ruff check $(wildcard $(CHECKED))
+	@$(BIN)/ruff format --check $(wildcard $(CHECKED))
+
+types: $(STAMP)  ## check types, strictly
+	@$(BIN)/mypy src
+
+# The scoreboards lie beside the repository, read-only, on the machines that keep them.
+# $(call scoreboard,folder to run in,script,arguments)
+define scoreboard
+	@if [ -f $(SHARED)/$(1)/$(2) ]; then \
+		python="$$PWD/$(PY)"; mkdir -p build; out="$$PWD/build"; cd $(SHARED)/$(1) && \
+		PYTHONDONTWRITEBYTECODE=1 RLC_PYTHON="$$python" "$$python" $(2) $(3) $(ARGS); \
+	else echo "the shared scoreboard $(SHARED)/$(1)/$(2) is not here; nothing to do."; fi
+endef
+
+conformance: $(STAMP)  ## score the new stack against recorded RLlib behaviour
+	$(call scoreboard,conformance/v2,compare.py)
+
+parity: $(STAMP)  ## score the old stack against recorded RLlib behaviour
+	$(call scoreboard,reference/legacy,parity.py)
+
+ratio: $(STAMP)  ## time rlconnect against Ray (RLC_RAY_PYTHON=a python that has Ray)
+	$(call scoreboard,perf,ratio.py,--json "$$out/ratio.json")
+
+bench: $(STAMP)  ## run our own benchmarks
+	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(PY) $$script $(ARGS); done
+
+docs: $(DOCS_STAMP)  ## build the documentation into site/
+	@$(PY) -m mkdocs build --quiet --strict $(ARGS)
+
+fuzz: $(STAMP)  ## mutate real checkpoints for HOURS (default 1)
+	@$(PY) tests/core/vault/fuzz.py --hours $(HOURS) $(ARGS)
+
+clean:  ## remove what was built and cached; .venv stays
+	@rm -rf build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

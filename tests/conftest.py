@@ -1,0 +1,37 @@
+"""What every test runs under: one thread a process, a fixed random seed, no flaky examples."""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch or numpy is loaded
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "suite",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("suite")
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """A generator that gives the same numbers in every run."""
+    return np.random.default_rng(2024)
+
+
+def pytest_collection_modifyitems(items):
+    """Skip what is marked `gpu` on a machine without one; torch is loaded only to find out."""
+    marked = [item for item in items if item.get_closest_marker("gpu")]
+    if not marked:
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        for item in marked:
+            item.add_marker(pytest.mark.skip(reason="no CUDA device"))

@@ -1,0 +1,96 @@
+"""What a newcomer tries first works: every example, and the code on the README's first screen."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FIRST_SCREEN = 60  # lines
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def first_screen(text):
+    """(python snippets, `rlconnect ...` command lines) among the first lines of a page.
+
+    A block that opens on the first screen is read to its end. Shell lines that do not call
+    rlconnect (`pip install`, `make`, ...) are left out.
+    """
+    cut = sum(len(line) for line in text.splitlines(keepends=True)[:FIRST_SCREEN])
+    blocks = [match.groups() for match in FENCE.finditer(text) if match.start() < cut]
+    python = [body for kind, body in blocks if kind == "python"]
+    lines = [
+        line.removeprefix("$ ").strip()
+        for kind, body in blocks
+        if kind in {"bash", "console", "sh", "shell"}
+        for line in body.splitlines()
+    ]
+    return python, [line for line in lines if line.startswith("rlconnect ")]
+
+
+ENTRY = "import sys; from rlconnect.cli.app import entry; sys.exit(entry())"
+
+
+PYTHON, COMMANDS = first_screen((ROOT / "README.md").read_text())
+
+
+def run(command, folder):
+    return subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "100", "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+
+
+@pytest.fixture
+def workplace(tmp_path):
+    """An empty folder from which the examples are seen as from the repository's root."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples", target_is_directory=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize("example", sorted(path.name for path in ROOT.glob("examples/*.py")))
+def test_an_example_runs_as_it_stands(example, workplace):
+    """Each example finishes with its default arguments, from any folder, and shows something."""
+    done = run([sys.executable, str(ROOT / "examples" / example)], workplace)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+@pytest.mark.parametrize("snippet", PYTHON)
+def test_readme_python_runs(snippet, workplace):
+    """Python on the README's first screen runs from the repository's root."""
+    done = run([sys.executable, "-c", snippet], workplace)
+
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_readme_commands_run(command, workplace):
+    """Commands on the README's first screen end well: done (0) or with a finding (1)."""
+    arguments = shlex.split(command, comments=True)[1:]
+
+    done = run([sys.executable, "-c", ENTRY, *arguments], workplace)
+
+    assert done.returncode in {0, 1}, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_first_screen_reads_blocks_and_commands():
+    """Python blocks come whole, commands without their prompt; later screens are left alone."""
+    page = (
+        "# x\n```console\n$ rlconnect inspect a  # see\npip install rlconnect\n```\n"
+        "```python\nprint(1)\n```\n" + "\n" * FIRST_SCREEN + "```python\nprint(2)\n```\n"
+    )
+
+    python, commands = first_screen(page)
+
+    assert python == ["print(1)\n"]
+    assert commands == ["rlconnect inspect a  # see"]

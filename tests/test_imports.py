@@ -1,0 +1,72 @@
+"""`import rlconnect` is light: held here, measured in benchmarks/import_time.py."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[1] / "src"
+HEAVY = {"torch", "ray", "typer", "click", "rich", "pandas", "scipy", "safetensors", "optree"}
+TORCH_FILES = {"distributions", "nets", "tensors", "fuse"}
+
+
+def loaded_by(code):
+    """The modules that running `code` in a fresh interpreter brings in."""
+    script = (
+        "import sys; before = set(sys.modules)\n"
+        f"{code}\n"
+        "import json; print(json.dumps(sorted(set(sys.modules) - before)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def heavy(modules):
+    return {name.split(".")[0] for name in modules} & HEAVY
+
+
+def test_the_front_door_loads_nothing_heavy():
+    """`import rlconnect` brings neither torch nor Ray, nor what only the terminal needs."""
+    modules = loaded_by("import rlconnect")
+
+    assert heavy(modules) == set()
+    assert "gymnasium" not in modules
+
+
+def test_the_front_door_is_a_handful_of_modules():
+    """Beside numpy and Python itself, which anyone has loaded anyway, little comes along."""
+    alone = loaded_by("import numpy, difflib, json, typing, dataclasses")
+
+    extra = loaded_by("import rlconnect") - alone
+
+    assert len(extra) <= 40, sorted(extra)
+
+
+def test_opening_a_checkpoint_needs_no_torch():
+    """The vault reads files without torch, and without the terminal's libraries."""
+    modules = loaded_by("import rlconnect; rlconnect.open_checkpoint")
+
+    assert "rlconnect.core.vault" in modules
+    assert not heavy(modules) & {"torch", "ray", "typer", "click", "rich", "pandas", "scipy"}
+
+
+def test_core_but_for_its_torch_files_needs_no_torch():
+    """Not one module of core loads torch or Ray on import, apart from the few that are about it."""
+    names = []
+    for path in sorted((SRC / "core").rglob("*.py")):
+        parts = path.relative_to(SRC).with_suffix("").parts
+        if parts[1] not in TORCH_FILES:
+            names.append(".".join(("rlconnect", *parts)).removesuffix(".__init__"))
+
+    modules = loaded_by("\n".join(f"import {name}" for name in names))
+
+    assert not heavy(modules) & {"torch", "ray", "pandas", "scipy"}
+
+
+@pytest.mark.parametrize("heavy_import", ["import torch", "import rich.console"])
+def test_the_probe_sees_what_is_heavy(heavy_import):
+    """The probe of these tests does notice a heavy library when one is loaded."""
+    assert heavy(loaded_by(heavy_import)) != set()
