@@ -1,0 +1,51 @@
+"""Action distributions of RLlib's old stack: numpy for the CPU path, torch under RLlib's names.
+
+The `Torch*` classes are imported when first asked for; everything else needs no torch. Start with
+`choice.py` (which distribution acts where), then `arrays.py`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .arrays import ArrayDistribution
+from .choice import DistributionChoice, distribution_for
+
+if TYPE_CHECKING:
+    from .torch_names import (
+        ActionDistribution,
+        TorchBeta,
+        TorchCategorical,
+        TorchDeterministic,
+        TorchDiagGaussian,
+        TorchDirichlet,
+        TorchDistributionWrapper,
+        TorchMultiActionDistribution,
+        TorchMultiCategorical,
+        TorchSquashedGaussian,
+        get_torch_categorical_class_with_temperature,
+    )
+
+__all__ = [
+    "ActionDistribution",
+    "ArrayDistribution",
+    "DistributionChoice",
+    "TorchBeta",
+    "TorchCategorical",
+    "TorchDeterministic",
+    "TorchDiagGaussian",
+    "TorchDirichlet",
+    "TorchDistributionWrapper",
+    "TorchMultiActionDistribution",
+    "TorchMultiCategorical",
+    "TorchSquashedGaussian",
+    "distribution_for",
+    "get_torch_categorical_class_with_temperature",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(".torch_names", __name__), name)

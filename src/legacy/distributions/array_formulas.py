@@ -1,0 +1,102 @@
+"""Log-probabilities of the action distributions on numpy arrays: pure functions, no torch.
+
+Arguments have shape (B, n); results have shape (B, n) or, where a sum over the last axis is
+part of the definition, (B,).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+SMALL: Final = 1e-6
+"""What Ray keeps between an action and the edge of its distribution."""
+
+LOG_STD_RANGE: Final = (-5.0, 2.0)
+"""Where the log standard deviation of a squashed Gaussian is clipped to."""
+
+_LANCZOS: Final = (
+    0.99999999999980993,
+    676.5203681218851,
+    -1259.1392167224028,
+    771.32342877765313,
+    -176.61502916214059,
+    12.507343278686905,
+    -0.13857109526572012,
+    9.9843695780195716e-6,
+    1.5056327351493116e-7,
+)
+_HALF_LOG_TWO_PI: Final = 0.5 * math.log(2 * math.pi)
+
+
+def log_softmax(logits: Array) -> Array:
+    """Normalised log-probabilities over the last axis."""
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    result: Array = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    return result
+
+
+def softmax(logits: Array) -> Array:
+    """Probabilities over the last axis."""
+    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    result: Array = weights / weights.sum(axis=-1, keepdims=True)
+    return result
+
+
+def most_probable(logits: Array) -> Array:
+    """The index of the largest probability; equal probabilities choose the first.
+
+    Two logits can differ and still give one float32 probability, so close calls are decided on
+    probabilities, as torch's Categorical does.
+    """
+    near = logits > logits.max(axis=-1, keepdims=True) - 1e-5
+    if np.count_nonzero(near) == logits.size // logits.shape[-1]:
+        chosen: Array = logits.argmax(axis=-1).astype(np.int32)
+    else:
+        chosen = softmax(log_softmax(logits)).argmax(axis=-1).astype(np.int32)
+    return chosen
+
+
+def draw_categories(logits: Array, rng: np.random.Generator) -> Array:
+    """One index a row, each as probable as its softmax weight."""
+    edges = np.cumsum(softmax(logits.astype(np.float64)), axis=-1)
+    points = rng.random((*logits.shape[:-1], 1)) * edges[..., -1:]
+    drawn = np.count_nonzero(edges <= points, axis=-1)
+    chosen: Array = np.minimum(drawn, logits.shape[-1] - 1).astype(np.int32)
+    return chosen
+
+
+def categorical_logp(logits: Array, actions: Array) -> Array:
+    """Log-probability of one index a row."""
+    picked = np.take_along_axis(log_softmax(logits), actions.astype(np.int64)[..., None], axis=-1)
+    result: Array = picked[..., 0]
+    return result
+
+
+def normal_logp(mean: Array, std: Array, values: Array) -> Array:
+    """Log-density of a Gaussian, per component."""
+    result: Array = -((values - mean) ** 2) / (2 * std**2) - np.log(std) - _HALF_LOG_TWO_PI
+    return result
+
+
+def log_gamma(x: Array) -> Array:
+    """The logarithm of the gamma function for positive numbers (Lanczos, 1e-14)."""
+    y = np.asarray(x, np.float64)
+    series = _LANCZOS[0] + sum(c / (y + k) for k, c in enumerate(_LANCZOS[1:], start=1))
+    t = y + 7.5
+    shifted = _HALF_LOG_TWO_PI + (y + 0.5) * np.log(t) - t + np.log(series)
+    result: Array = shifted - np.log(y)  # the series gives log(gamma(y + 1))
+    return result
+
+
+def dirichlet_logp(concentration: Array, shares: Array) -> Array:
+    """Log-density of shares that sum to one, over the last axis."""
+    c, x = concentration.astype(np.float64), shares.astype(np.float64)
+    weighted = np.where(c == 1, 0.0, (c - 1) * np.log(x)).sum(axis=-1)
+    result: Array = weighted + log_gamma(c.sum(axis=-1)) - log_gamma(c).sum(axis=-1)
+    return result

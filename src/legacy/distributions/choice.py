@@ -1,0 +1,227 @@
+"""Which action distribution an old-stack policy acts with, as plain data.
+
+A `DistributionChoice` names the kind and its settings once; `arrays()` gives the numpy
+distribution of it, `torch_class()` the torch class that is built from `(inputs, model)`. Torch is
+imported only by the latter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
+
+from ...core.errors import SpaceError, UnknownNameError
+from . import arrays as single
+from .action_leaves import action_leaves
+from .arrays import ArrayDistribution
+from .multi_arrays import MultiAction
+
+_TORCH_NAMES: Final = {
+    "categorical": "TorchCategorical",
+    "multi_categorical": "TorchMultiCategorical",
+    "diag_gaussian": "TorchDiagGaussian",
+    "squashed_gaussian": "TorchSquashedGaussian",
+    "beta": "TorchBeta",
+    "deterministic": "TorchDeterministic",
+    "dirichlet": "TorchDirichlet",
+    "multi_action": "TorchMultiActionDistribution",
+}
+
+
+@dataclass(frozen=True)
+class DistributionChoice:
+    """A distribution, chosen and not yet built.
+
+    Args:
+        kind: One of the names in this module's table, or "custom".
+        size: How many inputs one action needs.
+        space: The action space it acts in.
+        children: The choices for the leaves of a nested space.
+        custom: The user's own class, for kind "custom".
+        settings: What the torch class takes beside `(inputs, model)`.
+
+    Example:
+        >>> distribution_for(Discrete(3)).kind
+        'categorical'
+    """
+
+    kind: str
+    size: int
+    space: Space[Any]
+    children: tuple[DistributionChoice, ...] = ()
+    custom: Any = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def arrays(self) -> ArrayDistribution:
+        """The numpy distribution; a custom one has none and raises UnknownNameError."""
+        if self.kind == "categorical":
+            return single.Categorical(self.size)
+        if self.kind == "multi_categorical":
+            shape = self.space.shape if isinstance(self.space, Box) else None
+            return single.MultiCategorical(self.settings["input_lens"], shape)
+        if self.kind == "diag_gaussian":
+            return single.DiagGaussian(self.size, scalar=self.space.shape == ())
+        if self.kind == "squashed_gaussian":
+            return single.SquashedGaussian(self.size)
+        if self.kind == "beta":
+            return single.Beta(self.size)
+        if self.kind == "deterministic":
+            return single.Deterministic(self.size)
+        if self.kind == "dirichlet":
+            return single.Dirichlet(self.size)
+        if self.kind == "multi_action":
+            return MultiAction(tuple(child.arrays() for child in self.children), self.space)
+        raise UnknownNameError(
+            f"the custom action distribution {self.custom!r} has no numpy form.",
+            hint="act through its torch class.",
+        )
+
+    def torch_class(self) -> Any:
+        """What builds the torch distribution when called with `(inputs, model)`."""
+        if self.kind == "custom":
+            return self.custom
+        from . import torch_names
+
+        found = getattr(torch_names, _TORCH_NAMES[self.kind])
+        if self.kind == "multi_action":
+            return partial(
+                found,
+                child_distributions=[child.torch_class() for child in self.children],
+                input_lens=[child.size for child in self.children],
+                action_space=self.space,
+            )
+        return partial(found, **self.settings) if self.settings else found
+
+
+def distribution_for(
+    action_space: Space[Any],
+    model_config: Mapping[str, Any] | None = None,
+    algorithm: str = "PPO",
+    *,
+    config: Mapping[str, Any] | None = None,
+    deterministic: bool = False,
+    custom_distributions: Mapping[str, Any] | None = None,
+) -> DistributionChoice:
+    """The distribution an algorithm of the old stack acts with in a space.
+
+    Args:
+        action_space: Where the actions go.
+        model_config: The model settings; only `custom_action_dist` matters here.
+        algorithm: An algorithm's name, see `heads.algorithms`.
+        config: The trainer config; SAC and CQL read `normalize_actions` and
+            `_use_beta_distribution`.
+        deterministic: Choose the fixed distribution for real-valued leaves, as DDPG does.
+        custom_distributions: Classes for names that `custom_action_dist` may hold.
+    """
+    custom = (model_config or {}).get("custom_action_dist")
+    if custom:
+        return _custom(action_space, model_config or {}, custom, custom_distributions or {})
+    if algorithm in {"SAC", "RNNSAC", "CQL"}:
+        return _sac(action_space, algorithm, config or {})
+    if algorithm in {"DQN", "APEX", "SimpleQ", "R2D2", "RAINBOW"}:
+        _require(action_space, Discrete, algorithm)
+    if algorithm in {"DDPG", "TD3", "APEX_DDPG"}:
+        return _ddpg(action_space, algorithm)
+    return _by_space(action_space, deterministic or algorithm in {"ES", "ARS"})
+
+
+def _by_space(space: Space[Any], fixed: bool) -> DistributionChoice:
+    if isinstance(space, Discrete):
+        return DistributionChoice("categorical", int(space.n), space)
+    if isinstance(space, MultiDiscrete):
+        lens = tuple(int(n) for n in space.nvec.flatten())
+        return DistributionChoice(
+            "multi_categorical", sum(lens), space, settings={"input_lens": lens}
+        )
+    if isinstance(space, Box):
+        return _box(space, fixed)
+    if isinstance(space, (Dict, Tuple)):
+        children = tuple(_by_space(leaf, False) for leaf in action_leaves(space))
+        size = sum(child.size for child in children)
+        return DistributionChoice("multi_action", size, space, children)
+    if _is_simplex(space):
+        return DistributionChoice("dirichlet", int(np.prod(space.shape or ())), space)
+    raise SpaceError(
+        "no action distribution covers this action space",
+        expected="Discrete, MultiDiscrete, Box, Simplex, or a Dict or Tuple of them",
+        found=str(space),
+        hint="Ray has none for it either; a custom_action_dist may.",
+    )
+
+
+def _box(space: Box, fixed: bool) -> DistributionChoice:
+    parts = int(np.prod(space.shape))
+    if np.issubdtype(space.dtype or np.float32, np.signedinteger):
+        options = int(space.high.max()) - int(space.low.min()) + 1
+        lens = (options,) * parts
+        return DistributionChoice(
+            "multi_categorical",
+            sum(lens),
+            space,
+            settings={"input_lens": lens, "action_space": space},
+        )
+    if len(space.shape) > 1:
+        raise SpaceError(
+            "no action distribution covers this action space",
+            expected="a Box of one axis",
+            found=str(space),
+            hint="flatten it, make it a Tuple, or name a custom_action_dist.",
+        )
+    if fixed:
+        return DistributionChoice("deterministic", parts, space)
+    return DistributionChoice("diag_gaussian", 2 * parts, space, settings={"action_space": space})
+
+
+def _sac(space: Space[Any], algorithm: str, config: Mapping[str, Any]) -> DistributionChoice:
+    if isinstance(space, Discrete) or _is_simplex(space):
+        return _by_space(space, False)
+    _require(space, Box, algorithm)
+    size = 2 * int(np.prod(space.shape or ()))
+    if not config.get("normalize_actions", True):
+        return DistributionChoice("diag_gaussian", size, space)
+    beta = bool(config.get("_use_beta_distribution", False))
+    return DistributionChoice("beta" if beta else "squashed_gaussian", size, space)
+
+
+def _ddpg(space: Space[Any], algorithm: str) -> DistributionChoice:
+    if _is_simplex(space):
+        return _by_space(space, False)
+    _require(space, Box, algorithm)
+    return DistributionChoice("deterministic", int(np.prod(space.shape or ())), space)
+
+
+def _custom(
+    space: Space[Any],
+    model_config: Mapping[str, Any],
+    custom: Any,
+    known: Mapping[str, Any],
+) -> DistributionChoice:
+    found: Any = custom if isinstance(custom, type) else known.get(custom)
+    if found is None:
+        raise UnknownNameError(
+            f"the policy acts with the custom action distribution {custom!r}, which is not here.",
+            hint=f"pass its class: custom_distributions={{{custom!r}: YourClass}}.",
+            name=custom,
+        )
+    if found.__name__ in {"TorchMultiActionDistribution", "MultiActionDistribution"}:
+        return _by_space(space, False)
+    size = int(found.required_model_output_shape(space, dict(model_config)))
+    return DistributionChoice("custom", size, space, custom=found)
+
+
+def _require(space: Space[Any], kind: type, algorithm: str) -> None:
+    if not isinstance(space, kind):
+        raise SpaceError(
+            f"{algorithm} cannot act in this action space",
+            expected=f"a {kind.__name__} space",
+            found=str(space),
+        )
+
+
+def _is_simplex(space: Space[Any]) -> bool:
+    return type(space).__name__ == "Simplex"

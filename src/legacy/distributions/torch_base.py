@@ -1,0 +1,111 @@
+"""What every torch action distribution of the old stack shares.
+
+A distribution is built from `(inputs, model)`, samples on demand and remembers its last sample.
+Sampling takes an explicit `generator`; without one torch's global generator is used, draw for
+draw as Ray uses it. The hot methods are plain tensor formulas; the rarely needed ones (entropy,
+divergence) go through `dist`, a `torch.distributions` object that is built when first asked for.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+
+class ActionDistribution:
+    """The policy's view of an action distribution; see the subclasses.
+
+    Args:
+        inputs: What the network put out for the distribution, (B, n).
+        model: The network that did; kept for custom distributions.
+    """
+
+    def __init__(self, inputs: Any, model: Any = None) -> None:
+        self.inputs = inputs
+        self.model = model
+
+    def sample(self) -> Any:
+        """One random action a row."""
+        raise NotImplementedError(f"{type(self).__name__} does not define sample().")
+
+    def deterministic_sample(self) -> Any:
+        """The action taken without exploration."""
+        raise NotImplementedError(f"{type(self).__name__} does not define deterministic_sample().")
+
+    def sampled_action_logp(self) -> Any:
+        """Log-probability of the last sample."""
+        raise NotImplementedError(f"{type(self).__name__} does not define sampled_action_logp().")
+
+    def logp(self, x: Any) -> Any:
+        """Log-probability of given actions."""
+        raise NotImplementedError(f"{type(self).__name__} does not define logp().")
+
+    def kl(self, other: Any) -> Any:
+        """Kullback-Leibler divergence to another distribution of this class."""
+        raise NotImplementedError(f"{type(self).__name__} does not define kl().")
+
+    def entropy(self) -> Any:
+        """Entropy, a row each."""
+        raise NotImplementedError(f"{type(self).__name__} does not define entropy().")
+
+    def multi_kl(self, other: Any) -> Any:
+        """The divergence of each part; a single distribution has one part."""
+        return self.kl(other)
+
+    def multi_entropy(self) -> Any:
+        """The entropy of each part; a single distribution has one part."""
+        return self.entropy()
+
+    @staticmethod
+    def required_model_output_shape(action_space: Any, model_config: Any) -> Any:
+        """How many inputs this distribution needs for a space."""
+        raise NotImplementedError("this distribution does not say how many inputs it needs.")
+
+
+class TorchDistributionWrapper(ActionDistribution):
+    """Base of the torch distributions; arrays become tensors on the model's device."""
+
+    def __init__(self, inputs: Any, model: Any = None) -> None:
+        if not isinstance(inputs, torch.Tensor):
+            inputs = torch.as_tensor(np.asarray(inputs))
+            if isinstance(model, torch.nn.Module):
+                first = next(model.parameters(), None)
+                inputs = inputs if first is None else inputs.to(first.device)
+        super().__init__(inputs, model)
+        self.last_sample: Any = None
+
+    def _torch_distribution(self) -> torch.distributions.Distribution:
+        raise NotImplementedError(f"{type(self).__name__} has no torch.distributions twin.")
+
+    @cached_property
+    def dist(self) -> torch.distributions.Distribution:
+        """The same distribution as a `torch.distributions` object."""
+        return self._torch_distribution()
+
+    def logp(self, x: Any) -> Any:
+        """Log-probability of given actions."""
+        return self.dist.log_prob(x)
+
+    def entropy(self) -> Any:
+        """Entropy, a row each (a column each where components are not summed)."""
+        return self.dist.entropy()
+
+    def kl(self, other: Any) -> Any:
+        """Divergence to another distribution of this class, shaped like `entropy()`."""
+        return torch.distributions.kl_divergence(self.dist, other.dist)
+
+    def sample(self, generator: torch.Generator | None = None) -> Any:
+        """One random action a row, remembered for `sampled_action_logp`."""
+        self.last_sample = self._draw(generator)
+        return self.last_sample
+
+    def _draw(self, generator: torch.Generator | None) -> torch.Tensor:
+        return self.dist.sample()
+
+    def sampled_action_logp(self) -> Any:
+        """Log-probability of the last sample."""
+        assert self.last_sample is not None, "sample() or deterministic_sample() comes first."
+        return self.logp(self.last_sample)

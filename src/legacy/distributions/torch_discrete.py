@@ -1,0 +1,168 @@
+"""Torch distributions over choices: one categorical, or several at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium.spaces import Box
+
+from ...core.errors import ConfigError
+from .torch_base import TorchDistributionWrapper
+
+
+def _normalised(logits: torch.Tensor) -> torch.Tensor:
+    return logits - logits.logsumexp(dim=-1, keepdim=True)
+
+
+def _draw(logits: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
+    probabilities = _normalised(logits).softmax(dim=-1)
+    return torch.multinomial(probabilities, 1, True, generator=generator)[..., 0]
+
+
+def _logp(logits: torch.Tensor, actions: Any) -> torch.Tensor:
+    indices = torch.as_tensor(actions, device=logits.device).long().unsqueeze(-1)
+    rows = np.broadcast_shapes(indices.shape[:-1], logits.shape[:-1])
+    table = _normalised(logits).expand(*rows, -1)
+    return table.gather(-1, indices.expand(*rows, 1)).squeeze(-1)
+
+
+class TorchCategorical(TorchDistributionWrapper):
+    """One of n choices; inputs are logits.
+
+    Args:
+        inputs: Logits, (B, n).
+        model: The network they come from.
+        temperature: Logits are divided by it; above 0.
+
+    Example:
+        >>> TorchCategorical(torch.tensor([[0.0, 2.0, 1.0]])).deterministic_sample()
+        tensor([1])
+    """
+
+    def __init__(self, inputs: Any, model: Any = None, temperature: float = 1.0) -> None:
+        if temperature <= 0.0:
+            raise ConfigError(
+                "a categorical distribution cannot be built",
+                expected="a temperature above 0",
+                found=str(temperature),
+            )
+        super().__init__(inputs, model)
+        if temperature != 1.0:
+            self.inputs = self.inputs / temperature
+
+    def _torch_distribution(self) -> torch.distributions.Categorical:
+        return torch.distributions.Categorical(logits=self.inputs)
+
+    def deterministic_sample(self) -> torch.Tensor:
+        """The most probable choice, (B,) int64."""
+        # Probabilities, not logits: two logits may round to one probability, then the first wins.
+        chosen: torch.Tensor = _normalised(self.inputs).softmax(dim=-1).argmax(dim=-1)
+        self.last_sample = chosen
+        return chosen
+
+    def _draw(self, generator: torch.Generator | None) -> torch.Tensor:
+        return _draw(self.inputs, generator)
+
+    def logp(self, x: Any) -> torch.Tensor:
+        """Log-probability of choices."""
+        return _logp(self.inputs, x)
+
+    @staticmethod
+    def required_model_output_shape(action_space: Any, model_config: Any) -> int:
+        """One logit a choice."""
+        return int(action_space.n)
+
+
+def get_torch_categorical_class_with_temperature(t: float) -> type[TorchCategorical]:
+    """`TorchCategorical` with another default temperature."""
+
+    class TorchCategoricalWithTemperature(TorchCategorical):
+        """A categorical whose temperature was fixed beforehand."""
+
+        def __init__(self, inputs: Any, model: Any = None, temperature: float = t) -> None:
+            super().__init__(inputs, model, temperature)
+
+    return TorchCategoricalWithTemperature
+
+
+class TorchMultiCategorical(TorchDistributionWrapper):
+    """Several choices at once.
+
+    Args:
+        inputs: The logits of all choices side by side, (B, sum of input_lens).
+        model: The network they come from.
+        input_lens: How many options each choice has.
+        action_space: An integer Box whose shape the actions take; None or MultiDiscrete: (B, k).
+    """
+
+    def __init__(
+        self,
+        inputs: Any,
+        model: Any = None,
+        input_lens: Sequence[int] = (),
+        action_space: Any = None,
+    ) -> None:
+        super().__init__(inputs, model)
+        self.input_lens = tuple(int(length) for length in input_lens)
+        self.action_space = action_space
+        self._parts = self.inputs.split(self.input_lens, dim=1)
+
+    @property
+    def cats(self) -> list[torch.distributions.Categorical]:
+        """The choices as torch distributions."""
+        return [torch.distributions.Categorical(logits=part) for part in self._parts]
+
+    def _join(self, chosen: list[torch.Tensor]) -> torch.Tensor:
+        joined = torch.stack(chosen, dim=1)
+        if isinstance(self.action_space, Box):
+            return joined.reshape(-1, *self.action_space.shape)
+        return joined
+
+    def deterministic_sample(self) -> torch.Tensor:
+        """The most probable option of each choice."""
+        chosen = self._join(
+            [_normalised(part).softmax(dim=-1).argmax(dim=-1) for part in self._parts]
+        )
+        self.last_sample = chosen
+        return chosen
+
+    def _draw(self, generator: torch.Generator | None) -> torch.Tensor:
+        return self._join([_draw(part, generator) for part in self._parts])
+
+    def logp(self, x: Any) -> torch.Tensor:
+        """Summed log-probabilities; `x` is (B, k), shaped like the Box, or a list of columns."""
+        if isinstance(x, (list, tuple)):
+            columns: Sequence[Any] = x
+        else:
+            columns = torch.as_tensor(x).reshape(-1, len(self._parts)).unbind(dim=1)
+        terms = [_logp(part, column) for part, column in zip(self._parts, columns, strict=True)]
+        return torch.stack(terms).sum(dim=0)
+
+    def multi_entropy(self) -> torch.Tensor:
+        """The entropy of each choice, (B, k)."""
+        each: list[torch.Tensor] = [TorchCategorical(part).entropy() for part in self._parts]
+        return torch.stack(each, dim=1)
+
+    def entropy(self) -> torch.Tensor:
+        """Summed entropy."""
+        return self.multi_entropy().sum(dim=1)
+
+    def multi_kl(self, other: Any) -> torch.Tensor:
+        """The divergence of each choice, (B, k)."""
+        pairs = zip(self.cats, other.cats, strict=True)
+        return torch.stack([torch.distributions.kl_divergence(p, q) for p, q in pairs], dim=1)
+
+    def kl(self, other: Any) -> torch.Tensor:
+        """Summed divergence."""
+        return self.multi_kl(other).sum(dim=1)
+
+    @staticmethod
+    def required_model_output_shape(action_space: Any, model_config: Any) -> int:
+        """One logit an option."""
+        if isinstance(action_space, Box):
+            options = int(action_space.high.max()) - int(action_space.low.min()) + 1
+            return int(np.prod(action_space.shape)) * options
+        return int(np.sum(action_space.nvec))

@@ -1,0 +1,106 @@
+"""A nested action in torch: one distribution a leaf, inputs side by side."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+import torch
+
+from .action_leaves import flatten_actions, nest_leaves
+from .torch_base import TorchDistributionWrapper
+from .torch_discrete import TorchCategorical, TorchMultiCategorical
+
+
+class TorchMultiActionDistribution(TorchDistributionWrapper):
+    """Independent distributions for the leaves of a Dict or Tuple space.
+
+    Args:
+        inputs: The inputs of all children side by side, (B, n).
+        model: The network they come from.
+        child_distributions: Classes (or partials of them), flat or nested like the space.
+        input_lens: How many inputs each child takes, flat or nested alike.
+        action_space: The nested space; Dict keys are taken in sorted order.
+    """
+
+    def __init__(
+        self,
+        inputs: Any,
+        model: Any = None,
+        *,
+        child_distributions: Any,
+        input_lens: Any,
+        action_space: Any,
+    ) -> None:
+        super().__init__(inputs, model)
+        self.action_space = action_space
+        self.input_lens = [int(length) for length in flatten_actions(_listed(input_lens))]
+        parts = torch.split(self.inputs, self.input_lens, dim=1)
+        classes = flatten_actions(child_distributions)
+        self.flat_child_distributions: list[TorchDistributionWrapper] = [
+            build(part, model) for build, part in zip(classes, parts, strict=True)
+        ]
+
+    def sample(self, generator: torch.Generator | None = None) -> Any:
+        """Independent draws, nested like the space."""
+        drawn = [
+            child.sample() if generator is None else child.sample(generator)
+            for child in self.flat_child_distributions
+        ]
+        return nest_leaves(self.action_space, drawn)
+
+    def deterministic_sample(self) -> Any:
+        """Each child's own deterministic action, nested like the space."""
+        chosen = [child.deterministic_sample() for child in self.flat_child_distributions]
+        return nest_leaves(self.action_space, chosen)
+
+    def sampled_action_logp(self) -> Any:
+        """Summed log-probability of the last sample."""
+        return reduce(add, [c.sampled_action_logp() for c in self.flat_child_distributions])
+
+    def logp(self, x: Any) -> Any:
+        """Summed log-probabilities; `x` is nested, a flat list, or one array of all columns."""
+        if isinstance(x, (np.ndarray, torch.Tensor)):
+            whole = torch.as_tensor(x, device=self.inputs.device)
+            leaves = list(
+                torch.split(whole, [_columns(c) for c in self.flat_child_distributions], dim=1)
+            )
+        else:
+            leaves = [torch.as_tensor(v, device=self.inputs.device) for v in flatten_actions(x)]
+        pairs = zip(self.flat_child_distributions, leaves, strict=True)
+        return reduce(add, [child.logp(_row_shape(child, leaf)) for child, leaf in pairs])
+
+    def entropy(self) -> Any:
+        """Summed entropy."""
+        return reduce(add, [child.entropy() for child in self.flat_child_distributions])
+
+    def kl(self, other: Any) -> Any:
+        """Summed divergence."""
+        pairs = zip(self.flat_child_distributions, other.flat_child_distributions, strict=True)
+        return reduce(add, [child.kl(twin) for child, twin in pairs])
+
+    # In Ray, too, this one is asked of an object: the class alone does not know its children.
+    def required_model_output_shape(  # type: ignore[override]
+        self, action_space: Any, model_config: Any
+    ) -> int:
+        """The inputs of all children together."""
+        return sum(self.input_lens)
+
+
+def _listed(input_lens: Any) -> Any:
+    return input_lens.tolist() if isinstance(input_lens, np.ndarray) else input_lens
+
+
+def _columns(child: TorchDistributionWrapper) -> int:
+    if isinstance(child, TorchCategorical):
+        return 1
+    if isinstance(child, TorchMultiCategorical):
+        return len(child.input_lens)
+    shape = child.deterministic_sample().shape
+    return int(shape[1]) if len(shape) > 1 else 1
+
+
+def _row_shape(child: TorchDistributionWrapper, leaf: torch.Tensor) -> torch.Tensor:
+    return leaf[..., 0] if isinstance(child, TorchCategorical) and leaf.ndim > 1 else leaf

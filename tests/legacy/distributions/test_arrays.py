@@ -1,0 +1,91 @@
+"""Numpy distributions agree with torch on any input, and sample what they promise."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays as array_strategy
+from rlconnect.legacy.distributions import TorchCategorical, TorchSquashedGaussian, arrays
+
+FLOATS = st.floats(-40, 40, width=32)
+
+
+@settings(derandomize=True, max_examples=40, deadline=None)
+@given(array_strategy(np.float32, (4, 5), elements=FLOATS))
+def test_categorical_agrees_with_torch(logits):
+    """Log-probabilities agree; the choice is as probable as torch's, ties included."""
+    twin, dist = arrays.Categorical(5), TorchCategorical(torch.from_numpy(logits))
+
+    action = twin.deterministic(logits)
+
+    theirs = dist.deterministic_sample().numpy()
+    np.testing.assert_allclose(twin.logp(logits, action), dist.logp(action), atol=1e-5)
+    np.testing.assert_allclose(twin.logp(logits, action), twin.logp(logits, theirs), atol=1e-6)
+
+
+@pytest.mark.parametrize("start", [0.01, 1.0, 37.5, 900.0])
+def test_close_calls_are_decided_on_probabilities(start):
+    """Logits that differ by less than a float32 probability can tell choose the first."""
+    logits = np.full((1, 3), start, np.float32)
+    logits[0, 1] = np.nextafter(logits[0, 1], np.float32(1e9))
+
+    expected = TorchCategorical(torch.from_numpy(logits)).deterministic_sample().numpy()
+
+    np.testing.assert_array_equal(arrays.Categorical(3).deterministic(logits), expected)
+
+
+@settings(derandomize=True, max_examples=40, deadline=None)
+@given(array_strategy(np.float32, (3, 4), elements=st.floats(-8, 8, width=32)))
+def test_squashed_gaussian_agrees_with_torch(inputs):
+    """Means and log-probabilities of clearly inner actions agree with torch."""
+    twin, dist = arrays.SquashedGaussian(4), TorchSquashedGaussian(torch.from_numpy(inputs))
+    actions = np.tanh(inputs[:, :2] / 4)
+
+    np.testing.assert_allclose(
+        twin.deterministic(inputs), dist.deterministic_sample(), rtol=1e-6, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        twin.logp(inputs, actions), dist.logp(torch.from_numpy(actions)), rtol=1e-4, atol=1e-4
+    )
+
+
+def test_categorical_samples_follow_their_probabilities():
+    """Frequencies of many draws approach the softmax weights; a weight of zero is never drawn."""
+    weights = np.array([0.1, 0.6, 0.0, 0.3])
+    logits = np.log(np.maximum(weights, 1e-300)).astype(np.float32)
+    rows = np.tile(logits, (20000, 1))
+
+    drawn = arrays.Categorical(4).sample(rows, np.random.default_rng(0))
+
+    np.testing.assert_allclose(np.bincount(drawn, minlength=4) / 20000, weights, atol=0.02)
+    assert not (drawn == 2).any()
+
+
+@pytest.mark.parametrize(
+    ("dist", "row", "mean", "spread"),
+    [
+        (arrays.DiagGaussian(2), [1.5, np.log(0.5)], 1.5, 0.5),
+        (arrays.Beta(2, -1.0, 3.0), [2.0, 0.0], 1.595, 0.7916),
+        (arrays.SquashedGaussian(2), [0.0, -9.0], 0.0, np.exp(-5.0)),
+    ],
+)
+def test_real_samples_have_the_mean_and_spread_they_should(dist, row, mean, spread):
+    """Many draws have the distribution's mean and standard deviation."""
+    rows = np.tile(np.array(row, np.float32), (40000, 1))
+
+    drawn = dist.sample(rows, np.random.default_rng(1))
+
+    assert drawn.shape == (40000, 1)
+    np.testing.assert_allclose(drawn.mean(), mean, atol=0.02)
+    np.testing.assert_allclose(drawn.std(), spread, rtol=0.03)
+
+
+def test_dirichlet_samples_sum_to_one():
+    """Shares are positive and sum to one, with the means of their concentrations."""
+    rows = np.tile(np.log(np.array([1.0, 2.0, 5.0], np.float32)), (20000, 1))
+
+    drawn = arrays.Dirichlet(3).sample(rows, np.random.default_rng(2))
+
+    np.testing.assert_allclose(drawn.sum(-1), 1, atol=1e-6)
+    np.testing.assert_allclose(drawn.mean(0), [0.125, 0.25, 0.625], atol=0.01)
