@@ -23,8 +23,9 @@ find_python = for python in python3 python3.14 python3.13 python3.12 python3.11 
 	&& echo $$python && break; done
 PYTHON ?= $(shell $(find_python))
 
-# A .venv that was removed, moved or half made does not start: install again, whatever the stamp says.
-ifneq ($(shell $(PY) -c 'import sys; print(sys.prefix)' 2>/dev/null),$(CURDIR)/$(VENV))
+# A .venv says where it was made: one that was moved, or lost its python, is made again.
+MADE_IN := $(VENV)/.made-in
+ifneq ($(shell test -x $(PY) && cat $(MADE_IN) 2>/dev/null),$(CURDIR))
 $(STAMP): broken-venv
 endif
 
@@ -35,8 +36,9 @@ broken-venv: ;
 $(STAMP): $(NEEDS)
 	@test -n "$(PYTHON)" || { echo "rlconnect needs python3 of 3.10 or newer with venv." >&2; exit 2; }
 	@rm -f $(STAMP) $(DOCS_STAMP)
-	@test "$$($(PY) -c 'import sys, pip; print(sys.prefix)' 2>/dev/null)" = "$(CURDIR)/$(VENV)" \
-		|| { echo "making $(VENV) with $(PYTHON)"; $(PYTHON) -m venv --clear $(VENV); }
+	@test "$$(cat $(MADE_IN) 2>/dev/null)" = "$(CURDIR)" && $(PY) -c 'import pip' 2>/dev/null \
+		|| { echo "making $(VENV) with $(PYTHON)"; $(PYTHON) -m venv --clear $(VENV) \
+		&& echo "$(CURDIR)" > $(MADE_IN); }
 	@echo "installing rlconnect and its tools into $(VENV) (once)"
 	@$(INSTALL) -e '.[dev]'
 	@touch $@
