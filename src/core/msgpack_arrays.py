@@ -94,7 +94,7 @@ def _data(value: Mapping[Any, Any]) -> bytes | memoryview:
 
 
 def _dtype(value: Mapping[Any, Any]) -> np.dtype[Any]:
-    declared = _get(value, "type")
+    declared: Any = _get(value, "type")
     if isinstance(declared, bytes):
         declared = declared.decode("latin-1")
     if isinstance(declared, (list, tuple)):
@@ -102,7 +102,7 @@ def _dtype(value: Mapping[Any, Any]) -> np.dtype[Any]:
     is_text = isinstance(declared, str)
     if is_text and (_TIME_DTYPE.fullmatch(declared) or _TEXT_DTYPE.fullmatch(declared)):
         try:
-            return np.dtype(declared)
+            return np.dtype(str(declared))
         except (TypeError, ValueError, OverflowError):
             raise corrupt("an array has no valid dtype", found=declared) from None
     return checked_dtype(declared, "an array")
