@@ -88,7 +88,7 @@ bench: $(STAMP)  ## run our own benchmarks
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(PY) $$script $(ARGS); done
 
 docs: $(DOCS_STAMP)  ## build the documentation into site/
-	@$(PY) -m mkdocs build --quiet --strict $(ARGS)
+	@$(PY) -m mkdocs build --strict $(ARGS)
 
 fuzz: $(STAMP)  ## mutate real checkpoints for HOURS (default 1)
 	@$(PY) tests/core/vault/fuzz.py --hours $(HOURS) $(ARGS)
