@@ -1,0 +1,194 @@
+"""How an old-stack policy explores when it acts, rebuilt from its config and saved state.
+
+An exploration picks actions from an `ActionSource` (a distribution bound to its inputs, numpy or
+torch) with an explicit random generator. Its settings never change; `get_state` holds what does.
+Noises on real-valued actions: `exploration_noise.py`; from a config: `exploration_config.py`;
+`heads/acting.py` turns the result into what a policy returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Discrete, Space
+
+from ..core.errors import ConfigError
+from .distributions.action_leaves import action_leaves, flatten_actions, nest_leaves
+from .distributions.arrays import ArrayDistribution
+from .random_actions import random_actions
+from .schedules import Schedule
+
+Array = npt.NDArray[Any]
+Choice = tuple[Any, Array]
+
+MASKED_Q: Final = -3.4e38
+"""An action value that low means: this action is not allowed."""
+
+
+class ActionSource(Protocol):
+    """A distribution over actions together with its inputs."""
+
+    @property
+    def inputs(self) -> Array:
+        """Distribution inputs, (B, n)."""
+
+    def deterministic(self) -> Any:
+        """The actions taken without exploration, arrays nested like the space."""
+
+    def sample(self) -> Choice:
+        """Random actions and their log-probabilities (B,)."""
+
+
+class ArraySource:
+    """An `ActionSource` on numpy arrays.
+
+    Args:
+        distribution: The distribution.
+        inputs: Its inputs, (B, size).
+        rng: Where samples come from.
+    """
+
+    def __init__(
+        self, distribution: ArrayDistribution, inputs: Array, rng: np.random.Generator
+    ) -> None:
+        self.distribution, self.inputs, self.rng = distribution, inputs, rng
+
+    def deterministic(self) -> Any:
+        """The actions taken without exploration."""
+        return self.distribution.deterministic(self.inputs)
+
+    def sample(self) -> Choice:
+        """Random actions and their log-probabilities."""
+        actions = self.distribution.sample(self.inputs, self.rng)
+        return actions, self.distribution.logp(self.inputs, actions).astype(np.float32)
+
+
+class Exploration:
+    """Base: acts without exploring, counts timesteps.
+
+    Args:
+        action_space: Where the actions go.
+        random_timesteps: Before this timestep an exploring policy acts at random.
+    """
+
+    state_keys: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, action_space: Space[Any], *, random_timesteps: int = 0) -> None:
+        self.action_space: Final = action_space
+        self.random_timesteps: Final = random_timesteps
+        self.last_timestep = 0
+
+    def prepare(self, inputs: Any) -> Any:
+        """Distribution inputs as this exploration wants them; most take them as they are."""
+        return inputs
+
+    def choose(
+        self,
+        source: ActionSource,
+        *,
+        explore: bool,
+        timestep: int | None,
+        rng: np.random.Generator,
+    ) -> Choice:
+        """Pick one action a row.
+
+        Args:
+            source: The distribution, its inputs already passed through `prepare`.
+            explore: False takes the deterministic action.
+            timestep: The policy's global timestep; None counts on from the last one.
+            rng: Where random numbers come from.
+
+        Returns:
+            Actions, and the log-probabilities Ray reports: zeros wherever it did not sample.
+        """
+        self.last_timestep = self.last_timestep + 1 if timestep is None else int(timestep)
+        if not explore:
+            return source.deterministic(), no_logp(source)
+        if self.last_timestep < self.random_timesteps:
+            return random_actions(self.action_space, len(source.inputs), rng), no_logp(source)
+        return self._explore(source, rng)
+
+    def _explore(self, source: ActionSource, rng: np.random.Generator) -> Choice:
+        return source.sample()
+
+    def get_state(self) -> dict[str, Any]:
+        """What a checkpoint's `_exploration_state` holds."""
+        return {name: getattr(self, name) for name in self.state_keys}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from a checkpoint's `_exploration_state`."""
+        if "last_timestep" in state:
+            self.last_timestep = int(state["last_timestep"])
+
+
+def no_logp(source: ActionSource) -> Array:
+    """Zeros, (B,): the log-probability Ray reports where nothing was sampled."""
+    return np.zeros(len(source.inputs), np.float32)
+
+
+class StochasticSampling(Exploration):
+    """Sample from the action distribution."""
+
+
+class SoftQ(Exploration):
+    """Sample from Q values divided by a temperature, which the reported values are as well."""
+
+    def __init__(
+        self, action_space: Space[Any], *, temperature: float = 1.0, random_timesteps: int = 0
+    ) -> None:
+        if temperature <= 0:
+            raise ConfigError("SoftQ needs a temperature above 0", found=str(temperature))
+        super().__init__(action_space, random_timesteps=random_timesteps)
+        self.temperature: Final = float(temperature)
+
+    def prepare(self, inputs: Any) -> Any:
+        """The inputs divided by the temperature."""
+        return inputs if self.temperature == 1.0 else inputs / self.temperature
+
+
+class Random(Exploration):
+    """Any action of the space, all alike."""
+
+    def _explore(self, source: ActionSource, rng: np.random.Generator) -> Choice:
+        return random_actions(self.action_space, len(source.inputs), rng), no_logp(source)
+
+
+class EpsilonGreedy(Exploration):
+    """With probability epsilon a random action, else the best.
+
+    Args:
+        action_space: Where the actions go.
+        schedule: Epsilon by timestep.
+    """
+
+    state_keys = ("cur_epsilon", "last_timestep")
+
+    def __init__(self, action_space: Space[Any], *, schedule: Schedule) -> None:
+        super().__init__(action_space)
+        self.schedule: Final = schedule
+
+    @property
+    def cur_epsilon(self) -> float:
+        """Epsilon now."""
+        return float(self.schedule.value(self.last_timestep))
+
+    def _explore(self, source: ActionSource, rng: np.random.Generator) -> Choice:
+        greedy = flatten_actions(source.deterministic())
+        rows = rng.random(len(source.inputs)) < self.cur_epsilon
+        drawn = self._anything(source, rng)
+        mixed = [
+            np.where(rows.reshape(-1, *[1] * (g.ndim - 1)), d.reshape(g.shape), g).astype(g.dtype)
+            for g, d in zip(greedy, drawn, strict=True)
+        ]
+        return nest_leaves(self.action_space, mixed), no_logp(source)
+
+    def _anything(self, source: ActionSource, rng: np.random.Generator) -> list[Array]:
+        if not isinstance(self.action_space, Discrete):
+            leaves = action_leaves(self.action_space)
+            return [random_actions(leaf, len(source.inputs), rng) for leaf in leaves]
+        allowed = source.inputs > MASKED_Q
+        lots = np.where(allowed, rng.random(allowed.shape), -1.0)
+        return [lots.argmax(axis=-1)]

@@ -1,0 +1,35 @@
+"""What each algorithm of the old stack adds to a network, and how a policy acts with it.
+
+Names are imported when first asked for: `acting.py` and `algorithms.py` need no torch. Start
+with `registry.py`, then `head.py`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "DDPGTorchModel": "ddpg_model",
+    "DQNTorchModel": "dqn_model",
+    "FAMILIES": "algorithms",
+    "NoisyLayer": "noisy",
+    "PolicyHead": "head",
+    "PolicyOutputs": "head",
+    "SACTorchModel": "sac_model",
+    "algorithm_named": "algorithms",
+    "build_head": "registry",
+    "choose_actions": "acting",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

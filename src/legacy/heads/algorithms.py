@@ -1,0 +1,80 @@
+"""The algorithms of the old stack, whichever way a checkpoint spells them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ...core.errors import UnknownNameError
+from ..schedules import class_name
+
+# What decides how a policy acts: the family its network's head belongs to.
+FAMILIES: Final[Mapping[str, str]] = {
+    "A2C": "actor_critic",
+    "A3C": "actor_critic",
+    "APEX": "dqn",
+    "APEX_DDPG": "ddpg",
+    "APPO": "actor_critic",
+    "ARS": "evolution",
+    "BC": "actor_critic",
+    "CQL": "sac",
+    "DDPG": "ddpg",
+    "DDPPO": "actor_critic",
+    "DQN": "dqn",
+    "ES": "evolution",
+    "IMPALA": "actor_critic",
+    "MARWIL": "actor_critic",
+    "PG": "actor",
+    "PPO": "actor_critic",
+    "R2D2": "dqn",
+    "RNNSAC": "sac",
+    "SAC": "sac",
+    "SimpleQ": "simple_q",
+    "TD3": "ddpg",
+}
+
+_SPELLINGS: Final[Mapping[str, str]] = {
+    "apexddpg": "APEX_DDPG",
+    "apexdqn": "APEX",
+    "asyncppo": "APPO",
+    "rainbow": "DQN",
+    "vtrace": "IMPALA",
+    "vtracetf": "IMPALA",
+    **{re.sub(r"[^a-z0-9]", "", name.lower()): name for name in FAMILIES},
+}
+
+_ENDINGS: Final = re.compile(
+    r"(eager|traced|torchpolicy|tf1policy|tf2policy|statictfpolicy|eagertfpolicy|eagerpolicy"
+    r"|tfpolicy|policy|v2|algorithm|trainer|config|torch)$"
+)
+
+
+def algorithm_named(name: Any) -> str:
+    """The algorithm a policy class, trainer class, registry name or path stands for.
+
+    Args:
+        name: "PPO", "PPOTorchPolicy", "APEX-DQN", "ray.rllib...ppo.PPOConfig", or a class.
+
+    Raises:
+        UnknownNameError: No algorithm of the old stack is called that.
+
+    Example:
+        >>> algorithm_named("ray.rllib.algorithms.dqn.dqn_torch_policy.DQNTorchPolicy")
+        'DQN'
+    """
+    bare = re.sub(r"[^a-z0-9]", "", class_name(name).lower())
+    while True:
+        if bare in _SPELLINGS:
+            return _SPELLINGS[bare]
+        shorter = _ENDINGS.sub("", bare)
+        if shorter in ("", bare):
+            break
+        bare = shorter
+    near = difflib.get_close_matches(bare, _SPELLINGS, n=1, cutoff=0.5)
+    raise UnknownNameError(
+        f"no algorithm of the old stack is called {class_name(name)!r}.",
+        hint=f"did you mean {_SPELLINGS[near[0]]!r}?" if near else f"known: {', '.join(FAMILIES)}.",
+        name=class_name(name),
+    )

@@ -1,0 +1,126 @@
+"""The networks of DDPG and TD3: a deterministic policy squashed into the action space, and Q."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium.spaces import Box, Space
+from torch import Tensor, nn
+
+from ..models.base import LegacyModel, ModelOutput
+from ..models.layers import SlimFC
+
+
+class NoopModel(LegacyModel):
+    """Hand the flat observation through, as floats."""
+
+    def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
+        """Give `obs_flat` back; the state passes through."""
+        return input_dict["obs_flat"].float(), state
+
+    def value_function(self) -> Tensor:
+        """Zero: there is no value estimate."""
+        return torch.zeros(1)
+
+
+class SquashToBox(nn.Module):
+    """Bend real numbers into the action space with a sigmoid.
+
+    Args:
+        action_space: A bounded Box; its ends are stored as parameters that training leaves alone.
+    """
+
+    def __init__(self, action_space: Box) -> None:
+        super().__init__()
+        low, high = np.float32(action_space.low), np.float32(action_space.high)
+        self.low_action = nn.Parameter(torch.from_numpy(np.array(low)), requires_grad=False)
+        self.action_range = nn.Parameter(torch.from_numpy(high - low), requires_grad=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map `(B, n)` into the space."""
+        # Doubling the input gives the sigmoid the slope of the tanh in the papers.
+        return self.action_range * torch.sigmoid(2.0 * x) + self.low_action
+
+
+class DDPGTorchModel(LegacyModel):
+    """Policy and Q branches, to be mixed in front of the network that makes the features.
+
+    Args:
+        obs_space: What the policy sees.
+        action_space: A Box of one axis, or a Simplex.
+        num_outputs: Width of the features.
+        model_config: The model settings.
+        name: A name for messages.
+        actor_hiddens: Hidden layers of the policy.
+        actor_hidden_activation: Their activation.
+        critic_hiddens: Hidden layers of a Q net.
+        critic_hidden_activation: Their activation.
+        twin_q: Whether there are two Q nets.
+        add_layer_norm: Whether each hidden layer of the policy is followed by a layer norm.
+    """
+
+    def __init__(
+        self,
+        obs_space: Space[Any],
+        action_space: Space[Any],
+        num_outputs: int,
+        model_config: Mapping[str, Any],
+        name: str = "",
+        *,
+        actor_hiddens: Sequence[int] = (256, 256),
+        actor_hidden_activation: str = "relu",
+        critic_hiddens: Sequence[int] = (256, 256),
+        critic_hidden_activation: str = "relu",
+        twin_q: bool = False,
+        add_layer_norm: bool = False,
+    ) -> None:
+        super().__init__(obs_space, action_space, num_outputs, model_config, name)
+        self.action_dim = prod(action_space.shape or ())
+        self.policy_model = nn.Sequential()
+        widths = [num_outputs, *actor_hiddens]
+        for i, (width, units) in enumerate(pairwise(widths)):
+            layer = SlimFC(width, units, activation_fn=actor_hidden_activation)
+            self.policy_model.add_module(f"action_{i}", layer)
+            if add_layer_norm:
+                self.policy_model.add_module(f"LayerNorm_A_{i}", nn.LayerNorm(units))
+        self.policy_model.add_module("action_out", SlimFC(widths[-1], self.action_dim))
+        if isinstance(action_space, Box) and _is_bounded(action_space):
+            self.policy_model.add_module("action_out_squashed", SquashToBox(action_space))
+
+        def q_net(prefix: str) -> nn.Sequential:
+            net = nn.Sequential()
+            sizes = [num_outputs + self.action_dim, *critic_hiddens]
+            for i, (width, units) in enumerate(pairwise(sizes)):
+                layer = SlimFC(width, units, activation_fn=critic_hidden_activation)
+                net.add_module(f"{prefix}_hidden_{i}", layer)
+            net.add_module(f"{prefix}_out", SlimFC(sizes[-1], 1))
+            return net
+
+        self.q_model = q_net("q")
+        self.twin_q_model = q_net("twin_q") if twin_q else None
+
+    def get_policy_output(self, model_out: Tensor) -> Tensor:
+        """The action for features, `(B, n)`, in the units of the environment."""
+        action: Tensor = self.policy_model(model_out)
+        return action
+
+    def get_q_values(self, model_out: Tensor, actions: Tensor) -> Tensor:
+        """Q values of features and actions, `(B, 1)`."""
+        value: Tensor = self.q_model(torch.cat([model_out, actions], -1))
+        return value
+
+    def get_twin_q_values(self, model_out: Tensor, actions: Tensor) -> Tensor:
+        """The same from the second Q net."""
+        assert self.twin_q_model is not None, "this model was built without a second Q net."
+        value: Tensor = self.twin_q_model(torch.cat([model_out, actions], -1))
+        return value
+
+
+def _is_bounded(space: Box) -> bool:
+    # Any component bounded on both sides switches squashing on for all, as in Ray.
+    return bool(np.logical_and(space.bounded_above, space.bounded_below).any())

@@ -1,0 +1,118 @@
+"""The Q network of DQN: any trunk of the catalog with an advantage and a value branch on top."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from gymnasium.spaces import Space
+from torch import Tensor, nn
+
+from ..models.base import LegacyModel
+from ..models.layers import SlimFC
+from .noisy import NoisyLayer
+from .q_formulas import dueling_logits, dueling_q, expected_return, support
+
+Layer = Callable[[int, int, str | None], nn.Module]
+
+
+class DQNTorchModel(LegacyModel):
+    """Q branches, to be mixed in front of the network that makes the features.
+
+    Args:
+        obs_space: What the policy sees.
+        action_space: A Discrete space.
+        num_outputs: Width of the features.
+        model_config: The model settings.
+        name: A name for messages.
+        q_hiddens: Hidden layers of each branch; none: the features are the Q values.
+        dueling: Whether there is a value branch.
+        dueling_activation: Activation of the hidden layers.
+        num_atoms: Atoms of a distributional head; 1 for plain Q values.
+        use_noisy: Whether the branches are made of noisy layers.
+        v_min: Smallest return an atom stands for.
+        v_max: Largest.
+        sigma0: What the bias noise of noisy layers starts from.
+        add_layer_norm: Whether each hidden layer is followed by a layer norm.
+    """
+
+    def __init__(
+        self,
+        obs_space: Space[Any],
+        action_space: Space[Any],
+        num_outputs: int,
+        model_config: Mapping[str, Any],
+        name: str = "",
+        *,
+        q_hiddens: Sequence[int] = (256,),
+        dueling: bool = False,
+        dueling_activation: str = "relu",
+        num_atoms: int = 1,
+        use_noisy: bool = False,
+        v_min: float = -10.0,
+        v_max: float = 10.0,
+        sigma0: float = 0.5,
+        add_layer_norm: bool = False,
+    ) -> None:
+        super().__init__(obs_space, action_space, num_outputs, model_config, name)
+        self.dueling, self.num_atoms, self.sigma0 = dueling, num_atoms, sigma0
+        self.v_min, self.v_max = v_min, v_max
+        layer = _noisy(sigma0) if use_noisy else _dense
+        widths = [num_outputs, *q_hiddens]
+        has_outputs = bool(use_noisy or q_hiddens)
+
+        def branch(letter: str, outputs: int) -> nn.Sequential:
+            made = nn.Sequential()
+            for i, (width, units) in enumerate(pairwise(widths)):
+                made.add_module(f"dueling_{letter}_{i}", layer(width, units, dueling_activation))
+                if add_layer_norm and not use_noisy:
+                    made.add_module(f"LayerNorm_{letter}_{i}", nn.LayerNorm(units))
+            if has_outputs:
+                made.add_module(letter, layer(widths[-1], outputs, None))
+            return made
+
+        self.num_actions = int(action_space.n)  # type: ignore[attr-defined]  # Discrete
+        self.advantage_module = branch("A", self.num_actions * num_atoms)
+        if dueling:
+            self.value_module = branch("V", num_atoms)
+
+    def get_q_value_distributions(self, model_out: Tensor) -> tuple[Tensor, ...]:
+        """Scores of the actions from features, before the value branch is added.
+
+        Returns:
+            (scores, logits, probabilities), the latter two ones where there are no atoms;
+            (scores, atoms, logits, logits, probabilities) where there are.
+        """
+        scores: Tensor = self.advantage_module(model_out)
+        if self.num_atoms == 1:
+            ones = scores.new_ones(scores.shape).unsqueeze(-1)
+            return scores, ones, ones
+        atoms = support(self.num_atoms, self.v_min, self.v_max, scores)
+        logits = scores.reshape(-1, self.num_actions, self.num_atoms)
+        chances = logits.softmax(dim=-1)
+        return (atoms * chances).sum(-1), atoms, logits, logits, chances
+
+    def get_state_value(self, model_out: Tensor) -> Tensor:
+        """The value branch's outputs from features."""
+        value: Tensor = self.value_module(model_out)
+        return value
+
+    def q_values(self, model_out: Tensor) -> Tensor:
+        """Q values of all actions from features, `(B, n)`."""
+        scores, *rest = self.get_q_value_distributions(model_out)
+        if not self.dueling:
+            return scores
+        value = self.get_state_value(model_out)
+        if self.num_atoms == 1:
+            return dueling_q(scores, value)
+        atoms, logits = rest[:2]
+        return expected_return(dueling_logits(logits, value), atoms)
+
+
+def _dense(width: int, units: int, activation: str | None) -> nn.Module:
+    return SlimFC(width, units, activation_fn=activation)
+
+
+def _noisy(sigma0: float) -> Layer:
+    return lambda width, units, activation: NoisyLayer(width, units, sigma0, activation)

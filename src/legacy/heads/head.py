@@ -1,0 +1,83 @@
+"""What every head offers: a network under Ray's parameter names, and how a policy reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from ..distributions.choice import DistributionChoice
+
+
+class PolicyOutputs(NamedTuple):
+    """One forward pass, seen by a policy.
+
+    Args:
+        dist_inputs: Inputs of the action distribution, (B, n).
+        dist_class: Builds the torch distribution from `(dist_inputs, model)`.
+        state_out: The next state, one tensor an entry; empty if stateless.
+        extra: Fetches the algorithm adds, e.g. `vf_preds` or `q_values`.
+    """
+
+    dist_inputs: Tensor
+    dist_class: Any
+    state_out: list[Tensor]
+    extra: dict[str, Tensor]
+
+
+class PolicyHead:
+    """A network and the algorithm's way to get distribution inputs from it.
+
+    Args:
+        algorithm: The algorithm's name.
+        model: The network; its `state_dict()` has Ray's names.
+        distribution: What the outputs are inputs of.
+    """
+
+    def __init__(self, algorithm: str, model: Any, distribution: DistributionChoice) -> None:
+        self.algorithm = algorithm
+        self.model: Any = model
+        self.distribution = distribution
+        self.dist_class = distribution.torch_class()
+
+    def policy_outputs(
+        self,
+        input_dict: Mapping[str, Any],
+        state: list[Tensor] | None = None,
+        seq_lens: Tensor | None = None,
+    ) -> PolicyOutputs:
+        """Run the network on a batch.
+
+        Args:
+            input_dict: Columns as tensors; `obs` as the policy sees it.
+            state: One tensor `(B, ...)` per entry of `get_initial_state`.
+            seq_lens: Steps per sequence where the rows are padded sequences.
+        """
+        dist_inputs, state_out = self.model(input_dict, state or [], seq_lens)
+        return PolicyOutputs(dist_inputs, self.dist_class, state_out, self._extra(dist_inputs))
+
+    def _extra(self, dist_inputs: Tensor) -> dict[str, Tensor]:
+        return {}
+
+    def get_initial_state(self) -> list[Any]:
+        """The state at an episode's start, without batch dimension; empty if stateless."""
+        found: list[Any] = self.model.get_initial_state()
+        return found
+
+    def load_weights(self, weights: Any) -> None:
+        """Put saved weights into the network; every name and shape must fit."""
+        from ..models.weights import load_weights
+
+        load_weights(self.model, weights)
+
+
+class ActorHead(PolicyHead):
+    """PG: the network's outputs are the distribution's inputs, and that is all."""
+
+
+class ActorCriticHead(PolicyHead):
+    """PPO, APPO, IMPALA, A2C, A3C, MARWIL, BC: as PG, with the value estimate beside it."""
+
+    def _extra(self, dist_inputs: Tensor) -> dict[str, Tensor]:
+        return {"vf_preds": self.model.value_function()}

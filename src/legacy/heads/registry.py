@@ -1,0 +1,89 @@
+"""An algorithm's name, spaces and trainer config -> the head that acts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gymnasium.spaces import Space
+
+from ..distributions.choice import distribution_for
+from ..models.catalog import build_model
+from .algorithms import FAMILIES, algorithm_named
+from .ddpg import DDPGHead, build_ddpg_model
+from .dqn import DQNHead, SimpleQHead, build_q_model
+from .evolution import EvolutionHead
+from .head import ActorCriticHead, ActorHead, PolicyHead
+from .noisy import set_noise
+from .sac import SACHead, build_sac_model
+
+
+def build_head(
+    algorithm: Any,
+    obs_space: Space[Any],
+    action_space: Space[Any],
+    config: Mapping[str, Any],
+    *,
+    weights: Any = None,
+    noise: str = "mean",
+    custom_models: Mapping[str, Any] | None = None,
+    custom_distributions: Mapping[str, Any] | None = None,
+) -> PolicyHead:
+    """Build what an old-stack policy computes with.
+
+    Args:
+        algorithm: The algorithm, in any spelling `algorithm_named` knows.
+        obs_space: What the policy sees, preprocessed; `original_space` tells the nested one.
+        action_space: Where actions come from.
+        config: The trainer config.
+        weights: Saved weights by Ray's names (a flat vector for ES and ARS); None for fresh ones.
+        noise: What noisy layers do, "mean" or "ray"; see `NoisyLayer`.
+        custom_models: Classes for names that model settings may hold.
+        custom_distributions: Classes for names that `custom_action_dist` may hold.
+    """
+    name = algorithm_named(algorithm)
+    model_config = config.get("model") or {}
+    distribution = distribution_for(
+        action_space,
+        model_config,
+        name,
+        config=config,
+        custom_distributions=custom_distributions,
+    )
+    family = FAMILIES[name]
+    head: PolicyHead
+    if family == "dqn":
+        q_model = build_q_model(obs_space, action_space, config, custom_models=custom_models)
+        temperature = config.get("categorical_distribution_temperature", 1.0)
+        head = DQNHead(name, q_model, distribution, temperature)
+    elif family == "sac":
+        sac_model = build_sac_model(obs_space, action_space, config, custom_models=custom_models)
+        head = SACHead(name, sac_model, distribution)
+    elif family == "ddpg":
+        ddpg_model = build_ddpg_model(
+            obs_space, action_space, config, algorithm=name, custom_models=custom_models
+        )
+        head = DDPGHead(name, ddpg_model, distribution)
+    else:
+        model = build_model(
+            obs_space,
+            action_space,
+            distribution.size,
+            model_config,
+            algorithm="PPO" if name == "DDPPO" else name,
+            custom_models=custom_models,
+        )
+        head = _PLAIN[family](name, model, distribution)
+    set_noise(head.model, noise)
+    if weights is not None:
+        head.load_weights(weights)
+    head.model.eval()
+    return head
+
+
+_PLAIN: Mapping[str, type[PolicyHead]] = {
+    "actor": ActorHead,
+    "actor_critic": ActorCriticHead,
+    "evolution": EvolutionHead,
+    "simple_q": SimpleQHead,
+}
