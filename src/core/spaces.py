@@ -157,7 +157,7 @@ def zeros_like(
                 "zeros need a fixed shape", expected="numbers", found=f"a {type(leaf).__name__}"
             )
         full = (*batch_shape, *shape)
-        budget.take(math.prod(full) * dtype.itemsize, "the zeros of a space")
+        budget.take(math.prod(full) * dtype.itemsize, "a batch of zeros")
         return np.zeros(full, dtype)
 
     return map_leaves(zeros, space)
