@@ -1,1 +1,1 @@
-"""Placeholder docstring."""
+"""The command line: parse, call one library function, print."""

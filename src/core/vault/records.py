@@ -22,7 +22,7 @@ from gymnasium import Space
 from .weights import WeightTable
 
 Kind = Literal["algorithm", "policy", "policies", "module", "multi_module", "component"]
-Stack = Literal["old", "new"]
+Stack = Literal["old", "new", "rlconnect"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class FilterRecord:
         clip: Largest magnitude let through; None for any.
         where: Where in the checkpoint it lies.
         state: The filter's state as its owner takes it back.
+        is_from_worker: Whether a rollout worker held it, not a connector (Ray 2.0 and older).
     """
 
     kind: str
@@ -50,6 +51,7 @@ class FilterRecord:
     clip: float | None = None
     where: str = ""
     state: Any = None
+    is_from_worker: bool = False
 
     @property
     def std(self) -> tuple[np.ndarray[Any, Any], ...]:

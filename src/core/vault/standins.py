@@ -7,11 +7,31 @@ the two types are all that a file's own classes ever turn into.
 
 from __future__ import annotations
 
+import operator
+import reprlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+REF_KEY = "__class__"  # how plain data (see `plain.py`) says that it stands for a class
 BY_VALUE_FUNCTIONS = frozenset({"_make_function", "_make_skel_func"})
 BY_VALUE_CLASSES = frozenset({"_make_skeleton_class", "_make_skeleton_enum"})
+
+
+MAX_SHOWN = 200
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel = 3
+_SHORT.maxother = _SHORT.maxstring = 80
+
+
+def shown(value: Any) -> str:
+    """`value` on one short line, whatever it is: shared lists can be endless when written out.
+
+    Example:
+        >>> shown([[[[[1]]]], "two", 3.0])
+        "[[[[...]]], 'two', 3.0]"
+    """
+    return _SHORT.repr(value)[:MAX_SHOWN]
 
 
 class GlobalRef:
@@ -73,7 +93,11 @@ class Opaque:
     @property
     def path(self) -> str:
         """Dotted name of the class or callable, as far as the file says it."""
-        return self.ref.path if isinstance(self.ref, GlobalRef) else repr(self.ref)[:200]
+        if isinstance(self.ref, GlobalRef):
+            return self.ref.path
+        if isinstance(self.ref, Opaque):
+            return "<an object of an object>"
+        return shown(self.ref)
 
     @property
     def is_by_value(self) -> bool:
@@ -89,14 +113,14 @@ class Opaque:
         for source in self._state_dicts():
             module = _text(source.get("__module__")) or module
             name = _text(source.get("__qualname__")) or _text(source.get("__name__")) or name
-        if not name and self.ref.name in BY_VALUE_FUNCTIONS:
+        if not name and self.is_by_value and self.ref.name in BY_VALUE_FUNCTIONS:
             code = self.args[0] if self.args else None
             if isinstance(code, Opaque):
                 strings = [arg for arg in code.args if isinstance(arg, str)]
                 name = strings[1] if len(strings) > 1 else ""
         if not name and len(self.args) > 1:
             name = _text(self.args[1])
-        return f"{module}.{name}".strip(".") or "<unnamed>"
+        return f"{module[:MAX_SHOWN]}.{name[:MAX_SHOWN]}".strip(".") or "<unnamed>"
 
     def mapping(self) -> dict[str, Any]:
         """The object's state as a mapping by attribute name; empty where there is none."""
@@ -146,6 +170,13 @@ def mapping_of(value: Any) -> dict[str, Any]:
     return {}
 
 
+def integer(value: Any) -> int | None:
+    """`value` as an int, if it is a whole number of Python's or numpy's."""
+    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+        return None
+    return operator.index(value)
+
+
 def class_path(value: Any) -> str:
     """Dotted class name a value stands for: of a reference, a by-value class or plain text."""
     if isinstance(value, str):
@@ -154,17 +185,19 @@ def class_path(value: Any) -> str:
         return value.path
     if isinstance(value, Opaque):
         return value.by_value_name if value.is_by_value else value.path
+    if isinstance(value, dict) and isinstance(value.get(REF_KEY), str):
+        return str(value[REF_KEY])
     return ""
 
 
 def version_text(value: Any) -> str:
     """The text of a version, which may be a string, a number or a pickled `Version`."""
     if isinstance(value, (str, int, float)) and not isinstance(value, bool):
-        return str(value)
+        return str(value)[:MAX_SHOWN]
     if not isinstance(value, Opaque):
         return ""
     if value.args and isinstance(value.args[0], str):
-        return value.args[0]
+        return value.args[0][:MAX_SHOWN]
     release: Any = None
     state = value.mapping()
     for key in ("_version", "_release", "release"):
@@ -179,4 +212,5 @@ def version_text(value: Any) -> str:
         release = next((part for part in value.state if isinstance(part, tuple) and part), None)
     if not isinstance(release, (tuple, list)):
         return ""
-    return ".".join(str(number) for number in release if isinstance(number, int))
+    numbers = [number for number in release[:8] if isinstance(number, int)]
+    return ".".join(str(number) for number in numbers if -1 < number < 2**63)

@@ -1,0 +1,158 @@
+"""Decode the files of one checkpoint, and remember what they named and what went wrong.
+
+One `Decoding` serves one `open_checkpoint` call. A file that cannot be decoded becomes a
+`Problem` while others go on: what survives is always offered.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ..errors import CheckpointError
+from .constructors import CONSTRUCTORS
+from .files import read_bytes
+from .layout import ENCODINGS
+from .limits import Budget, Limits
+from .pickle_machine import PickleMachine, Trace
+from .records import FileRecord, ForeignReference, Problem
+from .standins import GlobalRef, Opaque
+from .torch_file import decode_torch
+from .walk import named_places
+
+# Modules whose names in a file are no news: they are what RLlib itself stands on.
+_FAMILIAR: Final = frozenset(sys.stdlib_module_names) - {"__main__"} | {
+    "ray",
+    "numpy",
+    "gym",
+    "gymnasium",
+    "torch",
+    "tensorflow",
+    "keras",
+    "packaging",
+    "cloudpickle",
+    "tree",
+    "msgpack",
+    "msgpack_numpy",
+    "scipy",
+    "pandas",
+    "pyarrow",
+    "__builtin__",
+    "copy_reg",
+}
+_MAX_FOREIGN: Final = 200
+
+
+class Decoding:
+    """Reads files of one checkpoint within limits.
+
+    Args:
+        root: The checkpoint's folder; places are told relative to it.
+        limits: Bounds per file.
+    """
+
+    def __init__(self, root: Path, limits: Limits) -> None:
+        self.root = root
+        self.limits = limits
+        self.problems: list[Problem] = []
+        self.skipped: list[str] = []
+        self.files: dict[str, FileRecord] = {}
+        self._foreign: dict[str, ForeignReference] = {}
+
+    def place(self, path: Path) -> str:
+        """A path inside the checkpoint as people read it."""
+        try:
+            return path.relative_to(self.root).as_posix()
+        except ValueError:
+            return path.name
+
+    def problem(self, where: str, what: str, hint: str = "") -> None:
+        """Note what is missing or damaged, once."""
+        found = Problem(where, what, hint)
+        if found not in self.problems:
+            self.problems.append(found)
+
+    def attempt(self, path: Path | None, role: str, what: str) -> Any:
+        """The decoded content of a file, or None with a problem noted."""
+        if path is None:
+            return None
+        try:
+            return self.decode(path, role)
+        except CheckpointError as error:
+            self.problem(self.place(path), f"{what} cannot be read: {error.summary}", error.hint)
+            return None
+
+    def decode(self, path: Path, role: str) -> Any:
+        """The decoded content of a pickle, msgpack or torch file.
+
+        Raises:
+            CheckpointError: It cannot be read, is damaged, or asks for too much.
+        """
+        data = read_bytes(path, self.limits)
+        place = self.place(path)
+        self.files[place] = FileRecord(place, len(data), role)
+        return self.decode_bytes(data, place, ENCODINGS.get(path.suffix, "pickle"))
+
+    def decode_bytes(self, data: bytes | memoryview, place: str, encoding: str) -> Any:
+        """The value in `data`, which lies at `place`."""
+        budget = Budget(self.limits, len(data))
+        trace = Trace()
+
+        def machine(content: bytes | memoryview) -> PickleMachine:
+            return PickleMachine(content, budget, constructors=CONSTRUCTORS, trace=trace)
+
+        if encoding == "msgpack":
+            from .msgpack_file import decode_msgpack
+
+            value = decode_msgpack(data, budget)
+        elif encoding == "torch":
+            value = decode_torch(data, machine)
+        else:
+            value = machine(data).load()
+        self.skipped.extend(f"{place}: {why}" for why in trace.skipped)
+        self.note_foreign(value, place, trace.references)
+        return value
+
+    def note_foreign(
+        self, value: Any, place: str, references: Mapping[tuple[str, str], int] | None = None
+    ) -> None:
+        """Collect the user's own classes and functions that a value names, and where."""
+        if references is not None and not any(map(_is_telling, references)):
+            return
+        for path, part in named_places(value):
+            found = _foreign(part, f"{place}: {path}" if path else place)
+            if found and found.name not in self._foreign and len(self._foreign) < _MAX_FOREIGN:
+                self._foreign[found.name] = found
+
+    @property
+    def foreign(self) -> tuple[ForeignReference, ...]:
+        """What was collected, in the order it was met."""
+        return tuple(self._foreign.values())
+
+
+def _is_telling(pair: tuple[str, str]) -> bool:
+    return _is_foreign_module(pair[0]) or pair[1] in ("_make_function", "_make_skeleton_class")
+
+
+def _is_foreign_module(module: str) -> bool:
+    return bool(module) and module.partition(".")[0] not in _FAMILIAR
+
+
+def _foreign(part: Any, where: str) -> ForeignReference | None:
+    if isinstance(part, Opaque) and part.is_by_value:
+        if not _is_foreign_module(part.by_value_name):
+            return None
+        kind = "function" if "func" in part.ref.name else "class"
+        return ForeignReference(part.by_value_name, f"{kind} by value", where, _python_of(part))
+    if isinstance(part, GlobalRef) and _is_foreign_module(part.module):
+        return ForeignReference(part.path, "class or function", where)
+    return None
+
+
+def _python_of(function: Opaque) -> str:
+    """Versions of Python whose code objects take as many arguments as this one was given."""
+    code = function.args[0] if function.args else None
+    count = len(code.args) if isinstance(code, Opaque) else 0
+    return {15: "3.7 or older", 16: "3.8 to 3.10", 18: "3.11 or newer"}.get(count, "")

@@ -1,0 +1,254 @@
+"""A checkpoint in words and plain data: what `inspect` shows and `inspect --json` prints."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import UnknownNameError
+from ..space_codec import space_to_data
+from ..space_text import describe
+from .plain import Plainer
+from .records import (
+    Checkpoint,
+    ComponentRecord,
+    ConnectorRecord,
+    FilterRecord,
+    ModuleRecord,
+    PolicyRecord,
+)
+from .verdict import judge, verdict
+from .weights import WeightTable
+
+
+def describe_checkpoint(checkpoint: Checkpoint, *, policy: str | None = None) -> dict[str, Any]:
+    """Everything a checkpoint says about itself, as data that JSON holds.
+
+    Args:
+        checkpoint: The records.
+        policy: Only this policy or module.
+
+    Raises:
+        UnknownNameError: There is no policy or module of that name.
+    """
+    acting = dict(checkpoint.acting)
+    if policy is not None:
+        if policy not in acting:
+            raise UnknownNameError(
+                f"no policy {policy!r} in {checkpoint.path}",
+                expected=", ".join(map(repr, acting)) or "one of none",
+                hint=f"rlconnect inspect {shlex.quote(checkpoint.path)} lists them.",
+            )
+        acting = {policy: acting[policy]}
+    judged = verdict(checkpoint)
+    return {
+        "path": checkpoint.path,
+        "kind": checkpoint.kind,
+        "stack": checkpoint.stack,
+        "version": checkpoint.version,
+        "encoding": checkpoint.encoding,
+        "ray_version": checkpoint.ray_version,
+        "ray_commit": checkpoint.ray_commit,
+        "algorithm": checkpoint.algorithm,
+        "algorithm_class": checkpoint.algorithm_class,
+        "environment": checkpoint.environment,
+        "training_iteration": checkpoint.training_iteration,
+        "verdict": {"level": judged.level, "reason": judged.reason},
+        "policies": {
+            name: _policy(record)
+            for name, record in acting.items()
+            if isinstance(record, PolicyRecord)
+        },
+        "modules": {
+            name: _module(record)
+            for name, record in acting.items()
+            if isinstance(record, ModuleRecord)
+        },
+        "components": [_component(part) for part in checkpoint.components],
+        "foreign": [vars(reference) for reference in checkpoint.foreign],
+        "problems": [vars(problem) for problem in checkpoint.problems],
+        "skipped": list(checkpoint.skipped),
+        "files": [vars(file) for file in checkpoint.files],
+        "counters": jsonable(checkpoint.counters),
+        "config": jsonable(checkpoint.config),
+        "next": next_steps(checkpoint),
+    }
+
+
+def _policy(record: PolicyRecord) -> dict[str, Any]:
+    judged = judge(record)
+    return {
+        "policy_class": record.policy_class,
+        "algorithm": record.algorithm,
+        "framework": record.framework,
+        "observation_space": _space(record.environment_space),
+        "preprocessed_space": _space(record.observation_space),
+        "action_space": _space(record.action_space),
+        "network": network(record),
+        "custom_model": record.custom_model,
+        "model_config": jsonable(record.model_config),
+        "connectors": {
+            "agent": _connectors(record.agent_connectors),
+            "action": _connectors(record.action_connectors),
+        },
+        "filters": [_filter(found) for found in record.filters],
+        "weights": _weights(record.weights),
+        "global_timestep": record.global_timestep,
+        "exploration": jsonable(record.config.get("exploration_config")),
+        "verdict": {"level": judged.level, "reason": judged.reason},
+        "where": record.where,
+    }
+
+
+def _module(record: ModuleRecord) -> dict[str, Any]:
+    judged = judge(record)
+    return {
+        "module_class": record.module_class,
+        "catalog_class": record.catalog_class,
+        "observation_space": _space(record.observation_space),
+        "action_space": _space(record.action_space),
+        "network": network(record),
+        "model_config": jsonable(record.model_config),
+        "inference_only": record.inference_only,
+        "weights": _weights(record.weights),
+        "verdict": {"level": judged.level, "reason": judged.reason},
+        "where": record.where,
+    }
+
+
+def _component(part: ComponentRecord) -> dict[str, Any]:
+    return {
+        "path": part.path,
+        "class": part.component_class,
+        "pieces": [_connector(piece) for piece in part.pieces],
+        "filters": [_filter(found) for found in part.filters],
+    }
+
+
+def _connectors(pipeline: ConnectorRecord | None) -> list[dict[str, Any]] | None:
+    return [_connector(piece) for piece in pipeline.children] if pipeline else None
+
+
+def _connector(piece: ConnectorRecord) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": piece.name, "params": jsonable(piece.params)}
+    if piece.module:
+        found["module"] = piece.module
+    if piece.children:
+        found["children"] = [_connector(child) for child in piece.children]
+    return found
+
+
+def _filter(found: FilterRecord) -> dict[str, Any]:
+    return {
+        "kind": found.kind,
+        "count": list(found.count),
+        "mean": [array.tolist() for array in found.mean],
+        "std": [array.tolist() for array in found.std],
+        "demean": found.demean,
+        "destd": found.destd,
+        "clip": found.clip,
+        "where": found.where,
+    }
+
+
+def _weights(weights: WeightTable) -> dict[str, Any]:
+    return {
+        "named": weights.named,
+        "count": weights.parameter_count,
+        "arrays": {
+            name: {"shape": list(weights.describe(name)[0]), "dtype": weights.describe(name)[1]}
+            for name in weights
+        },
+    }
+
+
+def _space(space: Any) -> dict[str, Any] | None:
+    if space is None:
+        return None
+    return {"text": describe(space), "data": jsonable(space_to_data(space))}
+
+
+def jsonable(value: Any) -> Any:
+    """Plain data that `json` takes: no arrays, no bytes, no tuples, text keys only."""
+    return _json(Plainer(arrays=False)(value))
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _json(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json(part) for part in value]
+    if isinstance(value, complex):
+        return str(value)
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
+    return value
+
+
+def network(record: PolicyRecord | ModuleRecord) -> str:
+    """The network in one line, from its config and the shapes of its weights."""
+    config = record.model_config
+    if isinstance(record, PolicyRecord) and record.custom_model:
+        kind = f"custom model {record.custom_model}"
+    else:
+        kind = ", ".join(_layers(config, record.weights)) or "an unknown network"
+    count = f"{record.weights.parameter_count:,} numbers in {len(record.weights)} arrays"
+    return f"{kind} ({count})"
+
+
+def _layers(config: Mapping[str, Any], weights: WeightTable) -> list[str]:
+    found: list[str] = []
+    if any(
+        "conv" in name or ".cnn." in name or len(weights.describe(name)[0]) == 4 for name in weights
+    ):
+        found.append("convolutions")
+    hiddens = config.get("fcnet_hiddens") or config.get("fc_hiddens")
+    if isinstance(hiddens, Sequence) and hiddens and not found:
+        sizes = "-".join(str(size) for size in hiddens)
+        activation = config.get("fcnet_activation")
+        found.append(f"dense {sizes} {activation}" if activation else f"dense {sizes}")
+    if config.get("use_lstm") or any("lstm" in name for name in weights):
+        found.append(f"LSTM {config.get('lstm_cell_size', '')}".strip())
+    if config.get("use_attention"):
+        found.append("attention (GTrXL)")
+    if config.get("vf_share_layers") is True:
+        found.append("shared value net")
+    elif any("_value_branch_separate" in name or "critic_encoder" in name for name in weights):
+        found.append("separate value net")
+    return found
+
+
+def next_steps(checkpoint: Checkpoint) -> list[dict[str, str]]:
+    """What to do with the checkpoint now: exact commands, the most useful first."""
+    here = os.path.relpath(checkpoint.path)
+    shown = here if not here.startswith(os.pardir) else checkpoint.path
+    path = shlex.quote(shown)
+    steps = []
+    if checkpoint.has_weights:
+        name = next(name for name, record in checkpoint.acting.items() if record.weights)
+        many = f" --policy {shlex.quote(name)}" if len(checkpoint.acting) > 1 else ""
+        steps.append(
+            {
+                "command": f"rlconnect inspect {path}{many} --weights",
+                "purpose": "list every array with its shape and range",
+            }
+        )
+        holder = "policies" if checkpoint.policies else "modules"
+        code = f"rlconnect.open_checkpoint({shown!r}).{holder}[{name!r}].weights"
+        steps.append(
+            {
+                "command": f'python -c "import rlconnect; print({code})"',
+                "purpose": "take the weights as numpy arrays",
+            }
+        )
+    steps.append(
+        {
+            "command": f"rlconnect inspect {path} --json",
+            "purpose": "everything, the whole config included, for a script",
+        }
+    )
+    return steps

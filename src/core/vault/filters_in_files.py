@@ -1,0 +1,122 @@
+"""Observation filters as checkpoints hold them: as parameters, pickled objects or V2 states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..errors import RlconnectError
+from ..ray_arrays import decode_ray_array
+from .decoding import Decoding
+from .records import ConnectorRecord, FilterRecord
+from .standins import Opaque, class_path, mapping_of
+
+
+def filter_from_params(
+    name: str, params: Any, decoding: Decoding, where: str
+) -> FilterRecord | None:
+    """The filter a mean-std connector or piece was saved with; None for other connectors."""
+    if not isinstance(params, dict) or "running_stats" not in params:
+        return None
+    stats = params["running_stats"]
+    try:
+        counts, means, sums = zip(*map(_statistics, _flat(stats)), strict=True)
+    except (RlconnectError, LookupError, ValueError, TypeError) as error:
+        decoding.problem(where, f"the statistics of {name} cannot be read: {_first_line(error)}")
+        return None
+    return FilterRecord(
+        kind="ConcurrentMeanStdFilter" if "Concurrent" in name else "MeanStdFilter",
+        count=counts,
+        mean=means,
+        sum_of_squares=sums,
+        demean=bool(params.get("demean", params.get("de_mean_to_zero", True))),
+        destd=bool(params.get("destd", params.get("de_std_to_one", True))),
+        clip=_number(params.get("clip", params.get("clip_by_value"))),
+        where=where,
+        state=params,
+    )
+
+
+def filter_from_object(value: Any, decoding: Decoding, where: str) -> FilterRecord | None:
+    """A pickled filter of a rollout worker (Ray 2.0 and older keep statistics there)."""
+    if not isinstance(value, Opaque):
+        return None
+    kind = class_path(value).rpartition(".")[2]
+    state = value.mapping()
+    if kind == "NoFilter":
+        return FilterRecord(kind, where=where)
+    stats = state.get("running_stats", state.get("rs"))
+    if stats is None:
+        return None
+    try:
+        counts, means, sums = zip(*map(_statistics, _flat(stats)), strict=True)
+    except (RlconnectError, LookupError, ValueError, TypeError) as error:
+        decoding.problem(where, f"the statistics of the {kind} are lost: {_first_line(error)}")
+        return None
+    return FilterRecord(
+        kind=kind,
+        count=counts,
+        mean=means,
+        sum_of_squares=sums,
+        demean=bool(state.get("demean", True)),
+        destd=bool(state.get("destd", True)),
+        clip=_number(state.get("clip")),
+        where=where,
+        state=state,
+        is_from_worker=True,
+    )
+
+
+def filters_of(
+    pipeline: ConnectorRecord | None, decoding: Decoding, where: str
+) -> Iterator[FilterRecord]:
+    """The filters among a pipeline's connectors, in order."""
+    for piece in pipeline.flat() if pipeline else ():
+        found = filter_from_params(piece.name, piece.params, decoding, f"{where}: {piece.name}")
+        if found is not None:
+            yield found
+
+
+def _flat(stats: Any) -> Iterable[Any]:
+    """The statistics of each leaf of an observation, whatever they are nested in."""
+    pending, found = [stats], []
+    while pending:
+        part = pending.pop(0)
+        if isinstance(part, Opaque) or (isinstance(part, dict) and "mean_array" in part):
+            found.append(part)
+        elif isinstance(part, dict):
+            pending[:0] = list(part.values())
+        elif isinstance(part, (list, tuple)):
+            pending[:0] = list(part)
+        elif isinstance(part, np.ndarray) and part.dtype.hasobject:
+            pending[:0] = list(part.flat)
+        if len(pending) + len(found) > 10_000:
+            raise ValueError("more statistics than an observation has parts")
+    if not found:
+        raise ValueError("no statistics where some should be")
+    return found
+
+
+def _statistics(stat: Any) -> tuple[int, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Count, mean and sum of squared differences of one running statistic of any release."""
+    held = mapping_of(stat)
+    count = held.get("num_pushes", held.get("_n", held.get("n")))
+    mean = held.get("mean_array", held.get("_M"))
+    sums = next(
+        (held[key] for key in ("std_array", "sum_sq_diff_array", "_S") if key in held), None
+    )
+    arrays = [decode_ray_array(a) if isinstance(a, str) else a for a in (mean, sums)]
+    if not isinstance(count, (int, float, np.integer, np.floating)):
+        raise ValueError("a running statistic without a count")
+    mean_array, sum_array = (np.asarray(a, dtype=np.float64) for a in arrays)
+    return int(count), mean_array, sum_array
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float, np.number)) else None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:160]

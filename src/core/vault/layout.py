@@ -1,0 +1,337 @@
+"""Which files make up a checkpoint, judged by names and the small JSON file alone.
+
+Every layout RLlib wrote, by the file names that give it away:
+
+    version   written by        files
+    0, 0.1    Ray 0.8 to 2.0    `checkpoint-<n>`: one pickle {"worker": pickle bytes, ...};
+                                beside it `.tune_metadata`, `.is_checkpoint`
+    1.0       Ray 2.1 to 2.4    `algorithm_state.pkl`, `rllib_checkpoint.json` {type,
+                                checkpoint_version, ray_version, ray_commit},
+                                `policies/<id>/{policy_state.pkl, rllib_checkpoint.json}`
+    1.1       Ray 2.5 and later the same, old stack; the JSON adds `format` (cloudpickle or
+                                msgpack, then `.msgpck`), `state_file` and `policy_ids`
+    1.2       Ray 2.5 to 2.9    the same and `learner/` with `module_state/<id>/
+                                module_state_dir/module_state.pt`, `rl_module_metadata.json`
+    2.0, 2.1  Ray 2.10 on,      one folder per component: `metadata.json` (the algorithm's is
+              new stack         `rllib_checkpoint.json`) {class_and_ctor_args_file, state_file,
+                                checkpoint_version, ...}, `class_and_ctor_args.pkl`,
+                                `<state_file>.{pkl,msgpack,msgpck,pt}`; sub-folders are
+                                sub-components (`learner_group/learner/rl_module/<id>`)
+    ours      rlconnect         `rlconnect.json`, `arrays.safetensors`: see `own_format.py`
+
+JSON is advice, files are facts: a lost JSON file, an absolute or foreign `state_file`, a version
+nobody knows do not stop a folder whose state files are there. Names found inside a file are used
+as base names of this folder's own entries, never as paths.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from ..errors import CheckpointError, NotACheckpointError
+from .atomic import survivor
+from .files import base_name, entries, read_json
+from .limits import Limits
+from .writer import is_own
+
+Role = Literal["own", "worker", "policy", "algorithm", "module", "component", "folder"]
+
+OWN_MANIFEST: Final = "rlconnect.json"
+METADATA_NAMES: Final = ("rllib_checkpoint.json", "metadata.json", "rl_module_metadata.json")
+CLASS_FILE: Final = "class_and_ctor_args.pkl"
+ENCODINGS: Final = {
+    ".pkl": "pickle",
+    ".pickle": "pickle",
+    ".msgpack": "msgpack",
+    ".msgpck": "msgpack",
+    ".pt": "torch",
+    ".pth": "torch",
+}
+STEMS: Final[dict[str, Role]] = {
+    "policy_state": "policy",
+    "algorithm_state": "algorithm",
+    "module_state": "module",
+    "state": "component",
+}
+_WORKER: Final = re.compile(r"checkpoint-\d+")
+_TRIAL_CHECKPOINT: Final = re.compile(r"checkpoint_(?:tmp)?[0-9a-f]+")
+_KNOWN_FOLDERS: Final = frozenset(
+    {"policies", "learner", "learner_group", "rl_module", "module_state", "env_runner"}
+)
+_DEEPEST: Final = 8
+
+
+@dataclass(frozen=True)
+class Node:
+    """One folder of a checkpoint (or the one file of the oldest format) and its parts.
+
+    Args:
+        path: The folder, or the file of a "worker" node.
+        role: What it holds.
+        metadata: Its JSON file's content; empty when that is lost.
+        metadata_file: Name of that JSON file.
+        state_file: The file with its own state, if it is there.
+        class_file: The file with class and constructor arguments, if it is there.
+        children: Sub-folders that hold something, in order of name.
+        files: Name and size of every file directly in it.
+    """
+
+    path: Path
+    role: Role
+    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata_file: str = ""
+    state_file: Path | None = None
+    class_file: Path | None = None
+    children: tuple[Node, ...] = ()
+    files: tuple[tuple[str, int], ...] = ()
+    problem: str = ""
+
+    @property
+    def name(self) -> str:
+        """The folder's own name."""
+        return self.path.name
+
+    @property
+    def encoding(self) -> str:
+        """How the state file is written."""
+        return ENCODINGS.get(self.state_file.suffix, "pickle") if self.state_file else ""
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all below it, parents first."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def said(self, key: str) -> str:
+        """The text the first JSON file of the tree gives under a key; empty where none does."""
+        for part in self.walk():
+            if isinstance(part.metadata.get(key), str):
+                return str(part.metadata[key])
+        return ""
+
+    def child(self, name: str) -> Node | None:
+        """The sub-folder of that name."""
+        return next((child for child in self.children if child.name == name), None)
+
+
+def locate(path: Path, limits: Limits) -> Node:
+    """What lies at `path`, as a tree of nodes.
+
+    Raises:
+        CheckpointNotFoundError: Nothing lies there.
+        CheckpointAccessError: It may not be read.
+        NotACheckpointError: It holds no checkpoint; the hint names those that lie near.
+    """
+    if path.is_file() or (path.exists() and not path.is_dir()):
+        return _file(path)
+    if not path.exists() and survivor(path) is not None:
+        return Node(path, "own", metadata_file=OWN_MANIFEST)  # its writer died while saving
+    node = _Survey(limits).folder(path)
+    if node is None or all(part.role == "folder" for part in node.walk()) or _is_experiment(node):
+        raise _nothing_in(path, limits)
+    return node
+
+
+def _file(path: Path) -> Node:
+    """The one file that is a checkpoint by itself, or an error that names the folder."""
+    if _WORKER.fullmatch(path.name):
+        return Node(path, "worker", state_file=path, files=((path.name, path.stat().st_size),))
+    if path.suffix == ".json" and is_own(path):
+        return Node(path, "own", files=((path.name, path.stat().st_size),))
+    known = path.stem in STEMS or path.name in (*METADATA_NAMES, CLASS_FILE, OWN_MANIFEST)
+    raise NotACheckpointError(
+        f"{path} is a file",
+        expected="a checkpoint folder",
+        hint=f"open the folder it lies in: rlconnect inspect {path.parent}"
+        if known
+        else "pass the folder that holds policy_state, algorithm_state or module_state files.",
+    )
+
+
+class _Survey:
+    """One walk through a folder tree, which stops where no checkpoint goes on.
+
+    Args:
+        limits: Its `max_entries` bounds the whole walk, so a mistaken `/` costs little.
+        deepest: Levels of sub-folders to follow.
+    """
+
+    def __init__(self, limits: Limits, deepest: int = _DEEPEST) -> None:
+        self.limits = limits
+        self.deepest = deepest
+        self.left = limits.max_entries
+
+    def folder(self, path: Path, depth: int = 0, strange: int = 0) -> Node | None:
+        """The node of one folder, or None where nothing of a checkpoint lies in it.
+
+        `strange` counts the folders just above that held nothing known.
+        """
+        names: dict[str, int] = {}
+        folders: list[Path] = []
+        for entry in entries(path, self.limits):
+            self.left -= 1
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(Path(entry.path))
+                elif entry.is_file():
+                    names[entry.name] = entry.stat().st_size
+            except OSError:
+                continue
+        files = tuple(names.items())
+        if OWN_MANIFEST in names:
+            return Node(path, "own", metadata_file=OWN_MANIFEST, files=files)
+        worker = max(filter(_WORKER.fullmatch, names), key=_iteration, default=None)
+        if worker is not None:
+            return Node(path / worker, "worker", state_file=path / worker, files=files)
+        metadata, metadata_file, problem = _metadata(path, names, self.limits)
+        class_name = base_name(metadata.get("class_and_ctor_args_file")) or CLASS_FILE
+        state_file = _state_file(path, names, metadata)
+        known = bool(metadata_file or state_file or class_name in names)
+        strange = 0 if known or path.name in _KNOWN_FOLDERS else strange + 1
+        children = [] if strange > 2 else self._below(folders, depth, strange)
+        if not known and not children:
+            return None
+        return _with_role(
+            Node(
+                path,
+                "folder",
+                metadata,
+                metadata_file,
+                state_file,
+                path / class_name if class_name in names else None,
+                tuple(children),
+                files,
+                problem,
+            )
+        )
+
+    def _below(self, folders: list[Path], depth: int, strange: int) -> list[Node]:
+        children: list[Node] = []
+        for folder in folders if depth < self.deepest else []:
+            if self.left < 0:
+                break
+            try:
+                child = self.folder(folder, depth + 1, strange)
+            except CheckpointError as error:
+                child = Node(folder, "folder", problem=error.summary)
+            if child is not None:
+                children.append(child)
+        return children
+
+
+def _iteration(name: str) -> int:
+    return int(name.rpartition("-")[2][:18])
+
+
+def _metadata(path: Path, names: dict[str, int], limits: Limits) -> tuple[dict[str, Any], str, str]:
+    for name in METADATA_NAMES:
+        if name in names:
+            try:
+                return read_json(path / name, limits), name, ""
+            except CheckpointError as error:
+                return {}, name, error.summary
+    return {}, "", ""
+
+
+def _state_file(path: Path, names: dict[str, int], metadata: dict[str, Any]) -> Path | None:
+    """The state file the JSON names, by base name; else the one that is there."""
+    named = base_name(metadata.get("state_file"))
+    candidates = [named, *(named + suffix for suffix in ENCODINGS)] if named else []
+    candidates += [stem + suffix for stem in STEMS for suffix in ENCODINGS]
+    found = next((name for name in candidates if name in names), None)
+    if found is not None and Path(found).suffix in ENCODINGS:
+        return path / found
+    inner = path / "module_state_dir"
+    for suffix in ENCODINGS:
+        if (inner / f"module_state{suffix}").is_file():
+            return inner / f"module_state{suffix}"
+    return None
+
+
+def _with_role(node: Node) -> Node:
+    role: Role = "folder"
+    stem = node.state_file.stem if node.state_file else ""
+    named = base_name(node.metadata.get("state_file")).partition(".")[0]
+    kind = node.metadata.get("type")
+    below = {child.role for child in node.children}
+    if stem in STEMS:
+        role = STEMS[stem]
+    elif named in STEMS:
+        role = STEMS[named]
+    elif kind == "Policy":
+        role = "policy"
+    elif node.metadata_file == "rl_module_metadata.json":
+        role = "module"
+    elif node.class_file is not None:
+        role = "module" if below == {"module"} else "component"
+    if kind == "Algorithm" or (role != "policy" and _looks_like_algorithm(node)):
+        role = "algorithm"
+    return replace(node, role=role)
+
+
+def _looks_like_algorithm(node: Node) -> bool:
+    """A folder that kept its policies or its learner group, whatever else it lost."""
+    policies = node.child("policies")
+    if policies is not None and any(child.role == "policy" for child in policies.children):
+        return True
+    return bool(node.child("learner_group")) and node.child("learner") is None
+
+
+def _is_experiment(node: Node) -> bool:
+    """Whether the folder is a Tune experiment or trial: checkpoints lie below it, by number."""
+    if node.role != "folder":
+        return False
+    leaves = [n for n in node.walk() if n.role not in ("folder", "policy", "module")]
+    return any(_TRIAL_CHECKPOINT.fullmatch(n.name) or n.role == "worker" for n in leaves) or (
+        any(n.role == "algorithm" for n in leaves)
+    )
+
+
+def checkpoints_below(path: Path, limits: Limits, deepest: int = 6) -> Iterator[Path]:
+    """Folders below `path` that hold a checkpoint of their own, in order of name."""
+    pending = [(path, 0)]
+    left = limits.max_entries
+    while pending and left > 0:
+        folder, depth = pending.pop(0)
+        try:
+            node = _Survey(limits, deepest=2).folder(folder)
+            below = [
+                Path(e.path) for e in entries(folder, limits) if e.is_dir(follow_symlinks=False)
+            ]
+        except CheckpointError:
+            continue
+        left -= 1 + len(below)
+        if node is not None and (node.role != "folder" or _only_policies(node)):
+            yield folder
+        elif depth < deepest:
+            pending[:0] = [(child, depth + 1) for child in sorted(below)]
+
+
+def _only_policies(node: Node) -> bool:
+    """Whether the sub-folders of a folder without a name of its own are policies."""
+    return bool(node.children) and all(n.role == "policy" for n in node.children)
+
+
+def _nothing_in(path: Path, limits: Limits) -> NotACheckpointError:
+    near = []
+    for found in checkpoints_below(path, limits):
+        near.append(found)
+        if len(near) == 3:
+            break
+    if near:
+        listed = ", ".join(str(found) for found in near)
+        return NotACheckpointError(
+            f"{path} is not a checkpoint, but holds some",
+            hint=f"try one of: {listed}; or list all: rlconnect scan {path}",
+            checkpoints=[str(found) for found in near],
+        )
+    empty = not any(path.iterdir())
+    return NotACheckpointError(
+        f"{path} {'is an empty folder' if empty else 'holds no checkpoint'}",
+        hint="a checkpoint folder holds policy_state, algorithm_state or module_state files, "
+        "or a checkpoint-<n> file.",
+    )

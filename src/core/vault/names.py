@@ -1,0 +1,69 @@
+"""RLlib's class names through ten years, read back to the algorithm they belong to."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_SUFFIX: Final = re.compile(
+    r"(?:Torch|TF1|TF2|TF|Jax|Eager|StaticGraph|Dynamic)*"
+    r"(?:Policy|Trainer|Config|RLModule|Learner|Catalog)?(?:_eager|_traced)*$"
+)
+_SPELLED: Final = {
+    "impala": "IMPALA",
+    "vtrace": "IMPALA",
+    "appo": "APPO",
+    "asyncppo": "APPO",
+    "ppo": "PPO",
+    "ddppo": "PPO",
+    "a2c": "A2C",
+    "a3c": "A3C",
+    "pg": "PG",
+    "bc": "BC",
+    "marwil": "MARWIL",
+    "cql": "CQL",
+    "sac": "SAC",
+    "rnnsac": "RNNSAC",
+    "dqn": "DQN",
+    "dqnrainbow": "DQN",
+    "simpleq": "SimpleQ",
+    "apexdqn": "APEX",
+    "apex": "APEX",
+    "apexddpg": "APEX_DDPG",
+    "r2d2": "R2D2",
+    "ddpg": "DDPG",
+    "td3": "TD3",
+    "es": "ES",
+    "ars": "ARS",
+    "iql": "IQL",
+    "dreamerv3": "DreamerV3",
+    "qmix": "QMIX",
+    "maddpg": "MADDPG",
+}
+# Functions that make policies of no algorithm in particular.
+_GENERIC: Final = frozenset({"", "torch", "tf", "policy", "random", "multi"})
+
+
+def algorithm_name(*class_paths: str) -> str:
+    """The algorithm that the first telling class name belongs to; empty when none tells.
+
+    Example:
+        >>> algorithm_name("", "ray.rllib.algorithms.ppo.ppo_torch_policy.PPOTorchPolicy")
+        'PPO'
+        >>> algorithm_name("ray.rllib.algorithms.impala.impala.ImpalaConfig")
+        'IMPALA'
+    """
+    for path in class_paths:
+        module, _, name = path.rpartition(".")
+        stem = _SUFFIX.sub("", name).lower().replace("default", "").replace("_", "")
+        if stem in _SPELLED:
+            return _SPELLED[stem]
+        parts = module.split(".")
+        for marker in ("algorithms", "agents"):
+            if marker in parts[:-1]:
+                folder = parts[parts.index(marker) + 1].replace("_", "")
+                if folder in _SPELLED:
+                    return _SPELLED[folder]
+        if name and stem not in _GENERIC and name.endswith(("Config", "Trainer")):
+            return _SUFFIX.sub("", name)
+    return ""

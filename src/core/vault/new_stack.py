@@ -1,0 +1,259 @@
+"""New-stack checkpoints, versions 2.0 and 2.1, and the module folders of Ray 2.5 to 2.9."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import CheckpointError, CorruptCheckpointError
+from .decoding import Decoding
+from .filters_in_files import filter_from_params
+from .layout import Node
+from .names import algorithm_name
+from .old_stack import plain_config
+from .records import (
+    Checkpoint,
+    ComponentRecord,
+    ConnectorRecord,
+    FilterRecord,
+    Kind,
+    ModuleRecord,
+)
+from .spaces_in_files import as_space
+from .standins import class_path, integer, mapping_of, version_text
+from .weights import WeightTable
+
+_ARGUMENT_NAMES = ("observation_space", "action_space", "inference_only", "model_config")
+_SPEC_KEYS = ("rl_module_specs", "module_specs")
+
+
+def read_new(node: Node, decoding: Decoding) -> Checkpoint:
+    """An algorithm, module, multi-module or any other component folder of the new stack."""
+    root = _component(node, decoding)
+    modules = _modules(node, decoding)
+    config: Mapping[str, Any] = {}
+    if node.role == "algorithm":
+        given: list[Any] = [arg for arg in (*root.args, *root.kwargs.values()) if mapping_of(arg)]
+        config = plain_config(given[0]) if given else {}
+    state = mapping_of(root.state)
+    components = [root] if node.role != "module" else []
+    components += [_component(part, decoding) for part in _parts(node)]
+    for record in modules.values():
+        if not record.weights:
+            decoding.problem(
+                record.where,
+                f"module {record.id!r} has lost its weights",
+                "copy its module_state file from where the checkpoint was made.",
+            )
+    first = next(iter(modules.values()), None)
+    env = config.get("env")
+    return Checkpoint(
+        path=str(node.path),
+        kind=_kind(node, modules),
+        stack="new",
+        version=_version(node),
+        encoding=node.encoding or next((p.encoding for p in node.walk() if p.encoding), ""),
+        ray_version=node.said("ray_version"),
+        ray_commit=node.said("ray_commit") or node.said("ray_commit_hash"),
+        algorithm=algorithm_name(
+            root.component_class if node.role == "algorithm" else "",
+            class_path(config.get("algo_class")),
+            first.catalog_class if first else "",
+            first.module_class if first else "",
+        ),
+        algorithm_class=root.component_class if node.role == "algorithm" else "",
+        environment=env if isinstance(env, str) else class_path(env),
+        modules=modules,
+        components=tuple(components),
+        config=config,
+        training_iteration=integer(state.get("training_iteration")),
+        extra={k: v for k, v in state.items() if k != "training_iteration"}
+        if node.role == "algorithm"
+        else {},
+    )
+
+
+def _kind(node: Node, modules: Mapping[str, ModuleRecord]) -> Kind:
+    if node.role == "algorithm":
+        return "algorithm"
+    if node.role != "module":
+        return "component"
+    return "multi_module" if node.children or len(modules) > 1 else "module"
+
+
+def _parts(node: Node) -> Iterator[Node]:
+    """Sub-folders that are neither modules nor mere folders, parents first."""
+    for child in node.children:
+        if child.role in ("component", "algorithm"):
+            yield child
+        if child.role != "module":
+            yield from _parts(child)
+
+
+def _component(node: Node, decoding: Decoding) -> ComponentRecord:
+    where = decoding.place(node.path)
+    where = "" if where == "." else where
+    held = mapping_of(decoding.attempt(node.class_file, "constructor", "what it is built from"))
+    args, kwargs = _call(held.get("ctor_args_and_kwargs"))
+    state = None
+    if node.role != "module":
+        state = decoding.attempt(node.state_file, "state", "its state")
+    name = class_path(held.get("class"))
+    pieces = _pieces(kwargs.get("connectors"))
+    return ComponentRecord(
+        path=where,
+        component_class=name,
+        args=args,
+        kwargs=kwargs,
+        state=state,
+        pieces=pieces,
+        filters=tuple(_filters(name, state, decoding, where)),
+    )
+
+
+def _call(value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        return (), {}
+    args, kwargs = value
+    return tuple(args) if isinstance(args, (tuple, list)) else (), mapping_of(kwargs)
+
+
+def _pieces(connectors: Any) -> tuple[ConnectorRecord, ...]:
+    """Connector pieces saved as (class, args, kwargs) triples."""
+    pieces = []
+    for triple in connectors if isinstance(connectors, (list, tuple)) else ():
+        if isinstance(triple, (list, tuple)) and triple:
+            path = class_path(triple[0])
+            args, kwargs = _call(tuple(triple[1:3]))
+            nested = _pieces(kwargs.get("connectors"))
+            module, _, name = path.rpartition(".")
+            params = {**{f"argument {i}": a for i, a in enumerate(args)}, **kwargs}
+            pieces.append(ConnectorRecord(name or path, params, module, nested))
+    return tuple(pieces)
+
+
+def _filters(name: str, state: Any, decoding: Decoding, where: str) -> Iterator[FilterRecord]:
+    """Filter statistics in a component's state: one per agent, or its own."""
+    agents: dict[Any, Any] = {**state} if isinstance(state, dict) else mapping_of(state)
+    for agent, held in [("", state), *agents.items()]:
+        params = mapping_of(held)
+        if "running_stats" in params:
+            place = f"{where}: {agent}" if agent else where
+            found = filter_from_params(name.rpartition(".")[2], params, decoding, place)
+            if found is not None:
+                yield found
+
+
+def _modules(node: Node, decoding: Decoding) -> dict[str, ModuleRecord]:
+    """The modules of a checkpoint by id; the learner's copy goes before a runner's."""
+    roots = [part for part in node.walk() if part.role == "module"]
+    tops = [part for part in roots if not any(part in other.children for other in roots)]
+    learners = [part for part in tops if "learner" in decoding.place(part.path).split("/")]
+    modules: dict[str, ModuleRecord] = {}
+    for top in learners or tops:
+        for record in _module_tree(top, decoding):
+            if record.id not in modules or not modules[record.id].weights:
+                modules[record.id] = record
+    return modules
+
+
+def _module_tree(node: Node, decoding: Decoding) -> Iterator[ModuleRecord]:
+    leaves = [child for child in node.children if child.role == "module"]
+    if not leaves:
+        name = node.name if node.name not in ("rl_module", "module_state", "checkpoint") else ""
+        own_id = name if node.path != decoding.root and name else "default_policy"
+        yield _module(node, own_id, decoding, {})
+        return
+    held = mapping_of(decoding.attempt(node.class_file, "constructor", "what it is built from"))
+    _, kwargs = _call(held.get("ctor_args_and_kwargs"))
+    specs = mapping_of(next((kwargs[key] for key in _SPEC_KEYS if kwargs.get(key)), None))
+    if not specs:
+        spec_dict = mapping_of(node.metadata.get("module_spec_dict"))
+        specs = mapping_of(spec_dict.get("module_specs"))
+    for leaf in leaves:
+        yield _module(leaf, leaf.name, decoding, mapping_of(specs.get(leaf.name)))
+    for lost in specs.keys() - {leaf.name for leaf in leaves}:
+        decoding.problem(decoding.place(node.path), f"the folder of module {lost!r} is not here")
+
+
+def _module(
+    node: Node, module_id: str, decoding: Decoding, spec: Mapping[str, Any]
+) -> ModuleRecord:
+    where = decoding.place(node.path)
+    held = mapping_of(decoding.attempt(node.class_file, "constructor", "what it is built from"))
+    args, kwargs = _call(held.get("ctor_args_and_kwargs"))
+    facts: dict[str, Any] = {**dict(zip(_ARGUMENT_NAMES, args, strict=False)), **kwargs}
+    metadata_spec = mapping_of(node.metadata.get("module_spec_dict"))
+    facts.update(mapping_of(facts.pop("config", None)))
+    for source in (spec, metadata_spec, mapping_of(metadata_spec.get("module_config"))):
+        facts.update({k: v for k, v in source.items() if facts.get(k) is None})
+    module_class = class_path(held.get("class")) or class_path(facts.get("module_class"))
+    catalog = facts.get("catalog_class") or facts.get("catalog_class_path")
+    model_config = facts.get("model_config") or facts.get("model_config_dict")
+    known = {
+        *_ARGUMENT_NAMES,
+        "module_class",
+        "catalog_class",
+        "catalog_class_path",
+        "model_config_dict",
+        "module_config",
+    }
+    return ModuleRecord(
+        id=module_id,
+        module_class=module_class,
+        catalog_class=class_path(catalog),
+        observation_space=as_space(facts.get("observation_space"), decoding, f"{where}: obs"),
+        action_space=as_space(facts.get("action_space"), decoding, f"{where}: actions"),
+        model_config=mapping_of(model_config),
+        inference_only=facts["inference_only"]
+        if isinstance(facts.get("inference_only"), bool)
+        else None,
+        weights=_weights(node, decoding),
+        extra={key: value for key, value in facts.items() if key not in known},
+        where=where,
+    )
+
+
+def _weights(node: Node, decoding: Decoding) -> WeightTable:
+    if node.state_file is None:
+        return WeightTable()
+    try:
+        held = decoding.decode(node.state_file, "module")
+    except CheckpointError as error:
+        decoding.problem(
+            decoding.place(node.state_file), f"cannot be read: {error.summary}", error.hint
+        )
+        return WeightTable()
+    flat: dict[str, np.ndarray[Any, Any]] = {}
+    for name, value in mapping_of(held).items():
+        if isinstance(value, (np.ndarray, np.generic)):
+            flat[name] = np.asarray(value)
+    return WeightTable(flat)
+
+
+def _version(node: Node) -> str:
+    for part in node.walk():
+        if part.metadata.get("checkpoint_version"):
+            return version_text(part.metadata["checkpoint_version"])
+    if any(part.metadata_file == "rl_module_metadata.json" for part in node.walk()):
+        return "1.2"
+    return "2.0"
+
+
+def require_content(checkpoint: Checkpoint) -> Checkpoint:
+    """The checkpoint, if anything of it could be read at all.
+
+    Raises:
+        CorruptCheckpointError: Not one file could.
+    """
+    nothing = not checkpoint.acting and not checkpoint.config
+    unread = all(c.state is None and not c.component_class for c in checkpoint.components)
+    if nothing and unread and checkpoint.problems:
+        worst = checkpoint.problems[0]
+        raise CorruptCheckpointError(
+            f"nothing in {checkpoint.path} can be read: {worst.where}: {worst.what}",
+            hint=worst.hint or "fetch the checkpoint again.",
+        )
+    return checkpoint

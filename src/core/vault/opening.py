@@ -1,0 +1,79 @@
+"""Open a checkpoint of any kind: locate its files, decode them, describe them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .decoding import Decoding
+from .layout import Node, locate
+from .limits import DEFAULT_LIMITS, Limits
+from .new_stack import read_new, require_content
+from .old_stack import read_old
+from .records import Checkpoint
+from .worker_file import read_worker_file
+
+
+def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = None) -> Checkpoint:
+    """What lies at `path`, as frozen records; not a byte of it runs.
+
+    Args:
+        path: A folder RLlib or rlconnect wrote (algorithm, policy, policies, module, pipeline,
+            ...) or a `checkpoint-<n>` file of Ray 2.0 and older.
+        limits: How much reading may take; the defaults suit files up to several gigabytes.
+
+    Raises:
+        CheckpointNotFoundError: Nothing lies there.
+        CheckpointAccessError: It may not be read.
+        NotACheckpointError: It holds no checkpoint.
+        CorruptCheckpointError: Nothing in it can be decoded.
+        LimitExceededError: It asks for more memory, depth or work than allowed.
+    """
+    limits = limits or DEFAULT_LIMITS
+    root = Path(os.path.abspath(os.fspath(path)))
+    node = locate(root, limits)
+    decoding = Decoding(root if root.is_dir() else root.parent, limits)
+    for part in node.walk():
+        if part.problem:
+            decoding.problem(decoding.place(part.path), part.problem)
+    checkpoint = _read(node, decoding)
+    return require_content(
+        replace(
+            checkpoint,
+            path=str(root),
+            foreign=decoding.foreign,
+            skipped=tuple(decoding.skipped),
+            problems=tuple(decoding.problems),
+            files=tuple(decoding.files.values()),
+        )
+    )
+
+
+def _read(node: Node, decoding: Decoding) -> Checkpoint:
+    if node.role == "own":
+        from .own_records import read_own
+
+        return read_own(node, decoding)
+    if node.role == "worker":
+        return read_worker_file(node, decoding)
+    if _is_new_stack(node):
+        return read_new(node, decoding)
+    return read_old(node, decoding)
+
+
+def _is_new_stack(node: Node) -> bool:
+    """New-stack folders say version 2, or hold components instead of policies."""
+    version: Any = node.metadata.get("checkpoint_version")
+    if node.role in ("module", "component"):
+        return True
+    if node.role == "folder":
+        return all(child.role == "module" for child in node.children)
+    if node.role == "algorithm":
+        if isinstance(version, str) and version.startswith("2"):
+            return True
+        return node.child("policies") is None and (
+            node.child("learner_group") is not None or node.child("env_runner") is not None
+        )
+    return False

@@ -1,0 +1,313 @@
+"""Records to and from rlconnect's own format: what an exported policy keeps.
+
+The document of a checkpoint of ours, by its keys:
+
+    policies / modules   id -> the fields of `PolicyRecord` / `ModuleRecord`, spaces as plain
+                         data, connectors as nested [name, params] pairs, weights as arrays
+    config, counters     of the algorithm, if it came from one
+    origin               what was read and who had written it
+
+Classes and functions that the source named stay as `{"__class__": "module.Name"}`: data.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from ..errors import CorruptCheckpointError, RlconnectError
+from ..space_codec import space_from_data, space_to_data
+from .decoding import Decoding
+from .filters_in_files import filters_of
+from .layout import Node
+from .old_stack import connectors_of
+from .own_format import StoredArray, read_folder
+from .plain import Plainer
+from .records import (
+    Checkpoint,
+    ConnectorRecord,
+    FileRecord,
+    FilterRecord,
+    Kind,
+    ModuleRecord,
+    PolicyRecord,
+)
+from .standins import integer
+from .weights import WeightTable
+from .writer import save_file, save_folder
+
+_POLICY_DATA = (
+    "policy_class",
+    "algorithm",
+    "framework",
+    "config",
+    "global_timestep",
+    "exploration_state",
+    "optimizer",
+    "extra",
+)
+_MODULE_DATA = ("module_class", "catalog_class", "model_config", "inference_only", "extra")
+_FILTER_DATA = ("kind", "count", "mean", "sum_of_squares", "demean", "destd", "clip", "where")
+_KINDS: tuple[Kind, ...] = (
+    "algorithm",
+    "policy",
+    "policies",
+    "module",
+    "multi_module",
+    "component",
+)
+
+
+def save_records(
+    path: str | os.PathLike[str],
+    checkpoint: Checkpoint,
+    *,
+    arrays: Literal["file", "inline"] = "file",
+    extra: Mapping[str, Any] | None = None,
+) -> None:
+    """Save the policies and modules of a checkpoint in our own format, all or nothing.
+
+    Args:
+        path: The folder to write; a name that ends in `.json` makes one file.
+        checkpoint: What to save.
+        arrays: "inline" writes numbers into the JSON, for small networks.
+        extra: More entries for the document, such as a certificate.
+
+    Raises:
+        CheckpointWriteError: The disk refuses; what was at `path` is untouched.
+    """
+    document = {**_document(checkpoint), **(extra or {})}
+    meta = {"algorithm": checkpoint.algorithm, "environment": checkpoint.environment}
+    if os.fspath(path).endswith(".json"):
+        save_file(path, document, kind=checkpoint.kind, meta=meta)
+    else:
+        save_folder(path, document, kind=checkpoint.kind, meta=meta, arrays=arrays)
+
+
+def _document(checkpoint: Checkpoint) -> dict[str, Any]:
+    plain = Plainer(most=2_000_000)
+    document: dict[str, Any] = {}
+    if checkpoint.policies:
+        document["policies"] = {
+            name: _from_policy(policy, plain) for name, policy in checkpoint.policies.items()
+        }
+    if checkpoint.modules:
+        document["modules"] = {
+            name: _from_module(module, plain) for name, module in checkpoint.modules.items()
+        }
+    if checkpoint.kind == "algorithm":
+        document["config"] = plain(dict(checkpoint.config))
+        document["counters"] = plain(dict(checkpoint.counters))
+    document["origin"] = {
+        "stack": checkpoint.stack,
+        "version": checkpoint.version,
+        "ray_version": checkpoint.ray_version,
+        "ray_commit": checkpoint.ray_commit,
+        "algorithm_class": checkpoint.algorithm_class,
+        "training_iteration": checkpoint.training_iteration,
+    }
+    return document
+
+
+def _from_policy(record: PolicyRecord, plain: Plainer) -> dict[str, Any]:
+    return {
+        **{name: plain(_as_dict(getattr(record, name))) for name in _POLICY_DATA},
+        **_spaces(record),
+        "connectors": {
+            "agent": _pairs(record.agent_connectors, plain),
+            "action": _pairs(record.action_connectors, plain),
+        },
+        "filters": [_from_filter(found) for found in record.filters if found.is_from_worker],
+        **_weights(record.weights),
+    }
+
+
+def _from_filter(found: FilterRecord) -> dict[str, Any]:
+    """A filter no connector holds; those that one holds are in its parameters."""
+    held = {name: getattr(found, name) for name in _FILTER_DATA}
+    return {name: list(part) if isinstance(part, tuple) else part for name, part in held.items()}
+
+
+def _to_filter(held: dict[str, Any]) -> FilterRecord:
+    return FilterRecord(
+        kind=str(held.get("kind")),
+        count=tuple(int(n) for n in held.get("count", ())),
+        mean=tuple(np.asarray(array) for array in held.get("mean", ())),
+        sum_of_squares=tuple(np.asarray(array) for array in held.get("sum_of_squares", ())),
+        demean=bool(held.get("demean", True)),
+        destd=bool(held.get("destd", True)),
+        clip=held.get("clip"),
+        where=str(held.get("where")),
+        is_from_worker=True,
+    )
+
+
+def _from_module(record: ModuleRecord, plain: Plainer) -> dict[str, Any]:
+    data = {name: plain(_as_dict(getattr(record, name))) for name in _MODULE_DATA}
+    return {**data, **_spaces(record), **_weights(record.weights)}
+
+
+def _as_dict(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _spaces(record: PolicyRecord | ModuleRecord) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in ("observation_space", "action_space"):
+        space = getattr(record, name)
+        found[name] = None if space is None else space_to_data(space)
+    original = getattr(record.observation_space, "original_space", None)
+    if original is not None:
+        found["original_observation_space"] = space_to_data(original)
+    return found
+
+
+def _pairs(piece: ConnectorRecord | None, plain: Plainer) -> Any:
+    if piece is None:
+        return None
+    if piece.is_pipeline:
+        return [piece.name, [_pairs(child, plain) for child in piece.children]]
+    return [piece.name, plain(piece.params)]
+
+
+def _weights(weights: WeightTable) -> dict[str, Any]:
+    return {"weights": dict(weights), "weights_named": weights.named}
+
+
+def read_own(node: Node, decoding: Decoding) -> Checkpoint:
+    """The records of a checkpoint rlconnect wrote."""
+    own = read_folder(node.path, limits=decoding.limits)
+    document = own.outline
+    place = node.metadata_file or node.path.name
+    for name, size in node.files:
+        decoding.files[name] = FileRecord(name, size, "rlconnect")
+    policies = {
+        name: _policy(name, held, decoding, place) for name, held in _parts(document, "policies")
+    }
+    modules = {
+        name: _module(name, held, decoding, place) for name, held in _parts(document, "modules")
+    }
+    origin = _mapping(document.get("origin"))
+    if own.kind not in _KINDS:
+        raise CorruptCheckpointError(
+            f"{node.path} holds an unknown kind of checkpoint",
+            expected=", ".join(_KINDS),
+            found=repr(own.kind),
+        )
+    return Checkpoint(
+        path=str(node.path),
+        kind=own.kind,
+        stack="rlconnect",
+        version=f"rlconnect {own.format_version}",
+        encoding="safetensors" if own.arrays else "json",
+        ray_version=str(origin.get("ray_version") or ""),
+        ray_commit=str(origin.get("ray_commit") or ""),
+        algorithm=str(own.meta.get("algorithm") or ""),
+        algorithm_class=str(origin.get("algorithm_class") or ""),
+        environment=str(own.meta.get("environment") or ""),
+        policies=policies,
+        modules=modules,
+        config=_mapping(document.get("config")),
+        counters=_mapping(document.get("counters")),
+        training_iteration=integer(origin.get("training_iteration")),
+        extra={"origin": origin, "meta": own.meta, **_unknown(document)},
+    )
+
+
+def _unknown(document: Mapping[str, Any]) -> dict[str, Any]:
+    known = ("policies", "modules", "config", "counters", "origin")
+    return {name: value for name, value in document.items() if name not in known}
+
+
+def _parts(document: Mapping[str, Any], key: str) -> list[tuple[str, dict[str, Any]]]:
+    parts = _mapping(document.get(key))
+    return [(name, _mapping(held)) for name, held in parts.items()]
+
+
+def _policy(name: str, held: dict[str, Any], decoding: Decoding, place: str) -> PolicyRecord:
+    data = {key: _loaded(held.get(key)) for key in _POLICY_DATA}
+    for key in ("config", "extra"):
+        data[key] = _mapping(data[key])
+    for key in ("policy_class", "algorithm", "framework"):
+        data[key] = str(data[key] or "")
+    connectors = _mapping(held.get("connectors"))
+    agent = connectors_of(_loaded(connectors.get("agent")))
+    action = connectors_of(_loaded(connectors.get("action")))
+    return PolicyRecord(
+        id=name,
+        observation_space=_space(held, "observation_space", decoding, place),
+        action_space=_space(held, "action_space", decoding, place),
+        weights=_table(held),
+        agent_connectors=agent,
+        action_connectors=action,
+        filters=(
+            *filters_of(agent, decoding, place),
+            *(_to_filter(_mapping(_loaded(part))) for part in held.get("filters") or ()),
+        ),
+        where=place,
+        **data,
+    )
+
+
+def _module(name: str, held: dict[str, Any], decoding: Decoding, place: str) -> ModuleRecord:
+    data = {key: _loaded(held.get(key)) for key in _MODULE_DATA}
+    for key in ("model_config", "extra"):
+        data[key] = _mapping(data[key])
+    for key in ("module_class", "catalog_class"):
+        data[key] = str(data[key] or "")
+    return ModuleRecord(
+        id=name,
+        observation_space=_space(held, "observation_space", decoding, place),
+        action_space=_space(held, "action_space", decoding, place),
+        weights=_table(held),
+        where=place,
+        **data,
+    )
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _loaded(value: Any) -> Any:
+    """Plain data with its arrays read."""
+    if isinstance(value, StoredArray):
+        return value.read()
+    if isinstance(value, dict):
+        return {key: _loaded(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_loaded(part) for part in value]
+    if isinstance(value, tuple):
+        return tuple(_loaded(part) for part in value)
+    return value
+
+
+def _space(held: dict[str, Any], key: str, decoding: Decoding, place: str) -> Any:
+    data = held.get(key)
+    if data is None:
+        return None
+    try:
+        space = space_from_data(_loaded(data))
+        original = held.get(f"original_{key}")
+        if original is not None:
+            space.original_space = space_from_data(_loaded(original))  # type: ignore[attr-defined]
+    except RlconnectError as error:
+        decoding.problem(place, f"the {key} cannot be read: {error.summary}", error.hint)
+        return None
+    return space
+
+
+def _table(held: dict[str, Any]) -> WeightTable:
+    """Weights whose numbers stay on the disk until they are asked for."""
+    weights = _mapping(held.get("weights"))
+    stored = {name: part for name, part in weights.items() if isinstance(part, StoredArray)}
+    ready = {name: part for name, part in weights.items() if isinstance(part, np.ndarray)}
+    return WeightTable(
+        ready,
+        shapes={name: (part.shape, str(part.dtype)) for name, part in stored.items()},
+        load=lambda name: stored[name].read(),
+        named=bool(held.get("weights_named", True)),
+    )

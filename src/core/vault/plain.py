@@ -1,0 +1,106 @@
+"""Decoded data without stand-ins: what JSON output and our own format can hold.
+
+A class by reference becomes `{"__class__": "module.Name"}`, an object
+`{"__class__": ..., "arguments": [...], "state": {...}}`, a function held by value its name. Data
+that unfolds without end (a list holding itself, references shared a million times) is cut.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .standins import REF_KEY, GlobalRef, Opaque, PersistentRef, class_path
+
+CUT = "..."
+
+
+class Plainer:
+    """Turns decoded data into plain data, within a number of parts.
+
+    Args:
+        most: Parts after which everything becomes "...".
+        arrays: Keep arrays as they are; otherwise they become a line that describes them.
+        deepest: Levels after which everything becomes "...".
+
+    Example:
+        >>> Plainer()(GlobalRef("a.b", "C"))
+        {'__class__': 'a.b.C'}
+    """
+
+    def __init__(self, most: int = 200_000, *, arrays: bool = True, deepest: int = 60) -> None:
+        self.left = most
+        self.arrays = arrays
+        self.deepest = deepest
+
+    def __call__(self, value: Any, depth: int = 0) -> Any:
+        """The plain form of `value`."""
+        self.left -= 1
+        if self.left < 0 or depth > self.deepest:
+            return CUT
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        if isinstance(value, dict):
+            return {self._key(k): self(v, depth + 1) for k, v in self._some(value.items())}
+        if isinstance(value, list):
+            return [self(part, depth + 1) for part in self._some(value)]
+        if isinstance(value, tuple):
+            return tuple(self(part, depth + 1) for part in self._some(value))
+        if isinstance(value, (set, frozenset)):
+            return [self(part, depth + 1) for part in self._some(sorted(value, key=repr))]
+        return self._leaf(value, depth)
+
+    def _leaf(self, value: Any, depth: int) -> Any:
+        if isinstance(value, GlobalRef):
+            return {REF_KEY: value.path}
+        if isinstance(value, Opaque):
+            return self._object(value, depth)
+        if isinstance(value, np.ndarray):
+            if self.arrays and not value.dtype.hasobject:
+                return value
+            return f"array {value.shape} {value.dtype}"
+        if isinstance(value, np.generic):
+            return value if self.arrays else value.item()
+        if isinstance(value, (bytes, memoryview)):
+            return bytes(value) if self.arrays else f"{len(value):,} bytes"
+        if isinstance(value, np.dtype):
+            return str(value)
+        if isinstance(value, PersistentRef):
+            return repr(value)
+        return value if isinstance(value, complex) else repr(value)[:200]
+
+    def _object(self, value: Opaque, depth: int) -> dict[str, Any]:
+        found: dict[str, Any] = {REF_KEY: class_path(value) or "unknown"}
+        if value.is_by_value:
+            found["held"] = "by value"
+            return found
+        if value.args:
+            found["arguments"] = [self(part, depth + 1) for part in value.args]
+        if value.kwargs:
+            found["keywords"] = self(value.kwargs, depth + 1)
+        if value.state is not None:
+            found["state"] = self(value.state, depth + 1)
+        if value.items:
+            found["items"] = self(value.items, depth + 1)
+        if value.entries:
+            found["entries"] = [
+                [self(key, depth + 1), self(part, depth + 1)] for key, part in value.entries
+            ]
+        return found
+
+    def _key(self, key: Any) -> Any:
+        if isinstance(key, (str, int, float, bool, type(None))):
+            return key
+        if isinstance(key, (GlobalRef, Opaque)):
+            return class_path(key)
+        return repr(key)[:200]
+
+    def _some(self, parts: Any) -> list[Any]:
+        """The parts, as many as may still be shown."""
+        found: list[Any] = []
+        for part in parts:
+            if len(found) > self.left:
+                break
+            found.append(part)
+        return found

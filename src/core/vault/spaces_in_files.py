@@ -1,0 +1,59 @@
+"""Spaces as checkpoints hold them: Ray's dicts, pickled gym objects, gymnasium objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymnasium import Space
+
+from ..errors import CorruptCheckpointError, LimitExceededError, RlconnectError
+from ..space_codec import space_from_pickled, space_from_ray
+from .decoding import Decoding
+from .standins import Opaque, class_path
+
+_DEEPEST = 32
+
+
+def as_space(value: Any, decoding: Decoding, where: str) -> Space[Any] | None:
+    """The space a decoded value describes, or None with a problem noted."""
+    if value is None:
+        return None
+    try:
+        return _space(value, 0)
+    except RlconnectError as error:
+        decoding.problem(where, f"the space cannot be read: {error.summary}", error.hint)
+    except (LookupError, ValueError, TypeError, ArithmeticError, AttributeError) as error:
+        decoding.problem(where, f"the space cannot be read ({type(error).__name__}: {error})"[:200])
+    return None
+
+
+def _space(value: Any, depth: int) -> Space[Any]:
+    if depth > _DEEPEST:
+        raise LimitExceededError("a space nested too deep")
+    if isinstance(value, dict):
+        return space_from_ray(value)
+    if not isinstance(value, Opaque):
+        raise CorruptCheckpointError(f"a {type(value).__name__} is no space")
+    state = dict(value.mapping())
+    if not state and value.args and isinstance(value.args[0], dict):
+        state = dict(value.args[0])
+    state = {name: _with_spaces(part, depth) for name, part in state.items()}
+    return space_from_pickled(class_path(value), state)
+
+
+def _with_spaces(part: Any, depth: int) -> Any:
+    """A part of a space's state, with the spaces inside it built."""
+    if isinstance(part, Opaque):
+        path = class_path(part)
+        if ".spaces" in path or "space" in part.mapping():
+            return _space(part, depth + 1)
+        if part.entries:  # a dict subclass that holds the sub-spaces
+            return {key: _with_spaces(item, depth + 1) for key, item in part.entries}
+        return part
+    if isinstance(part, dict):
+        return {key: _with_spaces(item, depth + 1) for key, item in part.items()}
+    if isinstance(part, list):
+        return [_with_spaces(item, depth + 1) for item in part]
+    if isinstance(part, tuple):
+        return tuple(_with_spaces(item, depth + 1) for item in part)
+    return part

@@ -1,0 +1,71 @@
+"""What can be done with a checkpoint, in one word and one line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .records import Checkpoint, ModuleRecord, PolicyRecord
+
+Level = Literal["complete", "needs code", "weights only", "no weights", "state only", "damaged"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How far a checkpoint goes by itself.
+
+    Args:
+        level: One of "complete" (spaces, config, weights: nothing is missing), "needs code" (it
+            names a model class of its author), "weights only" (config or spaces are lost), "no
+            weights", "state only" (a pipeline, runner or piece; it never held weights) and
+            "damaged" (files cannot be read).
+        reason: Why, in one line.
+    """
+
+    level: Level
+    reason: str
+
+
+def verdict(checkpoint: Checkpoint) -> Verdict:
+    """The verdict on a whole checkpoint: that of its weakest policy or module."""
+    acting = checkpoint.acting
+    if not acting:
+        if checkpoint.problems:
+            return Verdict("damaged", checkpoint.problems[0].what)
+        if checkpoint.kind == "component":
+            return Verdict("state only", "a part of the new stack without a module of its own")
+        return Verdict("no weights", "no policy or module lies in it")
+    found = [(policy_id, judge(record)) for policy_id, record in acting.items()]
+    order: list[Level] = ["damaged", "no weights", "weights only", "needs code", "complete"]
+    name, worst = min(found, key=lambda pair: order.index(pair[1].level))
+    reason = worst.reason if len(found) == 1 else f"{name}: {worst.reason}"
+    lost = [p for p in checkpoint.problems if "not here" in p.what or "cannot be read" in p.what]
+    if worst.level == "complete" and lost:
+        return Verdict("damaged", f"{lost[0].where}: {lost[0].what}".strip(": "))
+    return Verdict(worst.level, reason)
+
+
+def judge(record: PolicyRecord | ModuleRecord) -> Verdict:
+    """The verdict on one policy or module."""
+    if not record.weights:
+        return Verdict("no weights", "its weights are lost")
+    own = own_class(record)
+    if own:
+        return Verdict("needs code", f"its network is its author's own class {own}")
+    has_config = bool(
+        record.model_config if isinstance(record, PolicyRecord) else record.module_class
+    )
+    if record.observation_space is None or record.action_space is None or not has_config:
+        lost = "spaces are" if has_config else "config is"
+        return Verdict("weights only", f"its {lost} lost; names and shapes are readable")
+    return Verdict("complete", "spaces, config and weights are all there")
+
+
+def own_class(record: PolicyRecord | ModuleRecord) -> str:
+    """The class of the author's own that is needed to run the network; empty for RLlib's."""
+    if isinstance(record, PolicyRecord):
+        if record.custom_model:
+            return record.custom_model
+        path = record.policy_class
+        return "" if "." not in path or path.startswith("ray.rllib.") else path
+    return "" if record.module_class.startswith("ray.rllib.") else record.module_class

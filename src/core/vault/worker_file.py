@@ -1,0 +1,97 @@
+"""Formats 0 and 0.1: one `checkpoint-<n>` file, a pickled rollout worker inside a pickle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import CorruptCheckpointError
+from .decoding import Decoding
+from .layout import Node
+from .names import algorithm_name
+from .old_stack import filters_by_policy, plain_config, policy_record
+from .records import Checkpoint, PolicyRecord
+from .standins import class_path, mapping_of
+
+
+def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
+    """The records of a `checkpoint-<n>` file.
+
+    Raises:
+        CorruptCheckpointError: It is a pickle, but not of a worker.
+    """
+    if node.state_file is None:  # a worker node is made of that file
+        raise CorruptCheckpointError(f"{node.path} has no file to read")
+    place = decoding.place(node.state_file)
+    outer = mapping_of(decoding.decode(node.state_file, "worker"))
+    inner = outer.get("worker")
+    if isinstance(inner, (bytes, memoryview)):
+        inner = decoding.decode_bytes(inner, f"{place} (worker)", "pickle")
+    worker = mapping_of(inner)
+    states = mapping_of(worker.get("state")) or mapping_of(outer.get("state"))
+    if not states:
+        raise CorruptCheckpointError(
+            f"{place} is a pickle of something else",
+            expected="a rollout worker with the state of its policies",
+            found=", ".join(map(repr, list(worker or outer)[:6])) or "no keys at all",
+        )
+    config = plain_config(worker.get("policy_config") or {})
+    specs = mapping_of(worker.get("policy_specs"))
+    filters = filters_by_policy(worker)
+    algorithm = algorithm_name(class_path(worker.get("policy_config")))
+    policies: dict[str, PolicyRecord] = {
+        policy_id: policy_record(
+            policy_id,
+            state,
+            decoding,
+            place,
+            spec=specs.get(policy_id),
+            base_config=config,
+            algorithm=algorithm,
+            worker_filter=filters.get(policy_id),
+        )
+        for policy_id, state in states.items()
+        if mapping_of(state)
+    }
+    first = next(iter(policies.values()), None)
+    tune = _tune_metadata(node, decoding)
+    executed = mapping_of(outer.get("train_exec_impl"))
+    counters = mapping_of(executed.get("counters")) or mapping_of(outer.get("counters"))
+    env = config.get("env")
+    return Checkpoint(
+        path=str(node.path.parent if node.path.is_file() else node.path),
+        kind="algorithm",
+        stack="old",
+        version="0.1" if _is_0_1(specs, outer) else "0",
+        encoding="pickle",
+        ray_version=str(tune.get("ray_version") or ""),
+        algorithm=first.algorithm if first else "",
+        environment=env if isinstance(env, str) else class_path(env),
+        policies=policies,
+        config=config,
+        counters=counters,
+        training_iteration=_iteration(tune, node),
+        extra={key: value for key, value in outer.items() if key != "worker"},
+    )
+
+
+def _is_0_1(specs: Mapping[str, Any], outer: Mapping[str, Any]) -> bool:
+    """Version 0.1 keeps nothing beside the worker, and its policies' specs in it."""
+    return bool(specs) and set(outer) == {"worker"}
+
+
+def _tune_metadata(node: Node, decoding: Decoding) -> Mapping[str, Any]:
+    folder = node.path.parent if node.path.is_file() else node.path
+    name = f"{node.path.name}.tune_metadata"
+    for candidate in (folder / name, folder / ".tune_metadata"):
+        if candidate.is_file():
+            return mapping_of(decoding.attempt(candidate, "tune metadata", "Tune's note"))
+    return {}
+
+
+def _iteration(tune: Mapping[str, Any], node: Node) -> int | None:
+    counted = tune.get("iteration")
+    if isinstance(counted, int):
+        return counted
+    number = node.path.name.rpartition("-")[2]
+    return int(number) if number.isdigit() else None
