@@ -68,4 +68,8 @@ def with_defaults(model_config: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         model_config: What a checkpoint or a user says; unknown keys are kept.
     """
-    return {**MODEL_DEFAULTS, **model_config}
+    config = {**MODEL_DEFAULTS, **model_config}
+    # One switch for both, before Ray 1.3; -1 says it is not used.
+    if config["lstm_use_prev_action_reward"] not in (-1, False, None):
+        config["lstm_use_prev_action"] = config["lstm_use_prev_reward"] = True
+    return config

@@ -81,6 +81,12 @@ class FullyConnectedNetwork(LegacyModel):
         features = self._features
         if self._value_branch_separate:
             features = self._value_branch_separate(self._last_flat_in)
+            if features.shape[1] != self.num_outputs and self._logits is None:
+                raise ConfigError(
+                    "no_final_linear with a value branch of its own needs equal widths",
+                    expected=f"a last hidden layer of {self.num_outputs}",
+                    found=str(features.shape[1]),
+                )
         value: Tensor = self._value_branch(features)
         return value.squeeze(1)
 

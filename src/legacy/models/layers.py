@@ -67,8 +67,8 @@ class SlimFC(nn.Module):
         in_size: Features in.
         out_size: Features out.
         initializer: Fills the weight; default Xavier uniform.
-        use_bias: Whether the layer adds a bias.
         activation_fn: Name or factory of the activation; `None` for none.
+        use_bias: Whether the layer adds a bias.
         bias_init: What the bias starts as.
     """
 
@@ -77,8 +77,8 @@ class SlimFC(nn.Module):
         in_size: int,
         out_size: int,
         initializer: Initializer | None = None,
-        use_bias: bool = True,
         activation_fn: str | Callable[[], nn.Module] | None = None,
+        use_bias: bool = True,
         bias_init: float = 0.0,
     ) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ class SlimConv2d(nn.Module):
         bias_init: float = 0.0,
     ) -> None:
         super().__init__()
-        conv = nn.Conv2d(in_channels, out_channels, _pair(kernel), _pair(stride))
+        conv = nn.Conv2d(in_channels, out_channels, pair(kernel), pair(stride))
         if initializer is not None:
             (nn.init.xavier_uniform_ if isinstance(initializer, str) else initializer)(conv.weight)
         nn.init.constant_(conv.bias, bias_init)  # type: ignore[arg-type]  # bias=True by default
@@ -175,7 +175,7 @@ def same_padding(
         ((1, 2, 1, 2), (5, 5))
     """
     sides, outs = [], []
-    for size, kernel, stride in zip(in_size, _pair(filter_size), _pair(stride_size), strict=True):
+    for size, kernel, stride in zip(in_size, pair(filter_size), pair(stride_size), strict=True):
         out = math.ceil(size / stride)
         total = max((out - 1) * stride + kernel - size, 0)
         sides.append((total // 2, total - total // 2))
@@ -184,6 +184,7 @@ def same_padding(
     return (left, right, top, bottom), (outs[0], outs[1])
 
 
-def _pair(value: int | Sequence[int]) -> tuple[int, int]:
+def pair(value: int | Sequence[int]) -> tuple[int, int]:
+    """Give (vertical, horizontal) of a kernel or stride that may be one number for both."""
     first, second = value if isinstance(value, Sequence) else (value, value)
     return int(first), int(second)

@@ -1,0 +1,150 @@
+"""Which network a space and a set of model settings give, as the old stack chose it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from gymnasium.spaces import Box, Dict, Space, Tuple
+
+from ...core.errors import ConfigError
+from .attention import AttentionWrapper
+from .base import TorchModelV2
+from .complex import ComplexInputNetwork
+from .defaults import with_defaults
+from .fcnet import FullyConnectedNetwork
+from .leaves import leaf_spaces
+from .lstm import LSTMWrapper
+from .visionnet import VisionNetwork
+
+ModelFactory = Callable[..., Any]
+
+# Algorithms whose value branch has layers of its own unless the settings say otherwise.
+_OWN_VALUE_NET = {"PPO"}
+
+
+def build_model(
+    obs_space: Space[Any],
+    action_space: Space[Any],
+    num_outputs: int | None,
+    model_config: Mapping[str, Any],
+    *,
+    algorithm: str = "",
+    custom_models: Mapping[str, ModelFactory] | None = None,
+    interface: type | None = None,
+    default_model: type | None = None,
+    name: str = "default_model",
+    **interface_settings: Any,
+) -> Any:
+    """Build the network for a space and model settings, with fresh weights.
+
+    Args:
+        obs_space: What the policy sees, preprocessed; `original_space` tells the nested one.
+        action_space: Where actions come from.
+        num_outputs: Width of the outputs; `None` leaves it to the network.
+        model_config: The model settings; unset ones are at their default.
+        algorithm: The algorithm's name; decides `vf_share_layers` where that is unset.
+        custom_models: Classes or factories for the names that `custom_model` may hold.
+        interface: A class mixed in front of the chosen network (what DQN, SAC... add).
+        default_model: The network to use instead of the chosen one.
+        name: A name for messages.
+        **interface_settings: Further keyword arguments of `interface`.
+
+    Returns:
+        A `torch.nn.Module` that is also a `TorchModelV2`.
+
+    Raises:
+        ConfigError: The settings contradict each other, or name a model nobody supplied.
+    """
+    config = with_defaults(model_config)
+    if "vf_share_layers" not in model_config:
+        config["vf_share_layers"] = algorithm.upper() not in _OWN_VALUE_NET
+    _check(config, action_space)
+    positional = (obs_space, action_space, num_outputs, config, name)
+    if not config["custom_model"]:
+        trunk = _wrapped(default_model or default_class(obs_space), config)
+        return _mixed(interface, trunk)(*positional, **interface_settings)
+    custom = _custom(config["custom_model"], custom_models or {})
+    settings = {**interface_settings, **(config["custom_model_config"] or {})}
+    if not isinstance(custom, type):
+        return custom(*positional, **settings)
+    wraps = config["use_lstm"] or config["use_attention"]
+    # Ray hands the custom settings to the model itself, and drops them if the model is wrapped.
+    settings = interface_settings if wraps else settings
+    return _built(_wrapped(_mixed(interface, custom), config), positional, settings)
+
+
+def default_class(obs_space: Space[Any]) -> type[TorchModelV2]:
+    """Choose the network class for what the policy sees.
+
+    Images get convolutions, vectors dense layers, anything else (and vectors made from a nested
+    space with an image or matrix inside) one trunk per component.
+    """
+    if not isinstance(obs_space, Box):
+        return ComplexInputNetwork
+    if len(obs_space.shape) == 3:
+        return VisionNetwork
+    original = getattr(obs_space, "original_space", obs_space)
+    has_matrix = isinstance(original, (Dict, Tuple)) and any(
+        isinstance(leaf, Box) and len(leaf.shape) >= 2 for leaf in leaf_spaces(original)
+    )
+    return ComplexInputNetwork if len(obs_space.shape) != 1 or has_matrix else FullyConnectedNetwork
+
+
+def _check(config: Mapping[str, Any], action_space: Space[Any]) -> None:
+    if config["use_lstm"] and config["use_attention"]:
+        raise ConfigError("a model has use_lstm or use_attention, not both.")
+    sees_actions = (config["use_lstm"] and config["lstm_use_prev_action"]) or (
+        config["use_attention"] and config["attention_use_n_prev_actions"]
+    )
+    if (
+        sees_actions
+        and isinstance(action_space, (Dict, Tuple))
+        and not config["_disable_action_flattening"]
+    ):
+        raise ConfigError(
+            "a model that sees earlier actions needs them unflattened when they are nested",
+            expected="_disable_action_flattening=True",
+            found=f"False with {action_space}",
+        )
+
+
+def _wrapped(trunk: type, config: Mapping[str, Any]) -> type:
+    if config["use_lstm"]:
+        return _mixed(LSTMWrapper, trunk)
+    return _mixed(AttentionWrapper, trunk) if config["use_attention"] else trunk
+
+
+@lru_cache(maxsize=256)
+def _mixed(front: type | None, trunk: type) -> type:
+    if front is None or issubclass(trunk, front):
+        return trunk
+    return type(f"{trunk.__name__}_as_{front.__name__}", (front, trunk), {})
+
+
+def _custom(wanted: Any, supplied: Mapping[str, ModelFactory]) -> ModelFactory:
+    label = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", repr(wanted))
+    for key in (label, label.rsplit(".", 1)[-1]):
+        if key in supplied:
+            return supplied[key]
+    if isinstance(wanted, type) and issubclass(wanted, TorchModelV2):
+        return wanted
+    near = difflib.get_close_matches(label, supplied, n=1)
+    raise ConfigError(
+        f"the model {label!r} is the author's own class, which a checkpoint does not hold.",
+        hint=f"did you mean {near[0]!r}?" if near else f'pass custom_models={{"{label}": cls}}.',
+        model=label,
+        supplied=sorted(supplied),
+    )
+
+
+def _built(model_class: type, positional: tuple[Any, ...], settings: Mapping[str, Any]) -> Any:
+    try:
+        return model_class(*positional, **settings)
+    except TypeError as error:
+        # Older models read their settings from model_config["custom_model_config"] themselves.
+        if "unexpected keyword argument" not in str(error) or not settings:
+            raise
+        return model_class(*positional)

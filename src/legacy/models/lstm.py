@@ -1,0 +1,171 @@
+"""Recurrent networks: the base for a user's own, and the LSTM put around another network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
+from torch import Tensor, nn
+
+from ...core.errors import ConfigError, PieceError
+from .base import ModelOutput, TorchModelV2
+from .encodings import encode_actions
+from .layers import SlimFC
+from .leaves import action_width
+
+
+class RecurrentNetwork(TorchModelV2):
+    """Base of networks that see `(B, T, features)`; a subclass writes `forward_rnn`."""
+
+    def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
+        """Give the rows of `obs_flat` a time axis, run `forward_rnn`, take the axis away again."""
+        flat = (input_dict["obs_flat"] if "obs_flat" in input_dict else input_dict["obs"]).float()
+        inputs = add_time_dimension(flat, seq_lens, self.time_major)
+        outputs, state_out = self.forward_rnn(inputs, state, seq_lens)
+        return outputs.reshape(-1, self.num_outputs), state_out
+
+    def forward_rnn(
+        self, inputs: Tensor, state: list[Tensor], seq_lens: Tensor | None
+    ) -> ModelOutput:
+        """Compute outputs `(B, T, num_outputs)` and the state after the last step.
+
+        Args:
+            inputs: `(B, T, features)`; `(T, B, features)` if time-major.
+            state: State before the first step, `(B, ...)` each.
+            seq_lens: Real steps of each sequence `(B,)`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must implement forward_rnn().")
+
+
+class LSTMWrapper(RecurrentNetwork):
+    """An LSTM on top of another network's features, with outputs and value from its cells.
+
+    `catalog.build_model` mixes it in front of the network it wraps. Settings read:
+    `lstm_cell_size`, `lstm_use_prev_action`, `lstm_use_prev_reward`, `_time_major`,
+    `_disable_action_flattening`. Padding is processed like any step, as Ray does.
+
+    Args:
+        obs_space: What the policy sees.
+        action_space: Where actions come from.
+        num_outputs: Width of the outputs.
+        model_config: The model settings.
+        name: A name for messages.
+    """
+
+    def __init__(
+        self,
+        obs_space: Space[Any],
+        action_space: Space[Any],
+        num_outputs: int | None,
+        model_config: Mapping[str, Any],
+        name: str = "",
+        **custom: Any,
+    ) -> None:
+        super().__init__(obs_space, action_space, None, model_config, name, **custom)
+        if num_outputs is None:
+            raise ConfigError("an LSTM-wrapped model needs num_outputs.")
+        width = self.num_outputs
+        if width is None:
+            raise ConfigError(
+                f"model {type(self).__name__!r} cannot be wrapped by an LSTM: it did not set "
+                "num_outputs to the width of its features.",
+                hint="set self.num_outputs in the model's constructor when it is given None.",
+            )
+        self.cell_size = int(model_config["lstm_cell_size"])
+        self.use_prev_action = bool(model_config.get("lstm_use_prev_action"))
+        self.use_prev_reward = bool(model_config.get("lstm_use_prev_reward"))
+        self.action_dim = action_width(action_space)
+        if self.use_prev_action:
+            width += self.action_dim
+            self.view_requirements["prev_actions"] = {
+                "data_col": "actions",
+                "shift": -1,
+                "space": action_space,
+            }
+        if self.use_prev_reward:
+            width += 1
+            self.view_requirements["prev_rewards"] = {"data_col": "rewards", "shift": -1}
+        self.num_outputs = num_outputs
+        self.lstm = nn.LSTM(width, self.cell_size, batch_first=not self.time_major)
+        self._logits_branch = SlimFC(self.cell_size, num_outputs)
+        self._value_branch = SlimFC(self.cell_size, 1)
+        self._features: Tensor | None = None
+
+    def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
+        """Run the wrapped network on every row, then the LSTM along each sequence."""
+        features, _ = super(RecurrentNetwork, self).forward(input_dict, [], None)
+        parts = [features]
+        if self.use_prev_action:
+            parts.append(previous_actions(input_dict, self.action_space, self.model_config))
+        if self.use_prev_reward:
+            parts.append(input_dict["prev_rewards"].float().reshape(-1, 1))
+        input_dict["obs_flat"] = features if len(parts) == 1 else torch.cat(parts, dim=1)
+        return super().forward(input_dict, state, seq_lens)
+
+    def forward_rnn(
+        self, inputs: Tensor, state: list[Tensor], seq_lens: Tensor | None
+    ) -> ModelOutput:
+        """Run the LSTM and the output layer; the state is `[h, c]`, `(B, cell_size)` each."""
+        if len(state) != 2:
+            raise PieceError(
+                "an LSTM policy needs its state",
+                expected="[h, c]",
+                found=f"{len(state)} arrays",
+                hint="pass get_initial_state() at an episode's start, then what came out last.",
+            )
+        hidden, (h, c) = self.lstm(inputs, (state[0].unsqueeze(0), state[1].unsqueeze(0)))
+        self._features = hidden
+        return self._logits_branch(hidden), [h.squeeze(0), c.squeeze(0)]
+
+    def value_function(self) -> Tensor:
+        """Give the value estimates `(B * T,)` of the last `forward`."""
+        if self._features is None:
+            raise PieceError("value_function() was called before forward().")
+        value: Tensor = self._value_branch(self._features)
+        return value.reshape(-1)
+
+    def get_initial_state(self) -> list[Tensor]:
+        """Give zeros for `[h, c]`, `(cell_size,)` each, on the device of the weights."""
+        like = next(self.lstm.parameters())
+        return [like.new_zeros(self.cell_size), like.new_zeros(self.cell_size)]
+
+
+def add_time_dimension(flat: Tensor, seq_lens: Any, time_major: bool = False) -> Tensor:
+    """Cut rows of padded sequences into `(B, T, ...)`, or `(T, B, ...)` if time-major.
+
+    Args:
+        flat: `(B * T, ...)`, sequence after sequence.
+        seq_lens: One entry per sequence; `None` when every row is its own.
+        time_major: Whether time comes first.
+    """
+    sequences = flat.shape[0] if seq_lens is None else len(seq_lens)
+    if sequences == 0 or flat.shape[0] % sequences:
+        raise PieceError(
+            "rows cannot be cut into sequences of one length",
+            expected=f"a multiple of the {sequences} sequences in seq_lens",
+            found=f"{flat.shape[0]} rows",
+        )
+    timed = flat.reshape(sequences, -1, *flat.shape[1:])
+    return timed.transpose(0, 1) if time_major else timed
+
+
+def previous_actions(
+    input_dict: Any, space: Space[Any], config: Mapping[str, Any], steps: int = 1
+) -> Tensor:
+    """Encode the column `prev_actions` as the features a wrapper adds.
+
+    Args:
+        input_dict: Columns; `prev_actions` nested if `_disable_action_flattening`.
+        space: The action space.
+        config: The model settings.
+        steps: How many earlier actions each row holds.
+    """
+    actions = input_dict["prev_actions"]
+    if config.get("_disable_action_flattening") or isinstance(
+        space, (Discrete, MultiDiscrete, Box)
+    ):
+        return encode_actions(actions, space, steps)
+    encoded: Tensor = actions.float()
+    return encoded.reshape(encoded.shape[0], -1)

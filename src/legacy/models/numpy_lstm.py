@@ -1,0 +1,75 @@
+"""One LSTM layer in numpy, equal to torch's; no torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .numpy_layers import Float32
+
+
+class NumpyLstm:
+    """An LSTM layer over `(B, T, features)`.
+
+    The four gates are one product: their rows are put in the order input, forget, output, cell
+    and the first three are halved, so that one tanh serves all (a sigmoid is `tanh(x/2)/2 + 1/2`).
+
+    Args:
+        weight_ih: Torch's `weight_ih_l0`, `(4 * cells, features)`, gates i, f, g, o.
+        weight_hh: Torch's `weight_hh_l0`, `(4 * cells, cells)`.
+        bias_ih: Torch's `bias_ih_l0`.
+        bias_hh: Torch's `bias_hh_l0`.
+    """
+
+    def __init__(self, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any) -> None:
+        self.cells = int(np.shape(weight_hh)[1])
+        self.features = int(np.shape(weight_ih)[1])
+        both = np.concatenate([weight_ih, weight_hh], axis=1, dtype=np.float32)
+        self._weight = np.ascontiguousarray(self._prepared(both).T)
+        bias = np.asarray(bias_ih, np.float32) + np.asarray(bias_hh, np.float32)
+        self._bias = self._prepared(bias)
+        self._weight_x = self._weight[: self.features]
+        self._weight_h = self._weight[self.features :]
+
+    def _prepared(self, rows: Float32) -> Float32:
+        i, f, g, o = np.split(rows, 4)
+        gates: Float32 = np.concatenate([i, f, o, g])
+        gates[: 3 * self.cells] *= np.float32(0.5)
+        return gates
+
+    def step(self, x: list[Float32], h: Float32, c: Float32) -> tuple[Float32, Float32]:
+        """Advance by one step.
+
+        Args:
+            x: Features `(B, n)`, in parts.
+            h: Outputs `(B, cells)` of the step before.
+            c: Cells `(B, cells)` of the step before.
+        """
+        gates = np.dot(np.concatenate([*x, h], axis=1), self._weight)
+        gates += self._bias
+        return self._advance(gates, c)
+
+    def sequence(self, x: Float32, h: Float32, c: Float32) -> tuple[Float32, Float32, Float32]:
+        """Advance along sequences `(B, T, n)`; gives all outputs, the last output and cells."""
+        batch, steps, _ = x.shape
+        gates = np.dot(x.reshape(batch * steps, -1), self._weight_x)
+        gates += self._bias
+        gates = gates.reshape(batch, steps, -1)
+        outputs = np.empty((batch, steps, self.cells), np.float32)
+        for t in range(steps):
+            h, c = self._advance(gates[:, t] + np.dot(h, self._weight_h), c)
+            outputs[:, t] = h
+        return outputs, h, c
+
+    def _advance(self, gates: Float32, c: Float32) -> tuple[Float32, Float32]:
+        n = self.cells
+        np.tanh(gates, out=gates)
+        opened = gates[:, : 3 * n]
+        opened *= np.float32(0.5)
+        opened += np.float32(0.5)
+        cells = opened[:, n : 2 * n] * c
+        cells += opened[:, :n] * gates[:, 3 * n :]
+        h = np.tanh(cells)
+        h *= opened[:, 2 * n :]
+        return h, cells

@@ -1,0 +1,123 @@
+"""The network of an RLModule that Ray 2.5 to 2.9 saved inside an old-stack PPO policy.
+
+Its layers are read off the names and shapes of the weights: `encoder` (shared, or one each for
+actor and critic; dense, convolutional, or either under an LSTM), then the heads `pi` and `vf`.
+In a sequential stack the numbers that carry no weight are activations and paddings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium.spaces import Space
+from torch import Tensor, nn
+
+from ...core.errors import PieceError, WeightsError
+from .base import LegacyModel, ModelOutput
+from .rlmodule_layers import LayerReader, LstmEncoder
+
+
+def is_rlmodule(weights: Mapping[str, Any]) -> bool:
+    """Whether weights are those of an RLModule rather than of a model."""
+    return any(name.startswith("encoder.") for name in weights) and any(
+        name.startswith("pi.") for name in weights
+    )
+
+
+class RLModuleNet(LegacyModel):
+    """Encoder and heads of an RLModule, behind the interface of an old-stack model.
+
+    The state of an LSTM is a flat list: `[h, c]` of a shared encoder, else `[h, c]` of the actor
+    and `[h, c]` of the critic; each `(layers, cells)` per episode.
+
+    Args:
+        obs_space: What the policy sees.
+        action_space: Where actions come from.
+        num_outputs: Width of the outputs; `None` takes what the weights have.
+        model_config: The model settings.
+        name: A name for messages.
+        weights: The saved weights; they decide the layers and are loaded.
+    """
+
+    def __init__(
+        self,
+        obs_space: Space[Any],
+        action_space: Space[Any],
+        num_outputs: int | None,
+        model_config: Mapping[str, Any],
+        name: str = "",
+        *,
+        weights: Mapping[str, Any],
+    ) -> None:
+        super().__init__(obs_space, action_space, num_outputs, model_config, name)
+        shapes = {key: tuple(np.shape(value)) for key, value in weights.items()}
+        read = LayerReader(shapes, model_config, tuple(obs_space.shape or ()))
+        self.encoder = nn.Module()
+        names = {key.split(".")[1] for key in shapes if key.startswith("encoder.")}
+        self._shared = "encoder" in names
+        for part in sorted(names):
+            self.encoder.add_module(part, read.encoder(f"encoder.{part}"))
+        self.pi = read.head("pi")
+        self.vf = read.head("vf") if any(key.startswith("vf.") for key in shapes) else None
+        self._from_weights(weights)
+        if num_outputs is None:
+            self.num_outputs = self.pi.width
+        elif self.pi.width != num_outputs:
+            raise WeightsError(
+                "the weights of head 'pi' have another width than the actions need",
+                expected=str(num_outputs),
+                found=str(self.pi.width),
+            )
+        self._critic: Tensor | None = None
+
+    def _from_weights(self, weights: Mapping[str, Any]) -> None:
+        own = self.state_dict()
+        strange = sorted(set(weights) ^ set(own))
+        if strange:
+            raise WeightsError(
+                f"the weights hold layers of an RLModule that are not known: {strange[:12]}.",
+                unexpected=strange,
+            )
+        self.load_state_dict({key: torch.tensor(np.asarray(weights[key])) for key in own})
+
+    def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
+        """Map observations to the outputs; an LSTM's state is carried."""
+        parts = [self.encoder.get_submodule(name) for name in self._parts()]
+        size = sum(2 for part in parts if isinstance(part, LstmEncoder))
+        if len(state) != size:
+            raise PieceError(
+                "this policy needs its state", expected=f"{size} arrays", found=f"{len(state)}"
+            )
+        features, state_out = [], []
+        for i, part in enumerate(parts):
+            out, after = part(input_dict, state[2 * i : 2 * i + 2], seq_lens)
+            features.append(out)
+            state_out.extend(after)
+        self._critic = features[-1]
+        outputs: Tensor = self.pi(features[0])
+        return outputs, state_out
+
+    def _parts(self) -> Sequence[str]:
+        if self._shared:
+            return ("encoder",)
+        return ("actor_encoder",) if self.vf is None else ("actor_encoder", "critic_encoder")
+
+    def value_function(self) -> Tensor:
+        """Give the value estimates `(B,)` of the last `forward`."""
+        if self._critic is None or self.vf is None:
+            raise PieceError("there are no values: forward() has not run, or there is no critic.")
+        value: Tensor = self.vf(self._critic)
+        return value.squeeze(-1)
+
+    def get_initial_state(self) -> list[Tensor]:
+        """Give zeros `(layers, cells)` for each `h` and `c`; empty without an LSTM."""
+        parts = [self.encoder.get_submodule(name) for name in self._parts()]
+        lstms = [part.lstm for part in parts if isinstance(part, LstmEncoder)]
+        return [
+            next(lstm.parameters()).new_zeros(lstm.num_layers, lstm.hidden_size)
+            for lstm in lstms
+            for _ in ("h", "c")
+        ]

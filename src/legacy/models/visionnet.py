@@ -1,0 +1,177 @@
+"""The convolutional network: images `(B, H, W, C)` in, outputs and a value from conv features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gymnasium.spaces import Space
+from torch import Tensor, nn
+
+from ...core.errors import ConfigError, PieceError
+from .base import LegacyModel, ModelOutput
+from .defaults import CONV_DEFAULTS
+from .layers import SlimConv2d, SlimFC, normc_initializer, pair, same_padding
+
+
+class VisionNetwork(LegacyModel):
+    """Convolutions over an image, the last one shrinking it to a single cell.
+
+    Every convolution but the last pads like TensorFlow's "same". Pixels are used as they come.
+    Settings read: `conv_filters` (`[channels, kernel, stride]` each), `conv_activation`,
+    `post_fcnet_hiddens`, `post_fcnet_activation`, `no_final_linear`, `vf_share_layers`.
+
+    Args:
+        obs_space: A box `(H, W, C)`.
+        action_space: Where actions come from.
+        num_outputs: Width of the outputs; `None` ends with the flattened conv features.
+        model_config: The model settings.
+        name: A name for messages.
+    """
+
+    def __init__(
+        self,
+        obs_space: Space[Any],
+        action_space: Space[Any],
+        num_outputs: int | None,
+        model_config: Mapping[str, Any],
+        name: str = "",
+    ) -> None:
+        super().__init__(obs_space, action_space, num_outputs, model_config, name)
+        shape = _image_shape(obs_space)
+        filters = model_config.get("conv_filters") or default_filters(shape)
+        act = model_config.get("conv_activation")
+        post = list(model_config.get("post_fcnet_hiddens") or [])
+        post_act = model_config.get("post_fcnet_activation")
+        ends_hidden = bool(model_config.get("no_final_linear") and num_outputs)
+        shares = bool(model_config.get("vf_share_layers"))
+        cells = _last_cells(shape, filters)
+        if num_outputs and cells != (1, 1):
+            raise ConfigError(
+                "the convolutions do not shrink the image to a single cell",
+                expected="1x1",
+                found=f"{cells[0]}x{cells[1]} from an image {shape} and filters {filters}",
+                hint="change the last kernel and stride in conv_filters.",
+            )
+        if post and ends_hidden:
+            raise ConfigError("no_final_linear with post_fcnet_hiddens fits no image network.")
+
+        channels = int(num_outputs) if num_outputs and ends_hidden else int(filters[-1][0])
+        layers = _convolutions(shape, filters, act, channels)
+        self.last_layer_is_flattened = not num_outputs
+        self._logits: nn.Module | None = None
+        if not num_outputs:
+            layers.append(nn.Flatten())
+        elif post:
+            dense = _post_stack(channels, [*post, num_outputs], post_act)
+            self._logits = dense.pop()
+            layers += [nn.Flatten(), *dense]
+        elif not ends_hidden:
+            # Ray pads this 1x1 convolution by nothing, which still shifts its parameter name.
+            self._logits = SlimConv2d(channels, num_outputs, 1, 1, (0, 0, 0, 0), activation_fn=None)
+        self._convs = nn.Sequential(*layers)
+        if not num_outputs:
+            self.num_outputs = channels * cells[0] * cells[1]
+
+        self._value_branch: SlimFC | None = None
+        self._value_branch_separate: nn.Sequential | None = None
+        if shares:
+            self._value_branch = SlimFC(channels, 1, normc_initializer(0.01))
+        else:
+            last = int(filters[-1][0])
+            head = SlimConv2d(last, 1, 1, 1, None, activation_fn=None)
+            self._value_branch_separate = nn.Sequential(
+                *_convolutions(shape, filters, act, last), head
+            )
+        self._features: Tensor | None = None
+
+    def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
+        """Map images in `obs` to the outputs; the state passes through."""
+        images = input_dict["obs"].float().permute(0, 3, 1, 2)
+        features = self._convs(images)
+        self._features = features if self._value_branch_separate is None else images
+        if self.last_layer_is_flattened:
+            return features, state
+        return _flat(features if self._logits is None else self._logits(features)), state
+
+    def value_function(self) -> Tensor:
+        """Give the value estimates `(B,)` of the last `forward`."""
+        if self._features is None:
+            raise PieceError("value_function() was called before forward().")
+        if self._value_branch_separate is not None:
+            return _flat(self._value_branch_separate(self._features)).squeeze(1)
+        assert self._value_branch is not None  # one of the two branches always exists
+        if self._features.ndim == 2 and not self.last_layer_is_flattened:
+            raise ConfigError(
+                "an image network with post_fcnet_hiddens has no shared value branch",
+                expected="vf_share_layers=False",
+                found="True",
+            )
+        value: Tensor = self._value_branch(_flat(self._features))
+        return value.squeeze(1)
+
+
+def default_filters(shape: Sequence[int]) -> list[list[Any]]:
+    """Give the convolutions the old stack uses for an image when none are set.
+
+    Args:
+        shape: `(H, W)`, `(H, W, C)` or `(C, H, W)`.
+
+    Raises:
+        ConfigError: There is no default for that size.
+    """
+    for size in (tuple(shape[:2]), tuple(shape[1:])):
+        if len(shape) in (2, 3) and size in CONV_DEFAULTS:
+            return CONV_DEFAULTS[size]
+    sizes = ", ".join(f"{height}x{width}" for height, width in CONV_DEFAULTS)
+    raise ConfigError(
+        "there are no default convolutions for this image size",
+        expected=f"one of {sizes}",
+        found=f"shape {tuple(shape)}",
+        hint='set model_config["conv_filters"] = [[channels, kernel, stride], ...].',
+    )
+
+
+def _image_shape(space: Space[Any]) -> tuple[int, int, int]:
+    shape = space.shape or ()
+    if len(shape) != 3:
+        raise ConfigError("an image network needs images", expected="(H, W, C)", found=str(shape))
+    return int(shape[0]), int(shape[1]), int(shape[2])
+
+
+def _convolutions(
+    shape: tuple[int, int, int], filters: Sequence[Any], act: Any, last_channels: int
+) -> list[nn.Module]:
+    *size, channels = shape
+    layers: list[nn.Module] = []
+    for out, kernel, stride in filters[:-1]:
+        padding, around = same_padding(size, kernel, stride)
+        layers.append(SlimConv2d(channels, out, kernel, stride, padding, activation_fn=act))
+        channels, size = out, list(around)
+    _, kernel, stride = filters[-1]
+    layers.append(SlimConv2d(channels, last_channels, kernel, stride, None, activation_fn=act))
+    return layers
+
+
+def _post_stack(width: int, sizes: list[int], act: Any) -> list[nn.Module]:
+    layers: list[nn.Module] = []
+    for i, size in enumerate(sizes):
+        # Ray leaves the last hidden layer without activation, and the output layer too.
+        layer_act = act if i < len(sizes) - 2 else None
+        layers.append(SlimFC(width, size, normc_initializer(1.0), activation_fn=layer_act))
+        width = size
+    return layers
+
+
+def _last_cells(shape: tuple[int, int, int], filters: Sequence[Any]) -> tuple[int, int]:
+    size: Sequence[int] = shape[:2]
+    for _, kernel, stride in filters[:-1]:
+        _, size = same_padding(size, kernel, stride)
+    kernels, strides = pair(filters[-1][1]), pair(filters[-1][2])
+    steps = zip(size, kernels, strides, strict=True)
+    height, width = (max((n - kernel) // stride + 1, 0) for n, kernel, stride in steps)
+    return height, width
+
+
+def _flat(x: Tensor) -> Tensor:
+    return x if x.ndim == 2 else x[:, :, 0, 0]
