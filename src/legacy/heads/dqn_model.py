@@ -72,6 +72,8 @@ class DQNTorchModel(LegacyModel):
                 made.add_module(letter, layer(widths[-1], outputs, None))
             return made
 
+        # Nothing reads the trunk's value output, and TensorFlow policies save none that fits.
+        self.unused_weights = (*super().unused_weights, "_value_branch")
         self.num_actions = int(action_space.n)  # type: ignore[attr-defined]  # Discrete
         self.advantage_module = branch("A", self.num_actions * num_atoms)
         if dueling:

@@ -40,14 +40,20 @@ def space(text):
     """A space from its printed form; bounds that are arrays are only needed by their ends."""
     text = re.sub(r"\[([^\]]*)\]", lambda m: "[" + ", ".join(m[1].split()) + "]", text)
     text = re.sub(r"\b(inf)\b", "np.inf", text)
-    names = {"Box": box, "Discrete": gym.spaces.Discrete, "np": np, "float32": np.float32}
+    names = {
+        "Box": box,
+        "Discrete": gym.spaces.Discrete,
+        "np": np,
+        "float32": np.float32,
+        "int64": np.int64,
+    }
     names["MultiDiscrete"] = gym.spaces.MultiDiscrete
     names["Tuple"] = lambda *parts: gym.spaces.Tuple(parts)
     return eval(text, names)
 
 
 def box(low, high, shape, dtype):
-    low, high = (np.array(np.broadcast_to(np.float32(end), shape)) for end in (low, high))
+    low, high = (np.array(np.broadcast_to(dtype(end), shape)) for end in (low, high))
     return gym.spaces.Box(low, high, dtype=dtype)
 
 

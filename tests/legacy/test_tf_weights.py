@@ -1,0 +1,159 @@
+"""Weights of TensorFlow policies, renamed and transposed, give the outputs they gave there."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from gymnasium.spaces import Box, Discrete
+from rlconnect.core.errors import WeightsError
+from rlconnect.legacy.heads import build_head
+from rlconnect.legacy.tf_weights import tf_to_torch_names
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "tf_weights"
+OBS = Box(-1, 1, (5,))
+
+
+def load(name):
+    with np.load(GOLDEN / f"{name}.npz") as file:
+        data = {key: file[key] for key in file.files}
+    saved = {k.split("|", 1)[1]: v for k, v in data.items() if k.startswith("weights|")}
+    meta = json.loads(str(data["meta"]))
+    if meta["framework"] == "tf2":
+        saved = [saved[str(i)] for i in range(len(saved))]
+    return saved, data, meta
+
+
+def outputs(head, obs):
+    with torch.no_grad():
+        return head.policy_outputs({"obs": torch.from_numpy(np.float32(obs))})
+
+
+@pytest.mark.parametrize("name", ["ppo-tf-v1_0", "ppo-tf2-v1_0"])
+def test_saved_policies_give_the_recorded_outputs(name):
+    """Logits and values of upstream's own TensorFlow checkpoints, by name and by order."""
+    saved, data, meta = load(name)
+    config = {"model": meta["model"]}
+
+    named = tf_to_torch_names(saved, algorithm="PPO", model_config=meta["model"], config=config)
+
+    head = build_head("PPO", Box(-1, 1, (16,)), Discrete(4), config, weights=named)
+    out = outputs(head, data["flat"])
+    for got, want in ((out.dist_inputs, data["logits"]), (out.extra["vf_preds"], data["value"])):
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-6 * np.abs(want).max())
+
+
+def arrays_for(layers, seed=0):
+    """{layer: (inputs, outputs)} to random kernels and biases, in order."""
+    rng = np.random.default_rng(seed)
+    return {
+        f"{name}/{part}": rng.normal(size=shape).astype(np.float32)
+        for name, (inputs, width) in layers.items()
+        for part, shape in (("kernel", (inputs, width)), ("bias", (width,)))
+    }
+
+
+def dense(arrays, name, x):
+    return x @ arrays[f"{name}/kernel"] + arrays[f"{name}/bias"]
+
+
+DUELING = {
+    "fc_1": (5, 8),
+    "fc_out": (8, 6),
+    "value_out": (8, 1),
+    "hidden_0": (6, 4),
+    "hidden_1": (4, 3),
+    "dense": (3, 2),
+    "dense_1": (6, 4),
+    "dense_2": (4, 3),
+    "dense_3": (3, 1),
+}
+DQN = {"model": {"fcnet_hiddens": [8, 6]}, "hiddens": [4, 3], "dueling": True}
+
+
+@pytest.mark.parametrize("eager", [False, True])
+def test_dueling_q_networks(eager):
+    """Q = V + A - mean(A) through a TensorFlow trunk whose last layer is fc_out."""
+    arrays = arrays_for(DUELING)
+    saved = list(arrays.values()) if eager else {f"scope_wk0/{k}": v for k, v in arrays.items()}
+    obs = np.random.default_rng(1).normal(size=(7, 5)).astype(np.float32)
+    x = np.tanh(dense(arrays, "fc_out", np.tanh(dense(arrays, "fc_1", obs))))
+    a, v = x, x
+    for name in ("hidden_0", "hidden_1"):
+        a = np.maximum(dense(arrays, name, a), 0)
+    for name in ("dense_1", "dense_2"):
+        v = np.maximum(dense(arrays, name, v), 0)
+    a, v = dense(arrays, "dense", a), dense(arrays, "dense_3", v)
+
+    named = tf_to_torch_names(saved, algorithm="DQN", model_config=DQN["model"], config=DQN)
+
+    head = build_head("DQN", OBS, Discrete(2), DQN, weights=named)
+    got = outputs(head, obs).dist_inputs
+    np.testing.assert_allclose(got, v + a - a.mean(-1, keepdims=True), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("eager", [False, True])
+def test_a_target_net_in_the_weights_is_left_out(eager):
+    """A second set of layers (`fc_1_1`, ...) is the target; the plain names act."""
+    shapes = {"fc_1": (5, 4), "fc_2": (4, 4), "fc_out": (4, 2), "value_out": (4, 1)}
+    acting = arrays_for(shapes)
+    older = arrays_for(shapes, seed=9)
+    if eager:
+        saved = [*acting.values(), *older.values()]
+    else:
+        copies = {f"p/{k.replace('/', '_1/')}": v for k, v in older.items()}
+        saved = {**copies, **{f"p/{k}": v for k, v in acting.items()}}
+
+    named = tf_to_torch_names(saved, algorithm="APPO", model_config={"fcnet_hiddens": [4, 4]})
+
+    np.testing.assert_array_equal(
+        named["_hidden_layers.1._model.0.weight"].T, acting["fc_2/kernel"]
+    )
+    np.testing.assert_array_equal(named["_value_branch._model.0.bias"], acting["value_out/bias"])
+    assert len(named) == 8
+
+
+def test_own_value_net_is_seen_in_the_names():
+    """In graph mode the names tell a separate value net, whatever the settings default to."""
+    shapes = {"fc_1": (5, 4), "fc_value_1": (5, 4), "fc_out": (4, 2), "value_out": (4, 1)}
+    saved = {f"p/{k}": v for k, v in arrays_for(shapes).items()}
+    saved["p/log_std"] = np.zeros(2, np.float32)
+
+    named = tf_to_torch_names(
+        saved, algorithm="A2C", model_config={"fcnet_hiddens": [4], "free_log_std": True}
+    )
+
+    assert "_value_branch_separate.0._model.0.weight" in named
+    assert named["_append_free_log_std.log_std"].shape == (2,)
+
+
+GOOD = arrays_for({"fc_1": (5, 4), "fc_out": (4, 2), "value_out": (4, 1)})
+LISTED = list(GOOD.values())
+CONV = {"p/conv/kernel": GOOD["fc_1/kernel"], "p/conv/bias": GOOD["fc_1/bias"]}
+NO_VALUE = {f"p/{name}": value for name, value in GOOD.items() if "value" not in name}
+BROKEN = list(arrays_for({"fc_1": (5, 4), "fc_out": (3, 2), "value_out": (4, 1)}).values())
+NET = {"fcnet_hiddens": [4], "vf_share_layers": True}
+
+
+@pytest.mark.parametrize(
+    ("saved", "algorithm", "model", "config", "match"),
+    [
+        ({}, "PPO", NET, {}, "no dense layer"),
+        (CONV, "PPO", NET, {}, "conv"),
+        (NO_VALUE, "PPO", NET, {}, "no layer 'value_out'"),
+        (LISTED[:5], "PPO", NET, {}, "5 arrays where 6"),
+        (LISTED, "PPO", {**NET, "fcnet_hiddens": [3]}, {}, "3 outputs"),
+        (LISTED, "PPO", {**NET, "fcnet_hiddens": [4, 4]}, {}, "fc_2"),
+        (LISTED, "PPO", {**NET, "free_log_std": True}, {}, "log_std"),
+        (LISTED, "SAC", NET, {}, "SAC"),
+        (LISTED, "DQN", NET, {"noisy": True}, "noisy"),
+        (BROKEN, "PPO", NET, {}, "4 outputs is followed by one of 3"),
+    ],
+)
+def test_weights_that_do_not_fit_are_listed(saved, algorithm, model, config, match):
+    """A misfit says what was expected and lists what was found, names and shapes."""
+    with pytest.raises(WeightsError, match=match) as error:
+        tf_to_torch_names(saved, algorithm=algorithm, model_config=model, config=config)
+
+    assert len(error.value.found_arrays) == len(saved)
