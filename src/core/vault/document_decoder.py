@@ -128,14 +128,16 @@ class _Decoder:
         return _from_base64(tree["$str"]).decode("utf-32-le", "surrogatepass")
 
     def read_scalar(self, tree: Json, path: Path) -> Any:
-        value, name = self.decode(tree["$scalar"], path), tree["dtype"]
-        if name in ("str", "bytes"):
-            if type(value).__name__ != name:
+        value, name = tree["$scalar"], tree["dtype"]
+        if isinstance(value, (str, dict)) and name in ("str", "bytes"):
+            plain = self.decode(value, path)
+            if type(plain).__name__ != name:
                 raise TypeError(f"its value is no {name}")
-            return np.str_(value) if name == "str" else np.bytes_(value)
+            return np.str_(plain) if name == "str" else np.bytes_(plain)
         dtype = _dtype(name)
-        array = _from_bytes(value, dtype, ()) if type(value) is bytes else None
-        return (from_values(tree["$scalar"], dtype, ()) if array is None else array)[()]
+        if isinstance(value, dict):
+            return _from_bytes(self.decode(value, path), dtype, ())[()]
+        return from_values(value, dtype, ())[()]
 
     def read_array(self, tree: Json, path: Path) -> Any:
         name, dtype, shape = tree["$array"], _dtype(tree["dtype"]), _shape(tree["shape"])
@@ -209,7 +211,9 @@ def _from_base64(text: Json) -> bytes:
         raise ValueError("its content is no base64") from None
 
 
-def _from_bytes(data: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+def _from_bytes(data: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    if type(data) is not bytes:
+        raise TypeError("its value is no bytes")
     stored_dtype, stored_shape = stored_layout(dtype, shape)
     if len(data) != byte_size(stored_dtype, stored_shape):
         raise ValueError("its bytes do not fill its shape")

@@ -202,7 +202,11 @@ def _read(folder: CheckedFolder, limits: Limits, verify: bool) -> OwnFolder:
             folder.read(DOCUMENT, limits.max_json_bytes)  # Raises, with both sizes.
         tree, name = parse_json(bytes(mapped[DOCUMENT][:]), DOCUMENT, limits), DOCUMENT
     else:
-        raise MissingPartError(f"the manifest of {folder.path} names no document.", file=DOCUMENT)
+        raise MissingPartError(
+            f"the manifest of {folder.path} names no document.",
+            hint="copy the checkpoint again from where it came from.",
+            file=DOCUMENT,
+        )
     arrays = ArrayFile(mapped[ARRAYS], ARRAYS, limits) if ARRAYS in mapped else None
     return _opened(folder.path, manifest, files, tree, arrays, name)
 

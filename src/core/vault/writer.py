@@ -155,6 +155,13 @@ def _encoded(document: Mapping[str, Any], stored: dict[str, Array] | None, up_to
 def _manifest(
     kind: str, meta: Mapping[str, Any] | None, created: str | None, document: Mapping[str, Any]
 ) -> dict[str, Json]:
+    for name, text in (("kind", kind), ("created", created)):
+        if text is not None and (type(text) is not str or encode(text) != text):
+            raise CheckpointWriteError(
+                f"cannot save with {name}={text!r}",
+                expected="plain text",
+                found=type(text).__name__,
+            )
     manifest: dict[str, Json] = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
