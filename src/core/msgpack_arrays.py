@@ -11,6 +11,7 @@ refused, or handed to the caller's `on_pickle`, never run. Decoded arrays share 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -127,10 +128,8 @@ def _decode_array(value: Mapping[Any, Any], on_pickle: Callable[[bytes], Any] | 
             expected=f"{checked_bytes(shape, dtype):,} bytes",
             found=f"{len(data):,}",
         )
-    array = np.ndarray(shape, dtype, data)
-    if dtype.kind == "U":
-        _check_text(array)
-    return array
+    _check_text(data, dtype)
+    return np.ndarray(shape, dtype, data)
 
 
 def _decode_scalar(value: Mapping[Any, Any]) -> Any:
@@ -141,14 +140,13 @@ def _decode_scalar(value: Mapping[Any, Any]) -> Any:
             expected=f"{dtype.itemsize} bytes",
             found=f"{len(data):,}",
         )
-    array = np.ndarray((), dtype, data)
+    _check_text(data, dtype)
+    return np.ndarray((), dtype, data)[()]
+
+
+def _check_text(data: bytes | memoryview, dtype: np.dtype[Any]) -> None:
+    """Refuse codes beyond the last character, which numpy would pass on to break later."""
     if dtype.kind == "U":
-        _check_text(array)
-    return array[()]
-
-
-def _check_text(array: np.ndarray[Any, np.dtype[Any]]) -> None:
-    try:
-        array.tolist()
-    except ValueError:
-        raise corrupt("an array of text holds no valid characters") from None
+        codes = np.frombuffer(data, dtype.byteorder + "u4")
+        if codes.size and int(codes.max()) > sys.maxunicode:
+            raise corrupt("an array of text holds no valid characters")

@@ -24,7 +24,8 @@ from .types import Array
 SPACE_BYTES: Final = 4096
 """What a space is charged besides its arrays: its memory, and the time it takes to make it."""
 
-_MAX_COPYING: Final = 3
+_MAX_COPYING: Final = 2
+_COPY_COST: Final = 10  # gymnasium seeds each copied leaf anew, which is slow
 _INT64: Final[np.dtype[Any]] = np.dtype(np.int64)
 
 
@@ -208,7 +209,7 @@ def _copied(budget: Budget, what: str, *, is_copied: bool) -> Iterator[None]:
     """Charge again for what is built inside: gymnasium keeps a batched copy of it."""
     before = budget.left
     yield
-    budget.take(SPACE_BYTES + (before - budget.left if is_copied else 0), what)
+    budget.take(SPACE_BYTES + (_COPY_COST * (before - budget.left) if is_copied else 0), what)
 
 
 def _check_copying(space: AnySpace) -> None:
