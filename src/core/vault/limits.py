@@ -22,7 +22,10 @@ class Limits:
         max_file_bytes: Largest file that is read at all.
         max_json_bytes: Largest JSON file; structure, not arrays.
         max_operations: Pickle opcodes or msgpack items executed per file; a budget in work, not
-            in seconds, so that a slow machine decides as a fast one.
+            in seconds, so that a slow machine decides as a fast one. Real checkpoints take a few
+            thousand.
+        bytes_per_operation: Files so large that they hold more than `max_operations` times this
+            many bytes get one more operation for each such portion.
         max_depth: Deepest nesting of containers in decoded data.
         base_memory: Memory a file of any size may unfold to.
         memory_factor: What a file may unfold to beyond that, per byte of its own. Dense honest
@@ -34,6 +37,7 @@ class Limits:
     max_file_bytes: int = 8 * 1024 * MIB
     max_json_bytes: int = 64 * MIB
     max_operations: int = 2_500_000
+    bytes_per_operation: int = 8
     max_depth: int = 200
     base_memory: int = 32 * MIB
     memory_factor: int = 6
@@ -54,19 +58,21 @@ class Budget:
         40
     """
 
-    __slots__ = ("left", "limits", "operations", "total")
+    __slots__ = ("left", "limits", "operations", "total", "total_operations")
 
     def __init__(self, limits: Limits, file_bytes: int) -> None:
         self.limits = limits
         self.total = self.left = limits.base_memory + limits.memory_factor * file_bytes
-        self.operations = limits.max_operations
+        self.total_operations = self.operations = max(
+            limits.max_operations, file_bytes // limits.bytes_per_operation
+        )
 
     def spend(self, size: int, what: str) -> None:
         """Take `size` bytes from the budget, or refuse to allocate `what`."""
         if size > self.left:
             raise LimitExceededError(
                 f"{what} would take {size:,} bytes",
-                expected=f"at most {self.total:,} for the whole file",
+                expected=f"at most {self.left:,} more, of {self.total:,} for the whole file",
                 hint="pass larger limits=Limits(...) if you trust where the file came from.",
                 size=size,
             )
@@ -76,7 +82,7 @@ class Budget:
         """Take `operations` steps of work from the budget."""
         if operations > self.operations:
             raise LimitExceededError(
-                f"{what} takes more than {self.limits.max_operations:,} steps to decode",
+                f"{what} takes more than {self.total_operations:,} steps to decode",
                 hint="pass larger limits=Limits(max_operations=...) if you trust the file.",
             )
         self.operations -= operations

@@ -77,19 +77,20 @@ class Storage:
         if len(shape) != len(strides) or type(offset) is not int or offset < 0:
             raise CorruptCheckpointError("a tensor whose shape and strides do not match")
         reach = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
-        if count and (offset + reach >= len(self.raw) or count > max(1, len(self.raw))):
+        if not count:
+            return np.zeros(shape, "<f4" if self.dtype == "bfloat16" else self.raw.dtype)
+        if offset + reach >= len(self.raw) or count > len(self.raw):
             raise CorruptCheckpointError(
                 "a tensor reaches beyond its storage",
                 expected=f"at most {len(self.raw):,} numbers",
                 found=f"shape {shape}, strides {strides}, offset {offset}",
             )
-        if not count:
-            values = np.zeros(shape, self.raw.dtype)
-        else:
-            bytestrides = tuple(stride * self.raw.itemsize for stride in strides)
-            part = self.raw[offset:]
-            values = np.lib.stride_tricks.as_strided(part, shape, bytestrides, writeable=False)
-            values = np.ascontiguousarray(values).reshape(shape)
+        # A stride along one item is never taken; huge ones would not fit an address.
+        steps = [stride if size > 1 else 0 for size, stride in zip(shape, strides, strict=True)]
+        bytestrides = tuple(step * self.raw.itemsize for step in steps)
+        part = self.raw[offset:]
+        values = np.lib.stride_tricks.as_strided(part, shape, bytestrides, writeable=False)
+        values = np.ascontiguousarray(values).reshape(shape)
         if self.dtype == "bfloat16":
             widened: np.ndarray[Any, np.dtype[Any]] = (values.astype(np.uint32) << 16).view("<f4")
             return widened

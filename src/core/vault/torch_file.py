@@ -18,11 +18,14 @@ from typing import Any, Final
 
 from ..errors import CheckpointError, CorruptCheckpointError, LimitExceededError
 from .pickle_machine import PickleMachine
-from .standins import GlobalRef
+from .standins import GlobalRef, shown
 from .storages import Storage, storage_dtype
 
 STREAM_MAGIC: Final = 0x1950A86A20F9469CFC6C
-MAX_MEMBERS: Final = 100_000
+MAX_MEMBERS: Final = 20_000
+# Reading the directory and one small member takes as long as this many plain opcodes.
+MEMBER_STEPS: Final = 60
+_DIRECTORY_ENTRY: Final = b"PK\x01\x02"
 MachineMaker = Callable[[bytes | memoryview], PickleMachine]
 
 
@@ -43,18 +46,27 @@ def _storage_id(id_: Any) -> tuple[str, str, int]:
         tag, kind, key, _location, count = id_[:5]
     except (TypeError, ValueError):
         raise CorruptCheckpointError("a tensor storage without an id") from None
-    tag = tag if isinstance(tag, str) else bytes(tag).decode("latin-1")
-    if tag != "storage" or not isinstance(kind, GlobalRef) or not isinstance(key, str):
-        raise CorruptCheckpointError(f"an unknown kind of tensor storage: {str(tag)[:40]!r}")
+    if (
+        tag not in ("storage", b"storage")
+        or not isinstance(kind, GlobalRef)
+        or not isinstance(key, str)
+    ):
+        raise CorruptCheckpointError(f"an unknown kind of tensor storage: {shown(tag)}")
     if type(count) is not int or count < 0:
         raise CorruptCheckpointError("a tensor storage of a negative size")
     return storage_dtype(kind.name.rpartition(".")[2]), key, count
 
 
 def _decode_zip(data: bytes, machine_for: MachineMaker) -> Any:
+    machine = machine_for(b"")
+    # Counted before `zipfile` makes an object of each.
+    members = data.count(_DIRECTORY_ENTRY)
+    if members > MAX_MEMBERS:
+        raise LimitExceededError(f"an archive of more than {MAX_MEMBERS:,} members")
+    machine.budget.work(members * MEMBER_STEPS, "the archive")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return _decode_archive(archive, machine_for)
+            return _decode_archive(archive, machine)
     except CheckpointError:
         raise
     except (
@@ -68,14 +80,19 @@ def _decode_zip(data: bytes, machine_for: MachineMaker) -> Any:
         OSError,
         EOFError,
         OverflowError,
+        NotImplementedError,
     ) as error:
-        raise CorruptCheckpointError(f"the torch archive cannot be read ({error})") from None
+        raise CorruptCheckpointError(
+            f"the torch archive cannot be read ({str(error)[:200]})",
+            hint="the file is cut or damaged; take another copy or an earlier checkpoint.",
+        ) from None
 
 
-def _decode_archive(archive: zipfile.ZipFile, machine_for: MachineMaker) -> Any:
-    members = {info.filename: info for info in archive.infolist()}
-    if len(members) > MAX_MEMBERS:
-        raise LimitExceededError(f"an archive of more than {MAX_MEMBERS:,} members")
+def _decode_archive(archive: zipfile.ZipFile, machine: PickleMachine) -> Any:
+    listed = archive.infolist()
+    members = {info.filename: info for info in listed}
+    if len(members) != len(listed):
+        raise CorruptCheckpointError("the archive holds two members of one name")
     pickles = [name for name in members if name.rpartition("/")[2] == "data.pkl"]
     if not pickles:
         raise CorruptCheckpointError(
@@ -84,7 +101,6 @@ def _decode_archive(archive: zipfile.ZipFile, machine_for: MachineMaker) -> Any:
         )
     folder = pickles[0][: -len("data.pkl")]
     storages: dict[str, Storage] = {}
-    machine = machine_for(b"")
 
     def content(name: str, largest: int | None = None) -> bytes:
         info = members.get(name)
