@@ -1,0 +1,183 @@
+"""Nested items to one nest of arrays and back: a new first axis counts the items.
+
+Items may already be batches; `BatchedNdArray` tags an array as such without a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Self
+
+from . import nest, xp
+from .errors import SpaceError
+from .types import Array, Nest
+
+
+class BatchedNdArray(np.ndarray[Any, Any]):
+    """An array whose first axis counts items; shares the memory of what it is made from.
+
+    Example:
+        >>> plain = np.zeros((3, 2))
+        >>> tagged = BatchedNdArray(plain)
+        >>> isinstance(tagged, np.ndarray), np.shares_memory(plain, tagged)
+        (True, True)
+    """
+
+    def __new__(cls, input_array: npt.ArrayLike) -> Self:
+        """View `input_array` as a batch."""
+        return np.asarray(input_array).view(cls)
+
+
+def batch(
+    list_of_structs: Sequence[Nest],
+    *,
+    individual_items_already_have_batch_dim: bool | str = False,
+) -> Nest:
+    """Many equally built items as one nest of arrays.
+
+    Args:
+        list_of_structs: The items. Python numbers get the dtype numpy chooses for them.
+        individual_items_already_have_batch_dim: False stacks the items, True concatenates them,
+            "auto" concatenates exactly where the first item's leaves are `BatchedNdArray`.
+
+    Raises:
+        SpaceError: There are no items, or they are not built alike.
+
+    Example:
+        >>> batch([{"a": 1, "b": (2.5,)}, {"a": 3, "b": (4.5,)}])
+        {'a': array([1, 3]), 'b': (array([2.5, 4.5]),)}
+    """
+    if len(list_of_structs) == 0:
+        raise SpaceError("the list holds no items", expected="at least one item to batch")
+    first = list_of_structs[0]
+    if individual_items_already_have_batch_dim == "auto":
+        leaves = nest.flatten(first)
+        is_batched = bool(leaves) and isinstance(leaves[0], BatchedNdArray)
+    elif isinstance(individual_items_already_have_batch_dim, str):
+        raise SpaceError(
+            "individual_items_already_have_batch_dim is not understood",
+            expected="True, False or 'auto'",
+            found=repr(individual_items_already_have_batch_dim),
+        )
+    else:
+        is_batched = individual_items_already_have_batch_dim
+    join = join_rows if is_batched else stack_rows
+    # A list as an item is an array to RLlib; inside of an item it is a nest like any other.
+    if isinstance(first, list) or nest.is_leaf(first):
+        return join(list_of_structs)
+    return nest.map_structure(lambda *leaves: join(leaves), *list_of_structs)
+
+
+def stack_rows(items: Sequence[Any]) -> Array:
+    """Arrays or numbers of one shape, stacked on a new first axis.
+
+    Raises:
+        SpaceError: The shapes differ.
+    """
+    first = items[0]
+    if xp.is_tensor(first):
+        items = [xp.to_numpy(item) for item in items]
+        first = items[0]
+    if not isinstance(first, np.ndarray) or first.ndim == 0:
+        return _as_rows(items)
+    shape = first.shape
+    for item in items:
+        if np.shape(item) != shape:
+            raise SpaceError(
+                "items of different shapes make no batch",
+                expected=f"shape {shape}",
+                found=f"shape {np.shape(item)}",
+            )
+    # One concatenation and a view: numpy's own stack handles every item apart.
+    flat: Array = np.concatenate(items, axis=0)
+    return np.asarray(flat).reshape((len(items), *shape))
+
+
+def join_rows(items: Sequence[Any]) -> Array:
+    """Arrays that are batches already, one after the other.
+
+    Raises:
+        SpaceError: An item has no axis to join along, or the item shapes differ.
+    """
+    try:
+        return np.asarray(np.concatenate([xp.to_numpy(item) for item in items], axis=0))
+    except ValueError as error:
+        raise SpaceError(
+            "these items make no batch",
+            expected="arrays with a leading batch axis and equal shapes after it",
+            found=f"shapes {sorted({np.shape(item) for item in items})[:4]}",
+        ) from error
+
+
+def stack_into(buffer: Array, items: Sequence[Any]) -> Array:
+    """Stack items into the first rows of a reused buffer.
+
+    Args:
+        buffer: Of shape `(capacity, *item)`; overwritten.
+        items: At most `capacity` arrays or numbers.
+
+    Returns:
+        A view of the rows written.
+
+    Raises:
+        SpaceError: There are more items than rows, or an item has another shape.
+    """
+    count = len(items)
+    if count > len(buffer):
+        raise SpaceError(
+            "the buffer is too short", expected=f"at most {len(buffer)} items", found=str(count)
+        )
+    rows = buffer[:count]
+    if count:
+        stacked = stack_rows(items)
+        if stacked.shape != rows.shape:
+            raise SpaceError(
+                "the items do not fit the buffer",
+                expected=f"shape {buffer.shape[1:]}",
+                found=f"shape {stacked.shape[1:]}",
+            )
+        rows[...] = stacked
+    return rows
+
+
+def unbatch(batches_struct: Nest) -> list[Nest]:
+    """A nest of arrays as the list of its items; rows of arrays are views.
+
+    Raises:
+        SpaceError: The nest holds no arrays, or arrays of different length.
+
+    Example:
+        >>> [type(item).__name__ for item in unbatch({"a": np.zeros((2, 3))})]
+        ['dict', 'dict']
+    """
+    if nest.is_leaf(batches_struct):
+        return list(batches_struct)
+    leaves = nest.flatten(batches_struct)
+    if not leaves or any(np.ndim(leaf) == 0 for leaf in leaves):
+        raise SpaceError("there is nothing to unbatch", expected="arrays with a leading batch axis")
+    lengths = {len(leaf) for leaf in leaves}
+    if len(lengths) > 1:
+        raise SpaceError(
+            "the arrays to unbatch differ in length",
+            expected="one number of items",
+            found=f"{sorted(lengths)}",
+        )
+    if type(batches_struct) is dict and all(map(nest.is_leaf, batches_struct.values())):
+        keys = list(batches_struct)
+        columns: Iterable[Any] = zip(*batches_struct.values(), strict=True)
+        return [dict(zip(keys, row, strict=True)) for row in columns]
+    return [nest.unflatten_as(batches_struct, row) for row in zip(*leaves, strict=True)]
+
+
+def _as_rows(items: Sequence[Any]) -> Array:
+    try:
+        return np.array([xp.to_numpy(item) if xp.is_tensor(item) else item for item in items])
+    except ValueError as error:
+        raise SpaceError(
+            "items of different shapes make no batch",
+            found=f"shapes {sorted({np.shape(item) for item in items}, key=str)[:4]}",
+        ) from error

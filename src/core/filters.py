@@ -1,0 +1,149 @@
+"""Observations minus a running mean, divided by a running deviation, clipped.
+
+The formula is `standardize`. `FrozenFilter` carries its numbers where statistics no longer move
+(a pure function, for the compiled path too); `filter_running` moves them row by row, as a filter
+in training does for one environment after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from . import nest, xp
+from .running_stat import LEGACY_VARIANCE, Moments, RunningStat, VarianceRule
+from .types import Array, Nest
+
+SMALL_NUMBER: Final = 1e-6
+"""Added to every deviation, so that a constant feature does not divide by zero."""
+
+
+def standardize(
+    x: Any,
+    mean: Any,
+    std: Any,
+    *,
+    demean: bool = True,
+    destd: bool = True,
+    clip: float | None = 10.0,
+) -> Any:
+    """`(x - mean) / (std + 1e-6)`, clipped, in the dtype of `x`.
+
+    Args:
+        x: Numbers, an array or a tensor; leading axes are free.
+        mean: Subtracted if `demean`.
+        std: Divided by if `destd`, with a small number added.
+        demean: See `mean`.
+        destd: See `std`.
+        clip: Bound of the result on both sides; None or 0 for none.
+
+    Example:
+        >>> standardize(np.array([3.0], np.float32), mean=np.array([1.0]), std=np.array([2.0]))
+        array([0.9999995], dtype=float32)
+    """
+    denominator = xp.constant(std, x) + SMALL_NUMBER if destd else None
+    return _standardized(x, mean if demean else None, denominator, clip)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrozenFilter:
+    """A filter whose statistics no longer move.
+
+    Attributes:
+        mean: Subtracted; None subtracts nothing.
+        denominator: Divided by; None divides by nothing.
+        clip: Bound of the result on both sides; None or 0 for none.
+    """
+
+    mean: Any
+    denominator: Any
+    clip: float | None
+
+    @classmethod
+    def of(
+        cls,
+        stat: RunningStat | Moments,
+        *,
+        rule: VarianceRule = LEGACY_VARIANCE,
+        demean: bool = True,
+        destd: bool = True,
+        clip: float | None = 10.0,
+    ) -> FrozenFilter:
+        """The filter that these statistics stand for now."""
+        moments = stat.total if isinstance(stat, RunningStat) else stat
+        denominator = np.sqrt(moments.variance(rule)) + SMALL_NUMBER if destd else None
+        return cls(moments.mean if demean else None, denominator, clip)
+
+    def on(self, device: Any) -> FrozenFilter:
+        """The same filter with its numbers as tensors on `device`."""
+        moved = [
+            None if part is None else xp.on_device(part, device)
+            for part in (self.mean, self.denominator)
+        ]
+        return FrozenFilter(moved[0], moved[1], self.clip)
+
+    def __call__(self, x: Any) -> Any:
+        """`x` filtered; leading axes are free."""
+        return _standardized(x, self.mean, self.denominator, self.clip)
+
+
+def apply_filters(filters: Nest, observation: Nest) -> Nest:
+    """Filter the leaves of an observation; a leaf whose filter is None passes through."""
+    if nest.is_leaf(filters):
+        return observation if filters is None else filters(observation)
+    return nest.map_structure(
+        lambda leaf, one: leaf if one is None else one(leaf), observation, filters
+    )
+
+
+def filter_running(
+    stat: RunningStat,
+    rows: npt.ArrayLike,
+    *,
+    rule: VarianceRule = LEGACY_VARIANCE,
+    demean: bool = True,
+    destd: bool = True,
+    clip: float | None = 10.0,
+) -> Array:
+    """Push rows one after the other, each filtered by the statistics up to itself.
+
+    Args:
+        stat: Moved past all rows.
+        rows: Of shape `(n, *shape)`, in the order they are seen: one per environment.
+        rule: What a variance is.
+        demean: Whether the mean is subtracted.
+        destd: Whether the deviation is divided by.
+        clip: Bound of the result on both sides; None or 0 for none.
+
+    Returns:
+        The filtered rows in the dtype of `rows`; what a loop of pushes gives, up to rounding.
+    """
+    values = np.asarray(rows)
+    counts, means, sums = stat.push_running(values)
+    std = np.sqrt(_variances(counts, means, sums, rule))
+    filtered = standardize(values, means, std, demean=demean, destd=destd, clip=clip)
+    return np.asarray(filtered)
+
+
+def _variances(counts: Array, means: Array, sums: Array, rule: VarianceRule) -> Array:
+    tall = counts.reshape((-1,) + (1,) * (means.ndim - 1))
+    lone = np.square(means) if rule.lone == "mean_squared" else 0.0
+    variances = np.where(tall > 1, sums / np.maximum(tall - 1, 1), lone)
+    return variances.astype(rule.dtype, copy=False)
+
+
+def _standardized(x: Any, mean: Any, denominator: Any, clip: float | None) -> Any:
+    value = xp.as_array(x)
+    # Torch lets a tensor without axes give way to one with them, numpy takes the wider dtype.
+    out = xp.cast(value, np.float64) if xp.is_tensor(value) else value
+    if mean is not None:
+        out = out - xp.constant(mean, value)
+    if denominator is not None:
+        out = out / xp.constant(denominator, value)
+    if clip:
+        out = xp.clip(out, -clip, clip)
+    out = xp.cast_like(out if xp.is_tensor(out) else np.asarray(out), value)
+    return out if value.ndim or xp.is_tensor(value) else out[()]

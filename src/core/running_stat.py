@@ -1,0 +1,307 @@
+"""Mean and variance of a stream of arrays, which push, merge and travel in checkpoints.
+
+`Moments` is the pure formula: a count, a mean and a sum of squared deviations, in float64.
+`RunningStat` is the thing that changes: moments of everything, and, where several workers are to
+be merged, moments of what came since the last merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import CorruptCheckpointError, SpaceError
+from .ray_arrays import decode_ray_array, encode_ray_array
+from .types import Array
+
+Layout = Literal["legacy", "v2"]
+
+
+@dataclass(frozen=True)
+class VarianceRule:
+    """What RLlib of a time took for a variance.
+
+    Attributes:
+        lone: The variance of fewer than two pushes: the mean squared, or zero.
+        dtype: What the variance is rounded to.
+    """
+
+    lone: Literal["mean_squared", "zero"]
+    dtype: npt.DTypeLike
+
+
+LEGACY_VARIANCE: Final = VarianceRule("mean_squared", np.float64)
+"""Old stack up to Ray 2.7: seen to the bit in the recordings."""
+
+LEGACY_FLOAT32_VARIANCE: Final = VarianceRule("mean_squared", np.float32)
+"""Old stack of Ray 2.10 and 2.40, whose recordings match to the bit only with float32."""
+
+V2_VARIANCE: Final = VarianceRule("zero", np.float32)
+"""Both stacks of Ray 2.60."""
+
+
+class Moments(NamedTuple):
+    """How many arrays were seen, their mean, and the sum of squared deviations from it."""
+
+    pushes: int
+    mean: Array
+    sum_sq: Array
+
+    @classmethod
+    def zero(cls, shape: Sequence[int] = ()) -> Moments:
+        """Nothing seen yet."""
+        return cls(0, np.zeros(shape), np.zeros(shape))
+
+    @classmethod
+    def of_rows(cls, rows: Array) -> Moments:
+        """The moments of all rows of an array `(n, *shape)`."""
+        if not len(rows):
+            return cls.zero(rows.shape[1:])
+        rows = np.asarray(rows, np.float64)
+        mean = np.asarray(rows.mean(axis=0))
+        return cls(len(rows), mean, np.asarray(np.square(rows - mean).sum(axis=0)))
+
+    def pushed(self, value: Array) -> Moments:
+        """With one more array."""
+        count = self.pushes + 1
+        if count == 1:
+            return Moments(1, np.array(value, np.float64), self.sum_sq)
+        delta = value - self.mean
+        mean = np.asarray(self.mean + delta / count)
+        return Moments(count, mean, np.asarray(self.sum_sq + delta * delta * (count - 1) / count))
+
+    def merged(self, other: Moments) -> Moments:
+        """Of both streams together."""
+        if not other.pushes:
+            return self
+        if not self.pushes:
+            return other
+        count = self.pushes + other.pushes
+        mean = (self.pushes * self.mean + other.pushes * other.mean) / count
+        between = np.square(self.mean - other.mean) * self.pushes * other.pushes / count
+        return Moments(count, np.asarray(mean), np.asarray(self.sum_sq + other.sum_sq + between))
+
+    def running(self, rows: Array) -> tuple[Array, Array, Array]:
+        """The moments after each of several pushes, without a loop over them.
+
+        Args:
+            rows: Of shape `(n, *shape)`, pushed in this order.
+
+        Returns:
+            Counts `(n,)`, means and sums of squares `(n, *shape)`; each row counts itself.
+        """
+        rows = np.asarray(rows, np.float64)
+        counts = self.pushes + np.arange(1, len(rows) + 1)
+        if not len(rows):
+            return counts, rows, rows
+        tall = counts.reshape((-1,) + (1,) * (rows.ndim - 1))
+        centre = self.mean if self.pushes else rows[0]
+        means = centre + np.cumsum(rows - centre, axis=0) / tall
+        before = np.concatenate([np.asarray(centre)[None], means[:-1]])
+        # No term is negative, so nothing cancels; the first push of all has weight 0.
+        terms = np.square(rows - before) * ((tall - 1) / tall)
+        return counts, means, self.sum_sq + np.cumsum(terms, axis=0)
+
+    def variance(self, rule: VarianceRule = LEGACY_VARIANCE) -> Array:
+        """The variance, as `rule` has it."""
+        if self.pushes > 1:
+            variance = self.sum_sq / (self.pushes - 1)
+        else:
+            is_squared = rule.lone == "mean_squared"
+            variance = np.square(self.mean) if is_squared else np.zeros_like(self.mean)
+        return np.asarray(variance).astype(rule.dtype, copy=False)
+
+
+class RunningStat:
+    """Mean and variance of arrays of one shape, pushed one by one or in rows.
+
+    Args:
+        shape: Of one array.
+        tracks_delta: Whether what is pushed from now on is counted apart too, so that several
+            workers can be merged without counting anything twice.
+
+    Attributes:
+        total: Moments of everything.
+        delta: Moments since the start or the last `start_delta`; None if not tracked.
+
+    Example:
+        >>> stat = RunningStat(())
+        >>> stat.push_batch(np.array([1.0, 2.0, 3.0]))
+        >>> float(stat.mean), float(stat.var)
+        (2.0, 1.0)
+    """
+
+    def __init__(self, shape: Sequence[int] = (), *, tracks_delta: bool = False) -> None:
+        self.total = Moments.zero(tuple(shape))
+        self.delta = Moments.zero(tuple(shape)) if tracks_delta else None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one array."""
+        return self.total.mean.shape
+
+    @property
+    def num_pushes(self) -> int:
+        """How many arrays were pushed."""
+        return self.total.pushes
+
+    @property
+    def n(self) -> int:
+        """How many arrays were pushed."""
+        return self.total.pushes
+
+    @property
+    def mean(self) -> Array:
+        """Of everything pushed; zeros before the first push."""
+        return self.total.mean
+
+    @property
+    def var(self) -> Array:
+        """Of everything pushed; the mean squared below two pushes, as in the old stack."""
+        return self.total.variance()
+
+    @property
+    def std(self) -> Array:
+        """Square root of `var`."""
+        return np.asarray(np.sqrt(self.var))
+
+    def push(self, x: npt.ArrayLike) -> None:
+        """Count one more array.
+
+        Raises:
+            SpaceError: It has another shape.
+        """
+        value = np.asarray(x)
+        self._check(value.shape)
+        self.total = self.total.pushed(value)
+        if self.delta is not None:
+            self.delta = self.delta.pushed(value)
+
+    def push_batch(self, rows: npt.ArrayLike) -> None:
+        """Count every row of an array `(n, *shape)`; equal to pushing them up to rounding."""
+        values = np.asarray(rows)
+        self._check(values.shape[1:])
+        moments = Moments.of_rows(values)
+        self.total = self.total.merged(moments)
+        if self.delta is not None:
+            self.delta = self.delta.merged(moments)
+
+    def push_running(self, rows: npt.ArrayLike) -> tuple[Array, Array, Array]:
+        """Count every row, and return the moments after each; see `Moments.running`."""
+        values = np.asarray(rows)
+        self._check(values.shape[1:])
+        counts, means, sums = self.total.running(values)
+        if len(values):
+            self.total = Moments(int(counts[-1]), means[-1].copy(), sums[-1].copy())
+            if self.delta is not None:
+                self.delta = self.delta.merged(Moments.of_rows(values))
+        return counts, means, sums
+
+    def update(self, other: RunningStat) -> None:
+        """Count everything that `other` has counted."""
+        self.merge(other.total)
+
+    def merge(self, moments: Moments) -> None:
+        """Count everything that `moments` stand for."""
+        self._check(moments.mean.shape)
+        self.total = self.total.merged(moments)
+        if self.delta is not None:
+            self.delta = self.delta.merged(moments)
+
+    def start_delta(self) -> None:
+        """Forget what came since the last time, and count apart from here on."""
+        self.delta = Moments.zero(self.shape)
+
+    def copy(self) -> RunningStat:
+        """An independent twin: moments are replaced, never changed."""
+        twin = RunningStat(self.shape)
+        twin.total, twin.delta = self.total, self.delta
+        return twin
+
+    def to_state(self, layout: Layout = "legacy") -> dict[str, Any]:
+        """The state as RLlib writes it: numbers, and arrays as text.
+
+        Args:
+            layout: "legacy" has three entries, "v2" six (both stacks of Ray 2.60).
+        """
+        if layout == "legacy":
+            return {
+                "num_pushes": self.total.pushes,
+                "mean_array": encode_ray_array(self.total.mean),
+                "std_array": encode_ray_array(self.total.sum_sq),  # RLlib's name for the sum.
+            }
+        delta = self.delta if self.delta is not None else Moments.zero(self.shape)
+        return {
+            "num_pushes": self.total.pushes,
+            "num_pushes_delta": delta.pushes,
+            "mean_array": encode_ray_array(self.total.mean),
+            "mean_delta_array": encode_ray_array(delta.mean),
+            "sum_sq_diff_array": encode_ray_array(self.total.sum_sq),
+            "sum_sq_diff_delta_array": encode_ray_array(delta.sum_sq),
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> RunningStat:
+        """A stat from what `to_state` or RLlib wrote, in either layout.
+
+        Raises:
+            CorruptCheckpointError: An entry is missing, or the entries do not fit together.
+        """
+        stat = cls()
+        if "std_array" in state:
+            stat.total = _moments(state, "num_pushes", "mean_array", "std_array")
+        else:
+            stat.total = _moments(state, "num_pushes", "mean_array", "sum_sq_diff_array")
+        if "num_pushes_delta" in state:
+            stat.delta = _moments(
+                state, "num_pushes_delta", "mean_delta_array", "sum_sq_diff_delta_array"
+            )
+        return stat
+
+    def __repr__(self) -> str:
+        return f"RunningStat(shape={self.shape}, n={self.num_pushes})"
+
+    def _check(self, shape: tuple[int, ...]) -> None:
+        if shape != self.shape:
+            raise SpaceError(
+                "this array does not fit the statistics",
+                expected=f"shape {self.shape}",
+                found=f"shape {shape}",
+            )
+
+
+def _moments(state: Mapping[str, Any], count: str, mean: str, sum_sq: str) -> Moments:
+    missing = [key for key in (count, mean, sum_sq) if key not in state]
+    if missing:
+        raise CorruptCheckpointError(
+            "the statistics of a filter are incomplete",
+            expected=f"an entry {missing[0]!r}",
+            found=f"{sorted(map(str, state))}",
+        )
+    arrays = [_array(state[key], key) for key in (mean, sum_sq)]
+    if arrays[0].shape != arrays[1].shape:
+        raise CorruptCheckpointError(
+            "the statistics of a filter contradict each other",
+            expected=f"{sum_sq!r} of shape {arrays[0].shape}",
+            found=f"shape {arrays[1].shape}",
+        )
+    pushes = state[count]
+    if isinstance(pushes, bool) or not isinstance(pushes, (int, np.integer)) or pushes < 0:
+        raise CorruptCheckpointError(
+            f"the entry {count!r} of a filter is no count", found=repr(pushes)[:80]
+        )
+    return Moments(int(pushes), *arrays)
+
+
+def _array(value: Any, key: str) -> Array:
+    array = decode_ray_array(value, what=key) if isinstance(value, (str, bytes)) else value
+    array = np.asarray(array)
+    if array.dtype.kind not in "fiu":
+        raise CorruptCheckpointError(
+            f"the entry {key!r} of a filter holds no numbers", found=f"dtype {array.dtype}"
+        )
+    return array.astype(np.float64)
