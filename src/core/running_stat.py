@@ -72,6 +72,7 @@ class Moments(NamedTuple):
             return Moments(1, np.array(value, np.float64), self.sum_sq)
         delta = value - self.mean
         mean = np.asarray(self.mean + delta / count)
+        # The old stack's product; Ray 2.60 writes delta * (value - mean), equal up to rounding.
         return Moments(count, mean, np.asarray(self.sum_sq + delta * delta * (count - 1) / count))
 
     def merged(self, other: Moments) -> Moments:
