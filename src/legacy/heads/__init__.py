@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "ArrayHead": "array_head",
     "DDPGTorchModel": "ddpg_model",
     "DQNTorchModel": "dqn_model",
     "FAMILIES": "algorithms",
@@ -18,8 +19,11 @@ _HOMES = {
     "PolicyOutputs": "head",
     "SACTorchModel": "sac_model",
     "algorithm_named": "algorithms",
+    "TorchSource": "torch_source",
+    "build_array_head": "array_head",
     "build_head": "registry",
     "choose_actions": "acting",
+    "compute_actions": "torch_source",
 }
 
 __all__ = sorted(_HOMES)

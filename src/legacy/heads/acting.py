@@ -23,6 +23,7 @@ def choose_actions(
     explore: bool,
     timestep: int | None,
     rng: np.random.Generator,
+    bare_when_greedy: bool = False,
 ) -> tuple[Any, dict[str, Array]]:
     """Pick actions for a batch and put the fetches together as Ray orders and names them.
 
@@ -34,6 +35,7 @@ def choose_actions(
         explore: False takes the deterministic action.
         timestep: The policy's global timestep, or None.
         rng: Where random numbers come from.
+        bare_when_greedy: Whether fetches without exploration are the inputs alone.
 
     Returns:
         Actions nested like the space, and the fetches: `extra`, then `action_dist_inputs`,
@@ -47,6 +49,8 @@ def choose_actions(
         distribution(inputs) if callable(distribution) else ArraySource(distribution, inputs, rng)
     )
     actions, logp = exploration.choose(source, explore=explore, timestep=timestep, rng=rng)
+    if bare_when_greedy and not explore:
+        return actions, {"action_dist_inputs": inputs}
     fetches["action_dist_inputs"] = inputs
     fetches["action_prob"] = np.exp(logp)
     fetches["action_logp"] = logp

@@ -33,7 +33,11 @@ class PolicyHead:
         algorithm: The algorithm's name.
         model: The network; its `state_dict()` has Ray's names.
         distribution: What the outputs are inputs of.
+
+    `bare_when_greedy` tells whether fetches without exploration are the inputs alone.
     """
+
+    bare_when_greedy = False
 
     def __init__(self, algorithm: str, model: Any, distribution: DistributionChoice) -> None:
         self.algorithm = algorithm
@@ -60,6 +64,18 @@ class PolicyHead:
     def _extra(self, dist_inputs: Tensor) -> dict[str, Tensor]:
         return {}
 
+    def log_likelihoods(
+        self,
+        input_dict: Mapping[str, Any],
+        actions: Any,
+        state: list[Tensor] | None = None,
+        seq_lens: Tensor | None = None,
+    ) -> Tensor:
+        """Log-probabilities `(B,)` of given actions, as the policy would have put them out."""
+        out = self.policy_outputs(input_dict, state, seq_lens)
+        logp: Tensor = out.dist_class(out.dist_inputs, self.model).logp(actions)
+        return logp
+
     def get_initial_state(self) -> list[Any]:
         """The state at an episode's start, without batch dimension; empty if stateless."""
         found: list[Any] = self.model.get_initial_state()
@@ -81,3 +97,12 @@ class ActorCriticHead(PolicyHead):
 
     def _extra(self, dist_inputs: Tensor) -> dict[str, Tensor]:
         return {"vf_preds": self.model.value_function()}
+
+
+class RLModuleHead(ActorCriticHead):
+    """An RLModule inside an old PPO policy; values are reported only when it explores."""
+
+    bare_when_greedy = True
+
+    def load_weights(self, weights: Any) -> None:
+        """Nothing to do: the network was built from the weights."""

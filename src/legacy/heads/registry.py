@@ -9,11 +9,13 @@ from gymnasium.spaces import Space
 
 from ..distributions.choice import distribution_for
 from ..models.catalog import build_model
+from ..models.defaults import with_defaults
+from ..models.rlmodule import RLModuleNet, is_rlmodule
 from .algorithms import FAMILIES, algorithm_named
 from .ddpg import DDPGHead, build_ddpg_model
 from .dqn import DQNHead, SimpleQHead, build_q_model
 from .evolution import EvolutionHead
-from .head import ActorCriticHead, ActorHead, PolicyHead
+from .head import ActorCriticHead, ActorHead, PolicyHead, RLModuleHead
 from .noisy import set_noise
 from .sac import SACHead, build_sac_model
 
@@ -52,7 +54,12 @@ def build_head(
     )
     family = FAMILIES[name]
     head: PolicyHead
-    if family == "dqn":
+    if isinstance(weights, Mapping) and is_rlmodule(weights):
+        module = RLModuleNet(
+            obs_space, action_space, distribution.size, with_defaults(model_config), weights=weights
+        )
+        head = RLModuleHead(name, module, distribution)
+    elif family == "dqn":
         q_model = build_q_model(obs_space, action_space, config, custom_models=custom_models)
         temperature = config.get("categorical_distribution_temperature", 1.0)
         head = DQNHead(name, q_model, distribution, temperature)

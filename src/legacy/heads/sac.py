@@ -10,9 +10,8 @@ from torch import Tensor
 
 from ..models.catalog import build_model
 from .head import PolicyHead, PolicyOutputs
+from .sac_config import net_config
 from .sac_model import SACTorchModel
-
-_NET: Mapping[str, Any] = {"fcnet_hiddens": [256, 256], "fcnet_activation": "relu"}
 
 
 class SACHead(PolicyHead):
@@ -58,15 +57,9 @@ def build_sac_model(
         custom_models=custom_models,
         default_model=SACTorchModel,
         name="sac_model",
-        policy_model_config=_net_config(config, "policy_model_config", "policy_model"),
-        q_model_config=_net_config(config, "q_model_config", "Q_model"),
+        policy_model_config=net_config(config, "policy_model_config", "policy_model"),
+        q_model_config=net_config(config, "q_model_config", "Q_model"),
         twin_q=bool(config.get("twin_q", True)),
         initial_alpha=float(config.get("initial_alpha", 1.0)),
         target_entropy=config.get("target_entropy"),
     )
-
-
-def _net_config(config: Mapping[str, Any], *spellings: str) -> Mapping[str, Any]:
-    # Configs of later versions keep the older spelling with a -1 in it.
-    found = [config[key] for key in spellings if isinstance(config.get(key), Mapping)]
-    return {**_NET, **found[0]} if found else _NET

@@ -1,109 +1,42 @@
 """Each algorithm's head gives the outputs recorded from real Ray, from the same weights."""
 
-import json
-import re
-from pathlib import Path
-
-import gymnasium as gym
 import numpy as np
 import pytest
 import torch
-from rlconnect.core.errors import UnknownNameError, WeightsError
+from gymnasium.spaces import Box, Discrete
+from rlconnect.core.errors import WeightsError
 from rlconnect.legacy.exploration_config import exploration_for
-from rlconnect.legacy.heads import algorithm_named, build_head, choose_actions
-
-GOLDEN = Path(__file__).parents[2] / "golden" / "heads"
-CASES = sorted(path.stem for path in GOLDEN.glob("*.npz"))
+from rlconnect.legacy.heads import build_head, compute_actions
 
 
-def rebuilt(flat):
-    """{'a.#0': v} -> {'a': (v,)}; {'': v} -> v."""
-    if set(flat) == {""}:
-        return flat[""]
-    groups = {}
-    for path, value in flat.items():
-        head, _, rest = path.partition(".")
-        groups.setdefault(head, {})[rest] = value
-    out = {key: rebuilt(group) for key, group in groups.items()}
-    if all(key.startswith("#") for key in out):
-        return tuple(out[f"#{i}"] for i in range(len(out)))
-    return out
+def head_of(recorded, **how):
+    algorithm, spaces = recorded.meta["algorithm"], recorded.spaces
+    return build_head(algorithm, *spaces, recorded.config, weights=recorded.weights, **how)
 
 
-def stage(data, name):
-    prefix = f"{name}|"
-    found = {key[len(prefix) :]: value for key, value in data.items() if key.startswith(prefix)}
-    return rebuilt(found) if found else {}
-
-
-def space(text):
-    """A space from its printed form; bounds that are arrays are only needed by their ends."""
-    text = re.sub(r"\[([^\]]*)\]", lambda m: "[" + ", ".join(m[1].split()) + "]", text)
-    text = re.sub(r"\b(inf)\b", "np.inf", text)
-    names = {
-        "Box": box,
-        "Discrete": gym.spaces.Discrete,
-        "np": np,
-        "float32": np.float32,
-        "int64": np.int64,
-    }
-    names["MultiDiscrete"] = gym.spaces.MultiDiscrete
-    names["Tuple"] = lambda *parts: gym.spaces.Tuple(parts)
-    return eval(text, names)
-
-
-def box(low, high, shape, dtype):
-    low, high = (np.array(np.broadcast_to(dtype(end), shape)) for end in (low, high))
-    return gym.spaces.Box(low, high, dtype=dtype)
-
-
-def load(case):
-    with np.load(GOLDEN / f"{case}.npz") as file:
-        data = {key: file[key] for key in file.files}
-    return data, json.loads(str(data.pop("meta")))
-
-
-def head_of(case, **how):
-    data, meta = load(case)
-    weights = {k.split("|", 1)[1]: v for k, v in data.items() if k.startswith("weights|")}
-    obs_space, action_space = space(meta["observation_space"]), space(meta["action_space"])
-    head = build_head(
-        meta["algorithm"], obs_space, action_space, meta["config"], weights=weights, **how
-    )
-    return head, data, meta
-
-
-def run(head, data, *, explore, exploration, rng=None):
-    columns = {k: torch.from_numpy(np.array(v)) for k, v in stage(data, "batch_in").items()}
+def run(head, recorded, **how):
+    columns = {k: torch.from_numpy(np.array(v)) for k, v in recorded.columns.items()}
     state = [columns[k] for k in sorted(columns) if k.startswith("state_in")]
-    with torch.no_grad():
-        out = head.policy_outputs(columns, state, torch.ones(len(columns["obs"]), dtype=torch.long))
-    extra = {name: value.numpy() for name, value in out.extra.items()}
-    actions, fetches = choose_actions(
-        head.distribution.arrays(),
-        out.dist_inputs.numpy(),
-        extra,
-        exploration,
-        explore=explore,
-        timestep=0,
-        rng=rng or np.random.default_rng(0),
-    )
-    return {"actions": actions, "states": tuple(s.numpy() for s in out.state_out)}, fetches
+    exploration = exploration_for(head.distribution.space, recorded.config)
+    rng = np.random.default_rng(0)
+    lens = torch.ones(len(columns["obs"]), dtype=torch.long)
+    how = {"exploration": exploration, "explore": False, "timestep": 0, "rng": rng, **how}
+    return compute_actions(head, columns, state, lens, **how)
 
 
-def assert_same(got, want, atol=2e-6):
+def assert_same(got, want):
     if isinstance(want, dict):
         assert list(got) == list(want)
         for key in want:
-            assert_same(got[key], want[key], atol)
+            assert_same(got[key], want[key])
     elif isinstance(want, tuple):
         assert len(got) == len(want)
         for one, other in zip(got, want, strict=True):
-            assert_same(one, other, atol)
+            assert_same(one, other)
     else:
         assert (got.shape, got.dtype) == (want.shape, want.dtype)
         scale = max(1.0, float(np.abs(want).max()))
-        np.testing.assert_allclose(got, want, rtol=0, atol=atol * scale)
+        np.testing.assert_allclose(got, want, rtol=0, atol=2e-6 * scale)
 
 
 def in_fetch_order(fetches):
@@ -111,105 +44,143 @@ def in_fetch_order(fetches):
     return {k: fetches[k] for k in [*own, "action_dist_inputs", "action_prob", "action_logp"]}
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_greedy_outputs_are_rays(case):
+def test_greedy_outputs_are_rays(case, recording):
     """Actions, states and fetches without exploration: same names, dtypes, shapes, numbers."""
-    head, data, meta = head_of(case, noise="ray")
-    exploration = exploration_for(head.distribution.space, meta["config"])
-    wanted = stage(data, "batch_out")
+    recorded = recording(case)
+    head = head_of(recorded, noise="ray")
 
-    torch.manual_seed(980)  # only the noisy case draws
-    got, fetches = run(head, data, explore=False, exploration=exploration)
+    torch.manual_seed(980)  # only noisy nets draw
+    actions, state, fetches = run(head, recorded)
 
-    assert_same(got["actions"], wanted["actions"])
-    assert_same(got["states"], wanted.get("states", ()))
-    assert_same(fetches, in_fetch_order(wanted["fetches"]))
+    assert_same(actions, recorded.greedy["actions"])
+    assert_same(tuple(state), recorded.greedy.get("states", ()))
+    assert_same(fetches, in_fetch_order(recorded.greedy["fetches"]))
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_weights_round_trip_under_rays_names(case):
+def test_weights_round_trip_under_rays_names(case, recording):
     """All weights are loaded, the unused ones as well, and come back bit for bit."""
-    head, data, _ = head_of(case)
-    saved = {k.split("|", 1)[1]: v for k, v in data.items() if k.startswith("weights|")}
+    recorded = recording(case)
 
-    again = {name: value.numpy() for name, value in head.model.state_dict().items()}
+    again = {k: v.numpy() for k, v in head_of(recorded).model.state_dict().items()}
 
-    assert sorted(again) == sorted(saved)
-    for name, value in saved.items():
+    assert sorted(again) == sorted(recorded.weights)
+    for name, value in recorded.weights.items():
         np.testing.assert_array_equal(again[name], value)
 
 
-def sampled():
-    """The cases whose recorded exploration sampled from the distribution."""
-    for case in CASES:
-        explored = stage(load(case)[0], "batch_explore")
-        if explored and explored["fetches"]["action_logp"].any():
-            yield case
-
-
-@pytest.mark.parametrize("case", list(sampled()))
-def test_log_probabilities_of_explored_actions_are_rays(case):
+def test_log_probabilities_of_explored_actions_are_rays(sampled_case, recording):
     """For the actions Ray sampled, the log-probability it reported comes out again."""
-    head, data, _ = head_of(case)
-    explored = stage(data, "batch_explore")
-    inputs, want = (explored["fetches"][k] for k in ("action_dist_inputs", "action_logp"))
+    recorded = recording(sampled_case)
+    distribution = head_of(recorded).distribution
+    actions, fetches = recorded.explored["actions"], recorded.explored["fetches"]
 
-    got = head.distribution.arrays().logp(inputs, explored["actions"])
+    got = distribution.arrays().logp(fetches["action_dist_inputs"], actions)
 
     # Near the edge of a squashed Gaussian one float32 step of the action moves the result a lot.
-    squashed = head.distribution.kind == "squashed_gaussian"
-    inner = (np.abs(explored["actions"]) < 0.99).all(-1) if squashed else slice(None)
-    np.testing.assert_allclose(got[inner], want[inner], atol=1e-3 if squashed else 1e-5)
+    squashed = distribution.kind == "squashed_gaussian"
+    inner = (np.abs(actions) < 0.99).all(-1) if squashed else slice(None)
+    want = fetches["action_logp"][inner]
+    np.testing.assert_allclose(got[inner], want, atol=1e-3 if squashed else 1e-5)
 
 
-def test_mean_noise_leaves_a_noisy_net_alone():
+def test_exploring_reports_what_was_sampled(sampled_case, recording):
+    """With exploration the fetches agree with each other and with the network's outputs."""
+    recorded = recording(sampled_case)
+    head = head_of(recorded, noise="mean")
+
+    actions, _, fetches = run(head, recorded, explore=True, timestep=10**7)
+
+    inputs = fetches["action_dist_inputs"]
+    logp = head.distribution.arrays().logp(inputs, actions)
+    np.testing.assert_array_equal(fetches["action_logp"], logp.astype(np.float32))
+    np.testing.assert_array_equal(fetches["action_prob"], np.exp(fetches["action_logp"]))
+    assert list(fetches) == list(in_fetch_order(recorded.explored["fetches"]))
+
+
+def test_log_likelihoods_are_those_of_the_distribution(recording):
+    """A head gives the log-probability of any action for any observation."""
+    recorded = recording("2.7.2-ppo_cartpole")
+    head = head_of(recorded)
+    columns = {"obs": torch.from_numpy(recorded.columns["obs"])}
+    actions = recorded.explored["actions"]
+
+    with torch.no_grad():
+        got = head.log_likelihoods(columns, torch.from_numpy(actions))
+
+    np.testing.assert_allclose(got, recorded.explored["fetches"]["action_logp"], atol=1e-5)
+
+
+def test_mean_noise_leaves_a_noisy_net_alone(recording):
     """With noise="mean" a noisy net gives the same outputs each time, unlike with "ray"."""
-    outputs = {}
-    for noise in ("mean", "ray"):
-        head, data, meta = head_of("2.7.2-dqn_noisy", noise=noise)
-        exploration = exploration_for(head.distribution.space, meta["config"])
-        runs = [run(head, data, explore=False, exploration=exploration)[1] for _ in range(2)]
-        outputs[noise] = [fetches["q_values"] for fetches in runs]
+    recorded = recording("2.7.2-dqn_noisy")
 
-    np.testing.assert_array_equal(*outputs["mean"])
-    assert np.abs(outputs["ray"][0] - outputs["ray"][1]).max() > 1e-3
+    def twice(noise):
+        head = head_of(recorded, noise=noise)
+        return [run(head, recorded)[2]["q_values"] for _ in range(2)]
+
+    np.testing.assert_array_equal(*twice("mean"))
+    one, two = twice("ray")
+    assert np.abs(one - two).max() > 1e-3
 
 
-def test_weights_of_another_head_are_refused():
+def test_weights_of_another_head_are_refused(recording):
     """Weights of a plain DQN do not load into a dueling one; the missing names are listed."""
-    data, meta = load("2.7.2-dqn_plain")
-    weights = {k.split("|", 1)[1]: v for k, v in data.items() if k.startswith("weights|")}
-    config = {**meta["config"], "hiddens": [16], "dueling": True}
-    spaces = space(meta["observation_space"]), space(meta["action_space"])
+    recorded = recording("2.7.2-dqn_plain")
+    config = {**recorded.config, "hiddens": [16], "dueling": True}
 
     with pytest.raises(WeightsError, match=r"value_module\.V"):
-        build_head("DQN", *spaces, config, weights=weights)
+        build_head("DQN", *recorded.spaces, config, weights=recorded.weights)
 
 
-@pytest.mark.parametrize(
-    ("spelling", "name"),
-    [
-        ("PPO", "PPO"),
-        ("PPOTorchPolicy", "PPO"),
-        ("PPOTF2Policy_eager_traced", "PPO"),
-        ("DQNTorchPolicy", "DQN"),
-        ("Rainbow", "DQN"),
-        ("ImpalaTorchPolicy", "IMPALA"),
-        ("APEX-DQN", "APEX"),
-        ("ray.rllib.algorithms.a3c.a3c_torch_policy.A3CTorchPolicy", "A3C"),
-        ("SimpleQTorchPolicy", "SimpleQ"),
-        ("ApexDDPG", "APEX_DDPG"),
-        ("MARWILTF1Policy", "MARWIL"),
-        ("R2D2TFPolicy", "R2D2"),
-        ("SACTrainer", "SAC"),
-    ],
-)
-def test_algorithms_are_recognised_by_any_name(spelling, name):
-    """Policy classes, registry names and dotted paths lead to the algorithm."""
-    assert algorithm_named(spelling) == name
+def test_rl_modules_report_values_only_when_they_explore():
+    """Weights of an RLModule make its own network; greedy fetches are the inputs alone."""
+    rng = np.random.default_rng(0)
+    shapes = {
+        "encoder.actor_encoder.net.mlp.0": (6, 4),
+        "encoder.critic_encoder.net.mlp.0": (6, 4),
+        "pi.net.mlp.0": (2, 6),
+        "vf.net.mlp.0": (1, 6),
+    }
+    weights = {f"{k}.weight": rng.normal(size=v).astype(np.float32) for k, v in shapes.items()}
+    weights |= {f"{k}.bias": rng.normal(size=v[0]).astype(np.float32) for k, v in shapes.items()}
+    config = {"model": {"fcnet_hiddens": [6]}}
+    head = build_head("PPO", Box(-1, 1, (4,)), Discrete(2), config, weights=weights)
+    columns = {"obs": torch.zeros(3, 4)}
+    how = {"exploration": exploration_for(Discrete(2)), "timestep": 0, "rng": rng}
+
+    calm = compute_actions(head, columns, explore=False, **how)[2]
+    lively = compute_actions(head, columns, explore=True, **how)[2]
+
+    assert list(calm) == ["action_dist_inputs"]
+    assert list(lively) == ["vf_preds", "action_dist_inputs", "action_prob", "action_logp"]
 
 
-def test_an_unknown_algorithm_is_named():
-    """A name nobody knows is an error that suggests the nearest one."""
-    with pytest.raises(UnknownNameError, match="'PPPO'"):
-        algorithm_named("PPPO")
+def test_recurrent_q_networks_carry_their_state():
+    """R2D2: Q branches on an LSTM; a state goes in and the next one comes out."""
+    config = {
+        "model": {"fcnet_hiddens": [6], "use_lstm": True, "lstm_cell_size": 5},
+        "hiddens": [4],
+        "dueling": True,
+    }
+    head = build_head("R2D2", Box(-1, 1, (4,)), Discrete(3), config)
+    state = [torch.as_tensor(part)[None].repeat(2, 1) for part in head.get_initial_state()]
+
+    out = head.policy_outputs({"obs": torch.ones(2, 4)}, state, torch.ones(2, dtype=torch.long))
+
+    assert [tuple(part.shape) for part in out.state_out] == [(2, 5), (2, 5)]
+    assert out.state_out[0].abs().max() > 0
+    assert tuple(out.extra["q_values"].shape) == (2, 3)
+
+
+def test_recurrent_sac_carries_all_states():
+    """RNNSAC: the policy net's state moves on, the Q nets' states come along unchanged."""
+    net = {"fcnet_hiddens": [6], "use_lstm": True, "lstm_cell_size": 3}
+    config = {"policy_model_config": net, "q_model_config": net, "twin_q": True}
+    head = build_head("RNNSAC", Box(-1, 1, (4,)), Discrete(2), config)
+    state = [torch.full((2, 3), 0.5) for _ in head.get_initial_state()]
+
+    out = head.policy_outputs({"obs": torch.ones(2, 4)}, state, torch.ones(2, dtype=torch.long))
+
+    assert len(out.state_out) == len(state) == 6
+    assert not torch.equal(out.state_out[0], state[0])
+    assert all(after is before for after, before in zip(out.state_out[2:], state[2:], strict=True))

@@ -1,0 +1,39 @@
+"""The formulas of `q_formulas.py` on numpy arrays; no torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..distributions.array_formulas import softmax
+
+Array = npt.NDArray[Any]
+
+
+def support(num_atoms: int, v_min: float, v_max: float) -> Array:
+    """The returns a distributional head tells apart, `(num_atoms,)`, evenly spaced."""
+    steps = np.arange(num_atoms, dtype=np.float32)
+    return np.asarray(v_min + steps * (v_max - v_min) / float(num_atoms - 1), np.float32)
+
+
+def expected_return(logits: Array, atoms: Array) -> Array:
+    """The mean of a distribution over atoms, `(..., n)` to `(...)`."""
+    result: Array = (atoms * softmax(logits)).sum(axis=-1)
+    return result
+
+
+def dueling_q(advantages: Array, value: Array) -> Array:
+    """Value plus centred advantages, `(B, n)`; advantages of minus infinity do not count."""
+    counted = advantages != -np.inf
+    mean = advantages.mean(axis=1, keepdims=True, where=counted)
+    result: Array = value + (advantages - mean)
+    return result
+
+
+def dueling_logits(logits: Array, value_logits: Array) -> Array:
+    """The same for distributions: `(B, n, atoms)` and `(B, atoms)` to `(B, n, atoms)`."""
+    centred = logits - logits.mean(axis=1, keepdims=True)
+    result: Array = value_logits[:, None] + centred
+    return result

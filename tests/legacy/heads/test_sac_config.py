@@ -1,0 +1,27 @@
+"""SAC's network settings are found under every spelling a version wrote."""
+
+import pytest
+from rlconnect.legacy.heads.sac_config import net_config
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"q_model_config": {"fcnet_hiddens": [3]}, "Q_model": -1},
+        {"Q_model": {"fcnet_hiddens": [3]}},
+        {"Q_model": {"fcnet_hiddens": [3]}, "q_model_config": -1},
+    ],
+)
+def test_old_and_new_spellings(config):
+    """The newest spelling that holds settings counts; a -1 is no settings."""
+    found = net_config(config, "q_model_config", "Q_model")
+
+    assert found == {"fcnet_hiddens": [3], "fcnet_activation": "relu"}
+
+
+def test_nothing_said_means_sacs_own_default():
+    """SAC's nets have two layers of 256 and relu, unlike other models."""
+    assert net_config({}, "q_model_config") == {
+        "fcnet_hiddens": [256, 256],
+        "fcnet_activation": "relu",
+    }
