@@ -84,7 +84,7 @@ def survivor(target: Path) -> Path | None:
     if os.path.lexists(target):
         return None
     kept = [path for path, kind in _leftovers(target) if kind == "old"]
-    return max(kept, key=lambda path: path.lstat().st_mtime_ns, default=None)
+    return max(kept, key=_changed_at, default=None)
 
 
 def sweep(target: Path) -> None:
@@ -166,6 +166,14 @@ def exchange(first: Path, second: Path) -> bool:
     # Whatever it refuses, the plain renames that follow try again and say why.
     done = call(_AT_FDCWD, names[0], _AT_FDCWD, names[1], ctypes.c_uint(_RENAME_EXCHANGE))
     return bool(done == 0)
+
+
+def _changed_at(path: Path) -> int:
+    """When it last changed; another process may have taken it away since it was listed."""
+    try:
+        return path.lstat().st_mtime_ns
+    except OSError:
+        return -1
 
 
 def _sibling(target: Path, kind: str) -> Path:

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import CorruptCheckpointError, LimitExceededError
 from .limits import DEFAULT_LIMITS, Budget, Limits
 
 Json = Any
+Bytes = NDArray[np.uint8]
+Flags = NDArray[np.bool_]
 WIDTH: Final = 96
 TAG: Final = "$"
 ESCAPED: Final = "$$"
@@ -171,11 +173,12 @@ def parse_json(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> Json:
 def _measure(data: bytes, name: str, limits: Limits) -> None:
     """Hold depth, number of values and unfolded size against `limits` before parsing."""
     budget = Budget(limits, len(data))
-    plain = re.sub(rb"\\.", b"", data, flags=re.DOTALL)
-    depth, is_inside = 0, False
-    for start in range(0, len(plain), _CHUNK):
-        text = np.frombuffer(plain, np.uint8, min(_CHUNK, len(plain) - start), start)
-        inside = np.logical_xor.accumulate(text == ord('"')) ^ is_inside
+    depth, backslashes, is_inside = 0, 0, False
+    for start in range(0, len(data), _CHUNK):
+        text = np.frombuffer(data, np.uint8, min(_CHUNK, len(data) - start), start)
+        escaped, backslashes = _escaped(text, backslashes)
+        quotes = (text == ord('"')) & ~escaped
+        inside = np.logical_xor.accumulate(quotes) ^ is_inside
         is_inside = bool(inside[-1])
         opens = ((text == ord("[")) | (text == ord("{"))) & ~inside
         closes = ((text == ord("]")) | (text == ord("}"))) & ~inside
@@ -188,11 +191,22 @@ def _measure(data: bytes, name: str, limits: Limits) -> None:
                 hint="pass larger limits=Limits(max_depth=...) if you trust the file.",
                 file=name,
             )
-        containers = int(opens.sum())
+        containers, texts = int(opens.sum()), int(quotes.sum()) // 2
         values = containers + int(((text == ord(",")) & ~inside).sum())
         budget.work(values, name)
-        # What CPython takes: a small container and its slot; a number and its slot.
-        budget.spend(containers * 96 + values * 32, name)
+        # What CPython takes: a small container, a text, a number, each with its slot.
+        budget.spend(containers * 96 + texts * 48 + values * 32, name)
+
+
+def _escaped(text: Bytes, run: int) -> tuple[Flags, int]:
+    """Which bytes an odd number of backslashes precedes; `run` of them stand before `text`.
+
+    Also gives the number that `text` ends with, for the next part.
+    """
+    index = np.arange(len(text))
+    others = np.maximum.accumulate(np.where(text == ord("\\"), -1 - run, index))
+    before = np.concatenate([[-1 - run], others[:-1]])
+    return (index - 1 - before) % 2 == 1, len(text) - 1 - int(others[-1])
 
 
 def _corrupt(name: str, what: str) -> CorruptCheckpointError:

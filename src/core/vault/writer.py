@@ -10,6 +10,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -254,7 +255,6 @@ def _refusals(target: Path) -> Iterator[None]:
 
 
 def _code_in(message: str) -> int | None:
-    """The error number that safetensors gives as text: `... (os error 28)`."""
-    _, found, rest = message.partition("(os error ")
-    digits = rest.partition(")")[0]
-    return int(digits) if found and digits.isdigit() else None
+    """The error number that safetensors gives as text; older releases spell it otherwise."""
+    found = re.search(r"\(os error (\d+)\)|Os \{ code: (\d+)", message)
+    return int(found[1] or found[2]) if found else None

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rlconnect.core.errors import CorruptCheckpointError, LimitExceededError
+from rlconnect.core.vault import json_text
 from rlconnect.core.vault.json_text import format_json, parse_json
 from rlconnect.core.vault.limits import Limits
 
@@ -113,6 +114,18 @@ def test_brackets_in_text_are_text():
     tree = {"a": "[" * 5000, 'b"\\': '{"' * 5000, "c": "\\"}
 
     assert parse_json(format_json(tree).encode(), "x.json") == tree
+
+
+@pytest.mark.parametrize("count", range(4))
+def test_escapes_count_across_the_parts_a_long_text_is_measured_in(monkeypatch, count):
+    """A quote behind backslashes is judged right wherever the measuring cuts."""
+    text = json.dumps({"a": "\\" * count + '"[[[["', "b": ["\\", '\\"']}).encode()
+    for chunk in range(1, 12):
+        monkeypatch.setattr(json_text, "_CHUNK", chunk)
+
+        assert parse_json(text, "x.json", Limits(max_depth=2)) == json.loads(text)
+        with pytest.raises(LimitExceededError, match="nested 2 deep"):
+            parse_json(text, "x.json", Limits(max_depth=1))
 
 
 def test_limits_can_be_moved():
