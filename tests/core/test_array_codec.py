@@ -16,29 +16,9 @@ from rlconnect.core.errors import (
     UnsafeCheckpointError,
 )
 
-DTYPES = st.sampled_from(
-    [
-        "bool",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "uint8",
-        "uint16",
-        "uint32",
-        "uint64",
-        "float16",
-        "float32",
-        "float64",
-        "complex64",
-        "complex128",
-        ">f4",
-        ">i8",
-        ">c16",
-        ">u2",
-        "longdouble",
-    ]
-).map(np.dtype)
+NUMBERS = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
+OTHERS = "complex64 complex128 >f4 >i8 >c16 >u2 longdouble"
+DTYPES = st.sampled_from(f"{NUMBERS} {OTHERS}".split()).map(np.dtype)
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=7)
 
 
