@@ -40,6 +40,13 @@ _SPELLED: Final = {
     "qmix": "QMIX",
     "maddpg": "MADDPG",
 }
+# Policies that other algorithms borrow: whose policy it is -> who may be meant.
+_BORROWED: Final = {
+    "A3C": ("A2C",),
+    "MARWIL": ("BC",),
+    "DDPG": ("TD3", "APEX_DDPG"),
+    "DQN": ("APEX",),
+}
 # Functions that make policies of no algorithm in particular.
 _GENERIC: Final = frozenset({"", "torch", "tf", "policy", "random", "multi"})
 
@@ -67,3 +74,18 @@ def algorithm_name(*class_paths: str) -> str:
         if name and stem not in _GENERIC and name.endswith(("Config", "Trainer")):
             return _SUFFIX.sub("", name)
     return ""
+
+
+def policy_algorithm(policy_class: str, algorithm: str) -> str:
+    """The algorithm of a policy: its own class decides, unless the algorithm borrowed that class.
+
+    Args:
+        policy_class: The policy's class, by name or dotted path.
+        algorithm: What the algorithm around it is; empty when unknown.
+
+    Example:
+        >>> policy_algorithm("A3CTorchPolicy", "A2C"), policy_algorithm("DQNTorchPolicy", "PPO")
+        ('A2C', 'DQN')
+    """
+    own = algorithm_name(policy_class)
+    return algorithm if not own or algorithm in _BORROWED.get(own, ()) else own

@@ -11,7 +11,7 @@ from ..errors import CheckpointError, NotACheckpointError
 from .decoding import Decoding
 from .filters_in_files import filter_from_object, filters_of
 from .layout import Node
-from .names import algorithm_name
+from .names import algorithm_name, policy_algorithm
 from .records import Checkpoint, ConnectorRecord, PolicyRecord
 from .spaces_in_files import as_space
 from .standins import GlobalRef, Opaque, class_path, integer, mapping_of, version_text
@@ -156,7 +156,7 @@ def policy_record(
     return PolicyRecord(
         id=policy_id,
         policy_class=policy_class,
-        algorithm=algorithm_name(policy_class) or algorithm or _config_algorithm(spec_held),
+        algorithm=policy_algorithm(policy_class, algorithm) or _config_algorithm(spec_held),
         framework=_framework(config, policy_class, weights),
         observation_space=spaces[0],
         action_space=spaces[1],
