@@ -7,7 +7,7 @@ compare, sample and describe; RLlib's own classes are recognised beside them by 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import gymnasium as gym
 import numpy as np
@@ -143,7 +143,7 @@ class FlexDict(gym.spaces.Dict):
     """A Dict space that may grow after it was made.
 
     Args:
-        spaces: Spaces by key, in their own order; or give them as keywords.
+        spaces: Spaces by key, or as pairs to keep their order; or give them as keywords.
         **spaces_kwargs: Spaces by name.
 
     Example:
@@ -160,8 +160,8 @@ class FlexDict(gym.spaces.Dict):
     ) -> None:
         if spaces and spaces_kwargs:
             raise ValueError("a FlexDict takes a mapping or keywords, not both.")
-        pairs = spaces.items() if isinstance(spaces, Mapping) else spaces or spaces_kwargs.items()
-        super().__init__(list(pairs))
+        # As in gymnasium's Dict a plain dict, keywords among them, is sorted by key.
+        super().__init__(dict(spaces_kwargs) if spaces is None else cast("Any", spaces))
 
     def __setitem__(self, key: Any, value: gym.Space[Any]) -> None:
         if not isinstance(value, gym.Space):

@@ -50,6 +50,9 @@ def build_box(
     """
     _same_shape("low", low, shape)
     _same_shape("high", high, shape)
+    for flags in bounded:
+        if flags is not None:
+            _same_shape("the bounded sides", flags, shape)
     budget.take(SPACE_BYTES + 2 * low.size * (dtype.itemsize + 1), "a Box")
     low, high = _as_dtype(low, dtype), _as_dtype(high, dtype)
     if dtype.kind == "f" and bool(np.isnan(low).any() or np.isnan(high).any()):
@@ -57,10 +60,10 @@ def build_box(
     if bool((low > high).any()):
         raise corrupt("the bounds of a Box contradict themselves", expected="low <= high")
     space: Any = _made(lambda: gym.spaces.Box(low, high, shape, _dtype_argument(dtype)))
-    for side, given in zip(("bounded_below", "bounded_above"), bounded, strict=True):
-        if given is not None:
-            _same_shape(side, given, shape)
-            setattr(space, side, np.array(given, np.bool_))
+    implied = (-np.inf < low, high < np.inf)
+    for side, given, told in zip(("bounded_below", "bounded_above"), bounded, implied, strict=True):
+        flags = told if given is None else given
+        setattr(space, side, np.array(flags, np.bool_))
     return cast("AnySpace", space)
 
 
