@@ -62,8 +62,8 @@ class ArraySource:
 
     def sample(self) -> Choice:
         """Random actions and their log-probabilities."""
-        actions = self.distribution.sample(self.inputs, self.rng)
-        return actions, self.distribution.logp(self.inputs, actions).astype(np.float32)
+        actions, logp = self.distribution.sample_with_logp(self.inputs, self.rng)
+        return actions, logp.astype(np.float32, copy=False)
 
 
 class Exploration:
@@ -176,8 +176,11 @@ class EpsilonGreedy(Exploration):
         return float(self.schedule.value(self.last_timestep))
 
     def _explore(self, source: ActionSource, rng: np.random.Generator) -> Choice:
-        greedy = flatten_actions(source.deterministic())
+        best = source.deterministic()
         rows = rng.random(len(source.inputs)) < self.cur_epsilon
+        if not rows.any():
+            return best, no_logp(source)
+        greedy = flatten_actions(best)
         drawn = self._anything(source, rng)
         mixed = [
             np.where(rows.reshape(-1, *[1] * (g.ndim - 1)), d.reshape(g.shape), g).astype(g.dtype)

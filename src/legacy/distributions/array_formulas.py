@@ -7,6 +7,8 @@ part of the definition, (B,).
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +22,12 @@ SMALL: Final = 1e-6
 LOG_STD_RANGE: Final = (-5.0, 2.0)
 """Where the log standard deviation of a squashed Gaussian is clipped to."""
 
+_CLOSE: Final = 1e-5
+"""Logits nearer than that may have one float32 probability."""
+
+_SHORT: Final = 64
+"""Up to that many logits one row is handled as plain numbers."""
+
 _LANCZOS: Final = (
     0.99999999999980993,
     676.5203681218851,
@@ -31,7 +39,7 @@ _LANCZOS: Final = (
     9.9843695780195716e-6,
     1.5056327351493116e-7,
 )
-_HALF_LOG_TWO_PI: Final = 0.5 * math.log(2 * math.pi)
+HALF_LOG_TWO_PI: Final = 0.5 * math.log(2 * math.pi)
 
 
 def log_softmax(logits: Array) -> Array:
@@ -54,7 +62,12 @@ def most_probable(logits: Array) -> Array:
     Two logits can differ and still give one float32 probability, so close calls are decided on
     probabilities, as torch's Categorical does.
     """
-    near = logits > logits.max(axis=-1, keepdims=True) - 1e-5
+    if len(logits) == 1 and 1 < logits.size <= _SHORT:
+        row = logits[0].tolist()
+        top = max(row)
+        if sorted(row)[-2] < top - _CLOSE:
+            return np.array([row.index(top)], np.int32)
+    near = logits > logits.max(axis=-1, keepdims=True) - _CLOSE
     if np.count_nonzero(near) == logits.size // logits.shape[-1]:
         chosen: Array = logits.argmax(axis=-1).astype(np.int32)
     else:
@@ -62,13 +75,25 @@ def most_probable(logits: Array) -> Array:
     return chosen
 
 
-def draw_categories(logits: Array, rng: np.random.Generator) -> Array:
-    """One index a row, each as probable as its softmax weight."""
-    edges = np.cumsum(softmax(logits.astype(np.float64)), axis=-1)
+def draw_categories(logits: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+    """One index a row, each as probable as its softmax weight, and its log-probability."""
+    if len(logits) == 1 and logits.size <= _SHORT:
+        return _draw_one(logits[0].tolist(), rng)
+    table = log_softmax(logits)
+    edges = np.cumsum(np.exp(table.astype(np.float64)), axis=-1)
     points = rng.random((*logits.shape[:-1], 1)) * edges[..., -1:]
-    drawn = np.count_nonzero(edges <= points, axis=-1)
-    chosen: Array = np.minimum(drawn, logits.shape[-1] - 1).astype(np.int32)
-    return chosen
+    drawn = np.minimum(np.count_nonzero(edges <= points, axis=-1), logits.shape[-1] - 1)
+    logp = np.take_along_axis(table, drawn[..., None], axis=-1)[..., 0]
+    return drawn.astype(np.int32), logp
+
+
+def _draw_one(row: list[float], rng: np.random.Generator) -> tuple[Array, Array]:
+    # For one short row a handful of array calls costs more than plain numbers do.
+    top = max(row)
+    edges = list(accumulate(math.exp(logit - top) for logit in row))
+    index = min(bisect_right(edges, rng.random() * edges[-1]), len(row) - 1)
+    logp = row[index] - top - math.log(edges[-1])
+    return np.array([index], np.int32), np.array([logp], np.float32)
 
 
 def categorical_logp(logits: Array, actions: Array) -> Array:
@@ -80,8 +105,14 @@ def categorical_logp(logits: Array, actions: Array) -> Array:
 
 def normal_logp(mean: Array, std: Array, values: Array) -> Array:
     """Log-density of a Gaussian, per component."""
-    result: Array = -((values - mean) ** 2) / (2 * std**2) - np.log(std) - _HALF_LOG_TWO_PI
+    result: Array = -((values - mean) ** 2) / (2 * std**2) - np.log(std) - HALF_LOG_TWO_PI
     return result
+
+
+def halves(inputs: Array) -> tuple[Array, Array]:
+    """The first and the second half of the last axis, as views."""
+    middle = inputs.shape[-1] // 2
+    return inputs[..., :middle], inputs[..., middle:]
 
 
 def log_gamma(x: Array) -> Array:
@@ -89,7 +120,7 @@ def log_gamma(x: Array) -> Array:
     y = np.asarray(x, np.float64)
     series = _LANCZOS[0] + sum(c / (y + k) for k, c in enumerate(_LANCZOS[1:], start=1))
     t = y + 7.5
-    shifted = _HALF_LOG_TWO_PI + (y + 0.5) * np.log(t) - t + np.log(series)
+    shifted = HALF_LOG_TWO_PI + (y + 0.5) * np.log(t) - t + np.log(series)
     result: Array = shifted - np.log(y)  # the series gives log(gamma(y + 1))
     return result
 

@@ -13,12 +13,14 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from .array_formulas import (
+    HALF_LOG_TWO_PI,
     LOG_STD_RANGE,
     SMALL,
     Array,
     categorical_logp,
     dirichlet_logp,
     draw_categories,
+    halves,
     most_probable,
     normal_logp,
     softmax,
@@ -38,8 +40,28 @@ class ArrayDistribution(Protocol):
     def sample(self, inputs: Array, rng: np.random.Generator) -> Any:
         """One random action a row."""
 
+    def sample_with_logp(self, inputs: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+        """One random action a row and its log-probability, shape (B,)."""
+
     def logp(self, inputs: Array, actions: Any) -> Array:
         """Log-probability of given actions, shape (B,)."""
+
+
+class _Sampled:
+    """Base: the log-probability of a sample, from the sample."""
+
+    def sample_with_logp(self, inputs: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+        """One random action a row and its log-probability, shape (B,)."""
+        actions = self.sample(inputs, rng)
+        return actions, self.logp(inputs, actions)
+
+    def sample(self, inputs: Array, rng: np.random.Generator) -> Array:
+        """One random action a row."""
+        raise NotImplementedError(f"{type(self).__name__} does not define sample().")
+
+    def logp(self, inputs: Array, actions: Any) -> Array:
+        """Log-probability of given actions, shape (B,)."""
+        raise NotImplementedError(f"{type(self).__name__} does not define logp().")
 
 
 @dataclass(frozen=True)
@@ -63,6 +85,10 @@ class Categorical:
 
     def sample(self, inputs: Array, rng: np.random.Generator) -> Array:
         """A choice drawn by its probability."""
+        return draw_categories(self._logits(inputs), rng)[0]
+
+    def sample_with_logp(self, inputs: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+        """A choice drawn by its probability, and the logarithm of that."""
         return draw_categories(self._logits(inputs), rng)
 
     def logp(self, inputs: Array, actions: Array) -> Array:
@@ -95,7 +121,12 @@ class MultiCategorical:
 
     def sample(self, inputs: Array, rng: np.random.Generator) -> Array:
         """Independent draws."""
-        return self._join([draw_categories(part, rng) for part in self._parts(inputs)])
+        return self.sample_with_logp(inputs, rng)[0]
+
+    def sample_with_logp(self, inputs: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Independent draws and their summed log-probabilities."""
+        drawn = [draw_categories(part, rng) for part in self._parts(inputs)]
+        return self._join([one for one, _ in drawn]), np.sum([logp for _, logp in drawn], axis=0)
 
     def logp(self, inputs: Array, actions: Array) -> Array:
         """Summed log-probabilities of the choices."""
@@ -125,13 +156,19 @@ class DiagGaussian:
 
     def sample(self, inputs: Array, rng: np.random.Generator) -> Array:
         """Means plus scaled noise."""
-        mean, log_std = np.split(inputs, 2, axis=-1)
-        drawn: Array = mean + np.exp(log_std) * rng.standard_normal(mean.shape, np.float32)
-        return drawn[..., 0] if self.scalar else drawn
+        return self.sample_with_logp(inputs, rng)[0]
+
+    def sample_with_logp(self, inputs: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Means plus scaled noise, and the summed log-densities of that noise."""
+        mean, log_std = halves(inputs)
+        noise = rng.standard_normal(mean.shape, np.float32)
+        drawn: Array = mean + np.exp(log_std) * noise
+        logp = -(noise * noise) * np.float32(0.5) - log_std - np.float32(HALF_LOG_TWO_PI)
+        return drawn[..., 0] if self.scalar else drawn, np.add.reduce(logp, axis=-1)
 
     def logp(self, inputs: Array, actions: Array) -> Array:
         """Summed log-densities."""
-        mean, log_std = np.split(inputs, 2, axis=-1)
+        mean, log_std = halves(inputs)
         values = np.asarray(actions)
         values = values[..., None] if self.scalar and values.ndim < mean.ndim else values
         result: Array = normal_logp(mean, np.exp(log_std), values).sum(axis=-1)
@@ -139,7 +176,7 @@ class DiagGaussian:
 
 
 @dataclass(frozen=True)
-class SquashedGaussian:
+class SquashedGaussian(_Sampled):
     """A Gaussian bent into [low, high] by tanh; inputs as for `DiagGaussian`."""
 
     size: int
@@ -148,12 +185,13 @@ class SquashedGaussian:
 
     def _squash(self, values: Array) -> Array:
         bent = (np.tanh(values) + 1) / 2 * (self.high - self.low) + self.low
-        return np.clip(bent, self.low, self.high)
+        bounded: Array = np.minimum(np.maximum(bent, self.low), self.high)
+        return bounded
 
     @staticmethod
     def _moments(inputs: Array) -> tuple[Array, Array]:
-        mean, log_std = np.split(inputs, 2, axis=-1)
-        return mean, np.exp(np.clip(log_std, *LOG_STD_RANGE))
+        mean, log_std = halves(inputs)
+        return mean, np.exp(np.minimum(np.maximum(log_std, LOG_STD_RANGE[0]), LOG_STD_RANGE[1]))
 
     def deterministic(self, inputs: Array) -> Array:
         """The squashed means."""
@@ -170,15 +208,15 @@ class SquashedGaussian:
         normed = (np.asarray(actions) - self.low) / (self.high - self.low) * 2 - 1
         # The bound has the actions' precision, so that its atanh stays the one torch takes.
         edge = normed.dtype.type(1 - SMALL)
-        raw = np.arctanh(np.clip(normed, -edge, edge))
-        gauss = np.clip(normal_logp(mean, std, raw), -100, 100).sum(axis=-1)
+        raw = np.arctanh(np.minimum(np.maximum(normed, -edge), edge))
+        gauss = np.minimum(np.maximum(normal_logp(mean, std, raw), -100), 100).sum(axis=-1)
         bend = np.log(1 - np.tanh(raw) ** 2 + normed.dtype.type(SMALL)).sum(axis=-1)
         result: Array = gauss - bend
         return result
 
 
 @dataclass(frozen=True)
-class Beta:
+class Beta(_Sampled):
     """A Beta distribution stretched to [low, high]; inputs are pre-alphas, then pre-betas."""
 
     size: int
@@ -189,7 +227,7 @@ class Beta:
     def _shapes(inputs: Array) -> tuple[Array, Array]:
         edge = -np.log(SMALL).astype(inputs.dtype)
         positive = np.log(np.exp(np.clip(inputs, -edge, edge)) + 1) + 1
-        alpha, beta = np.split(positive, 2, axis=-1)
+        alpha, beta = halves(positive)
         return alpha, beta
 
     def deterministic(self, inputs: Array) -> Array:
@@ -214,7 +252,7 @@ class Beta:
 
 
 @dataclass(frozen=True)
-class Deterministic:
+class Deterministic(_Sampled):
     """The inputs are the action."""
 
     size: int
@@ -233,7 +271,7 @@ class Deterministic:
 
 
 @dataclass(frozen=True)
-class Dirichlet:
+class Dirichlet(_Sampled):
     """Shares that sum to one; inputs are log concentrations."""
 
     size: int

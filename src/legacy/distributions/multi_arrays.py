@@ -47,6 +47,13 @@ class MultiAction:
         pairs = zip(self.children, self._parts(inputs), strict=True)
         return nest_leaves(self.space, [child.sample(part, rng) for child, part in pairs])
 
+    def sample_with_logp(self, inputs: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+        """Independent draws, nested like the space, and their summed log-probabilities."""
+        pairs = zip(self.children, self._parts(inputs), strict=True)
+        drawn = [child.sample_with_logp(part, rng) for child, part in pairs]
+        actions = nest_leaves(self.space, [one for one, _ in drawn])
+        return actions, np.sum([logp for _, logp in drawn], axis=0)
+
     def logp(self, inputs: Array, actions: Any) -> Array:
         """Summed log-probabilities; actions are nested, or one array of all columns."""
         leaves = (

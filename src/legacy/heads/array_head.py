@@ -17,7 +17,7 @@ from ...core.errors import ConfigError, WeightsError
 from ..distributions.choice import DistributionChoice, distribution_for
 from ..models.defaults import with_defaults
 from ..models.numpy_forward import NumpyNet
-from ..models.numpy_layers import Activation, Dense, Stack, dense, numpy_activation
+from ..models.numpy_layers import Activation, Dense, Stack, beside, dense, numpy_activation
 from . import q_arrays
 from .algorithms import FAMILIES, algorithm_named
 from .sac_config import net_config
@@ -158,6 +158,8 @@ def _dqn(
     if trunk is None or any("LayerNorm" in key for key in weights):
         return None
     advantage, value = (_branch(weights, branch) for branch in branches)
+    joint = beside(advantage, value)
+    outputs = advantage.layers[-1].bias.size if advantage.layers else 0
     dueling = bool(config.get("dueling", True))
     num_atoms = int(config.get("num_atoms", 1))
     v_min, v_max = float(config.get("v_min", -10.0)), float(config.get("v_max", 10.0))
@@ -166,14 +168,20 @@ def _dqn(
 
     def forward(columns: Columns, state: Sequence[Array], seq_lens: Any) -> ArrayOutputs:
         features = trunk(_flat(columns["obs"]))
-        scores = advantage(features)
+        if not dueling:
+            scores, worth = advantage(features), features
+        elif joint is None:
+            scores, worth = advantage(features), value(features)
+        else:
+            both = joint(features)
+            scores, worth = both[:, :outputs], both[:, outputs:]
         if atoms is not None:
             logits = scores.reshape(len(scores), -1, num_atoms)
             if dueling:
-                logits = q_arrays.dueling_logits(logits, value(features))
+                logits = q_arrays.dueling_logits(logits, worth)
             scores = q_arrays.expected_return(logits, atoms)
         elif dueling:
-            scores = q_arrays.dueling_q(scores, value(features))
+            scores = q_arrays.dueling_q(scores, worth)
         scores = scores if temperature == 1 else scores / temperature
         return ArrayOutputs(scores, [], {"q_values": scores})
 

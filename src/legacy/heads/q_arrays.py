@@ -26,9 +26,13 @@ def expected_return(logits: Array, atoms: Array) -> Array:
 
 def dueling_q(advantages: Array, value: Array) -> Array:
     """Value plus centred advantages, `(B, n)`; advantages of minus infinity do not count."""
-    counted = advantages != -np.inf
-    mean = advantages.mean(axis=1, keepdims=True, where=counted)
-    result: Array = value + (advantages - mean)
+    total = np.add.reduce(advantages, axis=1, keepdims=True)
+    count: Any = advantages.shape[1]
+    if total.min() == -np.inf:
+        counted = advantages != -np.inf
+        total = advantages.sum(axis=1, keepdims=True, where=counted)
+        count = np.count_nonzero(counted, axis=1, keepdims=True).astype(advantages.dtype)
+    result: Array = value + (advantages - total / count)
     return result
 
 

@@ -50,6 +50,39 @@ def test_squashed_gaussian_agrees_with_torch(inputs):
     )
 
 
+@pytest.mark.parametrize("rows", [1, 5])
+@pytest.mark.parametrize(
+    "dist",
+    [
+        arrays.Categorical(4),
+        arrays.Categorical(4, 2.5),
+        arrays.MultiCategorical((2, 2)),
+        arrays.DiagGaussian(4),
+        arrays.SquashedGaussian(4),
+        arrays.Beta(4),
+        arrays.Dirichlet(4),
+    ],
+)
+def test_a_sample_comes_with_its_log_probability(dist, rows):
+    """Sample and log-probability in one go equal the two apart, for one row and for many."""
+    inputs = np.random.default_rng(3).normal(size=(rows, 4)).astype(np.float32)
+
+    actions, logp = dist.sample_with_logp(inputs, np.random.default_rng(4))
+
+    np.testing.assert_array_equal(actions, dist.sample(inputs, np.random.default_rng(4)))
+    np.testing.assert_allclose(logp, dist.logp(inputs, actions), rtol=1e-5, atol=1e-5)
+
+
+def test_single_rows_are_drawn_by_their_probabilities():
+    """The short way for one row follows the same distribution as the one for a batch."""
+    logits = np.log(np.float32([[0.1, 0.6, 0.3]]))
+    rng = np.random.default_rng(0)
+
+    drawn = np.concatenate([arrays.Categorical(3).sample(logits, rng) for _ in range(4000)])
+
+    np.testing.assert_allclose(np.bincount(drawn) / 4000, [0.1, 0.6, 0.3], atol=0.03)
+
+
 def test_categorical_samples_follow_their_probabilities():
     """Frequencies of many draws approach the softmax weights; a weight of zero is never drawn."""
     weights = np.array([0.1, 0.6, 0.0, 0.3])

@@ -92,7 +92,7 @@ def test_exploring_reports_what_was_sampled(sampled_case, recording):
 
     inputs = fetches["action_dist_inputs"]
     logp = head.distribution.arrays().logp(inputs, actions)
-    np.testing.assert_array_equal(fetches["action_logp"], logp.astype(np.float32))
+    np.testing.assert_allclose(fetches["action_logp"], logp, rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(fetches["action_prob"], np.exp(fetches["action_logp"]))
     assert list(fetches) == list(in_fetch_order(recorded.explored["fetches"]))
 
