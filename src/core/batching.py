@@ -6,7 +6,7 @@ Items may already be batches; `BatchedNdArray` tags an array as such without a c
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,10 @@ from typing_extensions import Self
 from . import nest, xp
 from .errors import SpaceError
 from .types import Array, Nest
+
+_PLAIN: Final = frozenset(
+    {np.ndarray, float, int, bool, np.float32, np.float64, np.int64, np.bool_}
+)
 
 
 class BatchedNdArray(np.ndarray[Any, Any]):
@@ -69,6 +73,9 @@ def batch(
     # A list as an item is an array to RLlib; inside of an item it is a nest like any other.
     if isinstance(first, list) or nest.is_leaf(first):
         return join(list_of_structs)
+    columns = _flat_columns(list_of_structs)
+    if columns is not None:
+        return {key: join(column) for key, column in columns.items()}
     return nest.map_structure(lambda *leaves: join(leaves), *list_of_structs)
 
 
@@ -84,17 +91,19 @@ def stack_rows(items: Sequence[Any]) -> Array:
         first = items[0]
     if not isinstance(first, np.ndarray) or first.ndim == 0:
         return _as_rows(items)
-    shape = first.shape
-    for item in items:
-        if np.shape(item) != shape:
-            raise SpaceError(
-                "items of different shapes make no batch",
-                expected=f"shape {shape}",
-                found=f"shape {np.shape(item)}",
-            )
+    try:
+        shapes = {item.shape for item in items}
+    except AttributeError:  # A list among arrays.
+        return stack_rows([np.asarray(item) for item in items])
+    if len(shapes) > 1:
+        raise SpaceError(
+            "items of different shapes make no batch",
+            expected=f"shape {first.shape}",
+            found=f"shapes {sorted(shapes)[:4]}",
+        )
     # One concatenation and a view: numpy's own stack handles every item apart.
     flat: Array = np.concatenate(items, axis=0)
-    return np.asarray(flat).reshape((len(items), *shape))
+    return np.asarray(flat).reshape((len(items), *first.shape))
 
 
 def join_rows(items: Sequence[Any]) -> Array:
@@ -171,6 +180,21 @@ def unbatch(batches_struct: Nest) -> list[Nest]:
         columns: Iterable[Any] = zip(*batches_struct.values(), strict=True)
         return [dict(zip(keys, row, strict=True)) for row in columns]
     return [nest.unflatten_as(batches_struct, row) for row in zip(*leaves, strict=True)]
+
+
+def _flat_columns(items: Sequence[Nest]) -> dict[Any, list[Any]] | None:
+    """The leaves of equally built dicts of leaves: the usual case, taken apart fast."""
+    first = items[0]
+    if type(first) is not dict or not first:
+        return None
+    if not all(type(item) is dict and item.keys() == first.keys() for item in items):
+        return None
+    columns = {key: [item[key] for item in items] for key in first}
+    for column in columns.values():
+        kinds = set(map(type, column))
+        if not kinds <= _PLAIN and not all(map(nest.is_leaf, column)):
+            return None
+    return columns
 
 
 def _as_rows(items: Sequence[Any]) -> Array:

@@ -7,6 +7,7 @@ space (`core.preprocessors`) strings encoders together.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 from typing import Any, Final, Protocol
@@ -17,7 +18,7 @@ from gymnasium import spaces
 from . import xp
 from .batching import batch
 from .errors import SpaceError
-from .one_hot import as_indices, check_indices, index_rows, write_one_hot
+from .one_hot import as_indices, check_indices, index_rows, outside
 from .resizing import AreaResizer, Size, SmoothResizer
 from .types import Array
 
@@ -43,6 +44,10 @@ class LeafEncoder(Protocol):
         """The same for values of shape `(rows, *item_shape)`, into zeros `(rows, size)`."""
         ...
 
+    def write_one(self, value: Any, out: Array) -> None:
+        """The same for one value, into zeros `(size,)`: the step of a single environment."""
+        ...
+
 
 class FlatEncoder:
     """The values themselves, flattened to float32.
@@ -64,6 +69,10 @@ class FlatEncoder:
         """Copy the values into `out`."""
         out[:] = np.reshape(values, (len(out), self.size))
 
+    def write_one(self, value: Any, out: Array) -> None:
+        """Copy the value into `out`."""
+        out[:] = np.reshape(value, self.size)
+
 
 class OneHotEncoder:
     """One-hot parts for a Discrete or MultiDiscrete leaf.
@@ -82,6 +91,9 @@ class OneHotEncoder:
         self.start: Final = np.asarray(start, np.int64).reshape(-1) + np.zeros_like(self.sizes)
         self.wraps: Final = wraps
         self.size: Final = int(self.sizes.sum())
+        self._places = np.cumsum(self.sizes) - self.sizes
+        self._is_single = self.item_shape == ()
+        self._first = int(self.start[0]) if self._is_single else 0
 
     @classmethod
     def of(cls, space: Any, *, wraps: bool) -> OneHotEncoder:
@@ -109,7 +121,17 @@ class OneHotEncoder:
         check_indices(indices, self.sizes)
         if self.wraps:
             indices = (indices + self.start) % self.sizes
-        write_one_hot(out, indices, self.sizes)
+        out[np.arange(len(out))[:, None], indices + self._places] = 1.0
+
+    def write_one(self, value: Any, out: Array) -> None:
+        """Set the ones of one value in `out`."""
+        if self._is_single:
+            index = operator.index(value) - self._first
+            if not 0 <= index < self.size:
+                raise outside(index, self.size)
+            out[(index + self._first) % self.size if self.wraps else index] = 1.0
+        else:
+            self.write(np.asarray(value)[None], out[None])
 
     @property
     def _origin(self) -> Array:
@@ -129,6 +151,10 @@ class RamEncoder:
     def write(self, values: Any, out: Array) -> None:
         """Put the scaled bytes into `out`."""
         out[:] = self.encode(np.asarray(values))
+
+    def write_one(self, value: Any, out: Array) -> None:
+        """Put the scaled bytes into `out`."""
+        out[:] = self.encode(np.asarray(value))
 
 
 class PixelEncoder:
@@ -191,6 +217,10 @@ class PixelEncoder:
         """Put the pictures into `out`, flattened."""
         out[:] = self.encode(np.asarray(values)).reshape(len(out), self.size)
 
+    def write_one(self, value: Any, out: Array) -> None:
+        """Put the picture into `out`, flattened."""
+        out[:] = self.encode(np.asarray(value)).reshape(-1)
+
 
 class RepeatedEncoder:
     """A list of up to so many items: their number, then each item, then zeros.
@@ -231,3 +261,7 @@ class RepeatedEncoder:
         is_item = np.arange(self.max_len) < counts[:, None]
         items[is_item] = self._encode_items(batch(list(chain.from_iterable(values))))
         out[:, 1:] = items.reshape(len(values), -1)
+
+    def write_one(self, value: Sequence[Any], out: Array) -> None:
+        """Put count and items of one list into `out`."""
+        self.write([value], out[None])

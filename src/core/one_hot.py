@@ -86,20 +86,8 @@ def one_hot_in_space(x: Any, space: spaces.Space[Any]) -> Any:
         return xp.cast(xp.concatenate(parts, -1), np.int64)
     check_indices(rows, sizes)
     out = np.zeros((*rows.shape[:-1], int(sizes.sum())), np.float32)
-    write_one_hot(out.reshape(-1, out.shape[-1]), rows.reshape(-1, len(sizes)), sizes)
+    np.put_along_axis(out, rows + (np.cumsum(sizes) - sizes), 1.0, axis=-1)
     return out
-
-
-def write_one_hot(out: npt.NDArray[Any], indices: npt.NDArray[Any], sizes: Any) -> None:
-    """Set the ones of concatenated one-hot parts in a zeroed block.
-
-    Args:
-        out: Zeros of shape (rows, sum of sizes), written in place.
-        indices: Of shape (rows, parts), each below its size.
-        sizes: Length of each part.
-    """
-    starts = np.cumsum(sizes) - sizes
-    out[np.arange(len(out))[:, None], indices + starts] = 1.0
 
 
 def index_rows(indices: Any, size: int) -> Any:
@@ -122,10 +110,15 @@ def as_indices(x: Any) -> npt.NDArray[Any]:
 
 def check_indices(indices: npt.NDArray[Any], sizes: Any) -> None:
     """Refuse indices below 0 or not below their size."""
-    is_outside = (indices < 0) | (indices >= sizes)
-    if is_outside.any():
-        raise SpaceError(
-            "an index does not fit its one-hot row",
-            expected=f"0 <= index < {sizes}",
-            found=str(indices[is_outside].reshape(-1)[0]),
-        )
+    if indices.size and (indices.min() < 0 or (indices >= sizes).any()):
+        is_outside = (indices < 0) | (indices >= sizes)
+        raise outside(indices[is_outside].reshape(-1)[0], sizes)
+
+
+def outside(index: Any, sizes: Any) -> SpaceError:
+    """The error for an index that points out of its row."""
+    return SpaceError(
+        "an index does not fit its one-hot row",
+        expected=f"0 <= index < {sizes}",
+        found=str(index),
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -74,10 +75,15 @@ class PreprocessPlan:
         """Of the output space. Colour pictures come out wider, and Box values as they came."""
         return np.dtype(self.output_space.dtype or np.float32)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """How many numbers one output holds."""
         return int(np.prod(self.shape))
+
+    @property
+    def _row_dtype(self) -> type[np.floating[Any]]:
+        # RLlib's own buffer for a bare Repeated space is of numpy's default dtype.
+        return np.float64 if self.kind == "repeated" else np.float32
 
     @property
     def is_identity(self) -> bool:
@@ -93,7 +99,7 @@ class PreprocessPlan:
         leaves = self._pick(observation)
         if any(map(xp.is_tensor, leaves)):
             return self._tensor_rows(leaves)
-        return self._rows([[leaf] for leaf in leaves], (), 1)
+        return self._row(leaves)
 
     def transform_batch(self, observations: Nest) -> Any:
         """Many observations at once.
@@ -112,8 +118,7 @@ class PreprocessPlan:
         leaves = self._pick(observations)
         if any(map(xp.is_tensor, leaves)):
             return self._tensor_rows(leaves)
-        lead = self._leading_axes(leaves)
-        return self._rows(leaves, lead, int(np.prod(lead)))
+        return self._rows(leaves, self._leading_axes(leaves))
 
     def _leading_axes(self, leaves: Sequence[Any]) -> tuple[int, ...]:
         for leaf, encoder in zip(leaves, self._encoders, strict=True):
@@ -122,28 +127,39 @@ class PreprocessPlan:
                 return shape[: len(shape) - len(encoder.item_shape)]
         return (len(leaves[0]),)
 
-    def _rows(self, leaves: Sequence[Any], lead: tuple[int, ...], rows: int) -> npt.NDArray[Any]:
-        # RLlib's own buffer for a bare Repeated space is of numpy's default dtype.
-        dtype = np.float64 if self.kind == "repeated" else np.float32
-        out = np.zeros((rows, self.size), dtype)
+    def _row(self, leaves: Sequence[Any]) -> npt.NDArray[Any]:
+        out = np.zeros(self.size, self._row_dtype)
         start = 0
         for leaf, encoder in zip(leaves, self._encoders, strict=True):
-            block = out[:, start : start + encoder.size]
+            stop = start + encoder.size
             try:
-                if isinstance(encoder, RepeatedEncoder):
-                    encoder.write(leaf, block)
-                else:
-                    encoder.write(np.reshape(leaf, (rows, *encoder.item_shape)), block)
+                encoder.write_one(leaf, out[start:stop])
             except (ValueError, TypeError) as error:
-                if isinstance(error, SpaceError):
-                    raise
-                raise SpaceError(
-                    f"a part of the observation does not fit {self.space}",
-                    expected=f"{rows} of shape {encoder.item_shape}",
-                    found=str(error),
-                ) from error
-            start += encoder.size
+                raise self._misfit(encoder, error) from error
+            start = stop
+        return out
+
+    def _rows(self, leaves: Sequence[Any], lead: tuple[int, ...]) -> npt.NDArray[Any]:
+        rows = int(np.prod(lead))
+        out = np.zeros((rows, self.size), self._row_dtype)
+        start = 0
+        for leaf, encoder in zip(leaves, self._encoders, strict=True):
+            stop = start + encoder.size
+            is_list = isinstance(encoder, RepeatedEncoder)
+            try:
+                values = leaf if is_list else np.reshape(leaf, (rows, *encoder.item_shape))
+                encoder.write(values, out[:, start:stop])
+            except (ValueError, TypeError) as error:
+                raise self._misfit(encoder, error) from error
+            start = stop
         return out.reshape((*lead, self.size))
+
+    def _misfit(self, encoder: LeafEncoder, error: Exception) -> SpaceError:
+        return SpaceError(
+            f"a part of an observation does not fit {self.space}",
+            expected=f"values of shape {encoder.item_shape}",
+            found=error.summary if isinstance(error, SpaceError) else str(error),
+        )
 
     def _tensor_rows(self, leaves: Sequence[Any]) -> Any:
         parts = []

@@ -134,6 +134,7 @@ def test_a_buffer_is_filled_in_place():
         (lambda: batch([np.ones((2, 3)), np.ones((3, 2))]), "different shapes"),
         (lambda: batch([1, [1, 2]]), "different shapes"),
         (lambda: batch([{"a": 1}, {"b": 1}]), "structures differ"),
+        (lambda: batch([{"a": 1}, {"a": {"x": 2}}]), "structures differ"),
         (lambda: batch([1], individual_items_already_have_batch_dim="x"), "'auto'"),
         (lambda: batch([1], individual_items_already_have_batch_dim=True), "leading batch axis"),
         (
