@@ -77,10 +77,9 @@ def _explain_choice(space: Any, value: Any, path: Path) -> str | None:
 
 def _explain_box(space: Any, value: Any) -> tuple[str, str] | None:
     if not isinstance(value, np.ndarray):
-        try:
-            value = np.asarray(value, dtype=space.dtype)
-        except (ValueError, TypeError, OverflowError):
-            return f"an array of {space.dtype}", _type(value)
+        value = _cast(value, space.dtype)
+        if isinstance(value, str):
+            return f"an array of {space.dtype}", value
     return (
         _array_mismatch(space, value)
         or _bound_mismatch(value, value >= space.low, space.low, ">=")
@@ -171,6 +170,20 @@ def _as_array(value: Any) -> Array | None:
         return np.array(value)
     except ValueError:  # lists of different lengths
         return None
+
+
+def _cast(value: Any, dtype: np.dtype[Any]) -> Array | str:
+    """What is no array yet as one of `dtype`, or what it is instead."""
+    try:
+        array = np.asarray(value)
+        if dtype.kind in "iu" and array.dtype.kind in "iu" and array.size:
+            # Older numpy wraps what does not fit.
+            limits = np.iinfo(dtype)
+            if int(array.min()) < limits.min or int(array.max()) > limits.max:
+                return f"numbers from {array.min()} to {array.max()}"
+        return np.asarray(value, dtype)
+    except (ValueError, TypeError, OverflowError):
+        return _type(value)
 
 
 def _array_mismatch(space: Any, array: Array) -> tuple[str, str] | None:

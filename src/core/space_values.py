@@ -43,7 +43,7 @@ def sample(
 
     Example:
         >>> from gymnasium.spaces import Discrete
-        >>> sample(Discrete(10), 3) == sample(Discrete(10), 3)
+        >>> bool(sample(Discrete(10), 3) == sample(Discrete(10), 3))
         True
     """
     return _sample(space, np.random.default_rng(seed), Budget(max_bytes))

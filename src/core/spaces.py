@@ -106,7 +106,7 @@ def map_leaves(function: Callable[..., Any], space: AnySpace, *values: Nest) -> 
 
     Example:
         >>> from gymnasium.spaces import Dict, Discrete
-        >>> map_leaves(lambda leaf, x: x / leaf.n, Dict(a=Discrete(4)), {"a": 2})
+        >>> map_leaves(lambda leaf, x: x / int(leaf.n), Dict(a=Discrete(4)), {"a": 2})
         {'a': 0.5}
     """
     return _map(function, space, values, ())

@@ -144,7 +144,7 @@ DISCRETE = {"space": "discrete", "n": 2}
         ({"space": "multi_binary", "n": [2, 3]}, MultiBinary([2, 3])),
         (
             {"space": "flex_dict", "z": DISCRETE, "a": DISCRETE},
-            FlexDict(z=Discrete(2), a=Discrete(2)),
+            FlexDict([("z", Discrete(2)), ("a", Discrete(2))]),
         ),
         ({"space": "flex_dict", "spaces": {"z": DISCRETE}}, FlexDict(z=Discrete(2))),
         ({"space": "repeated", "child_space": DISCRETE, "max_len": 3}, Repeated(Discrete(2), 3)),
