@@ -17,7 +17,7 @@ from .files import read_bytes
 from .layout import ENCODINGS
 from .limits import Budget, Limits
 from .pickle_machine import PickleMachine, Trace
-from .records import FileRecord, ForeignReference, Problem
+from .records import FileRecord, ForeignReference, Problem, ProblemKind
 from .standins import GlobalRef, Opaque
 from .torch_file import decode_torch
 from .walk import named_places
@@ -68,9 +68,9 @@ class Decoding:
         except ValueError:
             return path.name
 
-    def problem(self, where: str, what: str, hint: str = "") -> None:
+    def problem(self, where: str, what: str, hint: str = "", kind: ProblemKind = "note") -> None:
         """Note what is missing or damaged, once."""
-        found = Problem(where, what, hint)
+        found = Problem("" if where == "." else where, what, hint, kind)
         if found not in self.problems:
             self.problems.append(found)
 
@@ -81,8 +81,29 @@ class Decoding:
         try:
             return self.decode(path, role)
         except CheckpointError as error:
-            self.problem(self.place(path), f"{what} cannot be read: {error.summary}", error.hint)
+            self.damage(path, error, what)
             return None
+
+    def damage(self, path: Path, error: CheckpointError, what: str = "it") -> None:
+        """Note that a file cannot be read."""
+        self.problem(
+            self.place(path), f"{what} cannot be read: {error.summary}", error.hint, "damaged"
+        )
+
+    def require(self, path: Path, role: str) -> Any:
+        """The decoded content of the one file without which there is nothing to describe.
+
+        Raises:
+            CheckpointError: It cannot be read; the message names the file.
+        """
+        try:
+            return self.decode(path, role)
+        except CheckpointError as error:
+            place = self.place(path)
+            if place in error.message:
+                raise
+            told = {"expected": error.expected, "found": error.found, "hint": error.hint}
+            raise type(error)(f"{place}: {error.message}", **told, **error.facts) from None
 
     def decode(self, path: Path, role: str) -> Any:
         """The decoded content of a pickle, msgpack or torch file.

@@ -92,6 +92,8 @@ def access_error(path: Path, error: Exception) -> CheckpointError:
         return CheckpointAccessError(
             f"no permission to read {path}", hint="ask its owner, or copy it to where you may read."
         )
+    if isinstance(error, ValueError):
+        return CheckpointNotFoundError(f"{str(path)!r} cannot be a path", found=str(error))
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return CheckpointError(f"{path} cannot be read", found=(reason or type(error).__name__).lower())
 

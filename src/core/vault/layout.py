@@ -27,20 +27,22 @@ as base names of this folder's own entries, never as paths.
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from ..errors import CheckpointError, NotACheckpointError
+from ..errors import CheckpointError, CheckpointNotFoundError, NotACheckpointError
 from .atomic import survivor
-from .files import base_name, entries, read_json
+from .files import access_error, base_name, entries, read_json
 from .limits import Limits
 from .writer import is_own
 
 Role = Literal["own", "worker", "policy", "algorithm", "module", "component", "folder"]
 
 OWN_MANIFEST: Final = "rlconnect.json"
+KNOWN_VERSIONS: Final = ("0", "0.1", "1.0", "1.1", "1.2", "2.0", "2.1")
 METADATA_NAMES: Final = ("rllib_checkpoint.json", "metadata.json", "rl_module_metadata.json")
 CLASS_FILE: Final = "class_and_ctor_args.pkl"
 ENCODINGS: Final = {
@@ -126,10 +128,15 @@ def locate(path: Path, limits: Limits) -> Node:
         CheckpointAccessError: It may not be read.
         NotACheckpointError: It holds no checkpoint; the hint names those that lie near.
     """
-    if path.is_file() or (path.exists() and not path.is_dir()):
+    try:
+        facts = path.stat()
+    except (OSError, ValueError) as error:
+        typed = access_error(path, error)
+        if isinstance(typed, CheckpointNotFoundError) and survivor(path) is not None:
+            return Node(path, "own", metadata_file=OWN_MANIFEST)  # its writer died while saving
+        raise typed from None
+    if not stat.S_ISDIR(facts.st_mode):
         return _file(path)
-    if not path.exists() and survivor(path) is not None:
-        return Node(path, "own", metadata_file=OWN_MANIFEST)  # its writer died while saving
     node = _Survey(limits).folder(path)
     if node is None or all(part.role == "folder" for part in node.walk()) or _is_experiment(node):
         raise _nothing_in(path, limits)
@@ -329,7 +336,7 @@ def _nothing_in(path: Path, limits: Limits) -> NotACheckpointError:
             hint=f"try one of: {listed}; or list all: rlconnect scan {path}",
             checkpoints=[str(found) for found in near],
         )
-    empty = not any(path.iterdir())
+    empty = not entries(path, limits)
     return NotACheckpointError(
         f"{path} {'is an empty folder' if empty else 'holds no checkpoint'}",
         hint="a checkpoint folder holds policy_state, algorithm_state or module_state files, "

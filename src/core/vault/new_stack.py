@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import CheckpointError, CorruptCheckpointError
+from ..errors import CheckpointError, CorruptCheckpointError, MissingPartError
 from .decoding import Decoding
+from .files import base_name
 from .filters_in_files import filter_from_params
 from .layout import Node
 from .names import algorithm_name
@@ -42,11 +44,14 @@ def read_new(node: Node, decoding: Decoding) -> Checkpoint:
     components += [_component(part, decoding) for part in _parts(node)]
     for record in modules.values():
         if not record.weights:
-            decoding.problem(
-                record.where,
-                f"module {record.id!r} has lost its weights",
-                "copy its module_state file from where the checkpoint was made.",
-            )
+            _miss_weights(record, decoding)
+    if node.role == "algorithm" and not modules:
+        decoding.problem(
+            "learner_group/learner/rl_module",
+            "the folder with the modules and their weights is not here",
+            "copy learner_group from where the checkpoint was made.",
+            "missing",
+        )
     first = next(iter(modules.values()), None)
     env = config.get("env")
     return Checkpoint(
@@ -75,6 +80,18 @@ def read_new(node: Node, decoding: Decoding) -> Checkpoint:
     )
 
 
+def _miss_weights(record: ModuleRecord, decoding: Decoding) -> None:
+    """Say which file of a module is gone, unless it was found damaged."""
+    folder = "" if record.where == "." else f"{record.where}/"
+    if not any(p.kind == "damaged" and p.where.startswith(folder) for p in decoding.problems):
+        decoding.problem(
+            f"{folder}module_state.pkl",
+            f"the weights of module {record.id!r} are not here",
+            "copy its module_state file (.pkl, .msgpack or .pt) from where it was made.",
+            "missing",
+        )
+
+
 def _kind(node: Node, modules: Mapping[str, ModuleRecord]) -> Kind:
     if node.role == "algorithm":
         return "algorithm"
@@ -95,11 +112,14 @@ def _parts(node: Node) -> Iterator[Node]:
 def _component(node: Node, decoding: Decoding) -> ComponentRecord:
     where = decoding.place(node.path)
     where = "" if where == "." else where
-    held = mapping_of(decoding.attempt(node.class_file, "constructor", "what it is built from"))
+    held = _constructor(node, decoding)
     args, kwargs = _call(held.get("ctor_args_and_kwargs"))
     state = None
     if node.role != "module":
         state = decoding.attempt(node.state_file, "state", "its state")
+        named = base_name(node.metadata.get("state_file"))
+        if node.state_file is None and named:
+            decoding.problem(decoding.place(node.path / named), "its own state is not here")
     name = class_path(held.get("class"))
     pieces = _pieces(kwargs.get("connectors"))
     return ComponentRecord(
@@ -111,6 +131,16 @@ def _component(node: Node, decoding: Decoding) -> ComponentRecord:
         pieces=pieces,
         filters=tuple(_filters(name, state, decoding, where)),
     )
+
+
+def _constructor(node: Node, decoding: Decoding) -> dict[str, Any]:
+    """What a component's class file holds; a note where the file is named and gone."""
+    named = base_name(node.metadata.get("class_and_ctor_args_file"))
+    if node.class_file is None and named:
+        decoding.problem(
+            decoding.place(node.path / named), "its class and constructor arguments are not here"
+        )
+    return mapping_of(decoding.attempt(node.class_file, "constructor", "what it is built from"))
 
 
 def _call(value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -161,28 +191,29 @@ def _modules(node: Node, decoding: Decoding) -> dict[str, ModuleRecord]:
 
 def _module_tree(node: Node, decoding: Decoding) -> Iterator[ModuleRecord]:
     leaves = [child for child in node.children if child.role == "module"]
-    if not leaves:
+    held = _constructor(node, decoding)
+    _, kwargs = _call(held.get("ctor_args_and_kwargs"))
+    specs = mapping_of(next((kwargs[key] for key in _SPEC_KEYS if kwargs.get(key)), None))
+    if not leaves and not specs:
         name = node.name if node.name not in ("rl_module", "module_state", "checkpoint") else ""
         own_id = name if node.path != decoding.root and name else "default_policy"
         yield _module(node, own_id, decoding, {})
         return
-    held = mapping_of(decoding.attempt(node.class_file, "constructor", "what it is built from"))
-    _, kwargs = _call(held.get("ctor_args_and_kwargs"))
-    specs = mapping_of(next((kwargs[key] for key in _SPEC_KEYS if kwargs.get(key)), None))
     if not specs:
         spec_dict = mapping_of(node.metadata.get("module_spec_dict"))
         specs = mapping_of(spec_dict.get("module_specs"))
     for leaf in leaves:
         yield _module(leaf, leaf.name, decoding, mapping_of(specs.get(leaf.name)))
-    for lost in specs.keys() - {leaf.name for leaf in leaves}:
-        decoding.problem(decoding.place(node.path), f"the folder of module {lost!r} is not here")
+    for lost in sorted(specs.keys() - {leaf.name for leaf in leaves}):
+        gone = Node(node.path / Path(lost).name, "module")
+        yield _module(gone, lost, decoding, mapping_of(specs[lost]))
 
 
 def _module(
     node: Node, module_id: str, decoding: Decoding, spec: Mapping[str, Any]
 ) -> ModuleRecord:
     where = decoding.place(node.path)
-    held = mapping_of(decoding.attempt(node.class_file, "constructor", "what it is built from"))
+    held = _constructor(node, decoding)
     args, kwargs = _call(held.get("ctor_args_and_kwargs"))
     facts: dict[str, Any] = {**dict(zip(_ARGUMENT_NAMES, args, strict=False)), **kwargs}
     metadata_spec = mapping_of(node.metadata.get("module_spec_dict"))
@@ -222,9 +253,7 @@ def _weights(node: Node, decoding: Decoding) -> WeightTable:
     try:
         held = decoding.decode(node.state_file, "module")
     except CheckpointError as error:
-        decoding.problem(
-            decoding.place(node.state_file), f"cannot be read: {error.summary}", error.hint
-        )
+        decoding.damage(node.state_file, error)
         return WeightTable()
     flat: dict[str, np.ndarray[Any, Any]] = {}
     for name, value in mapping_of(held).items():
@@ -247,13 +276,22 @@ def require_content(checkpoint: Checkpoint) -> Checkpoint:
 
     Raises:
         CorruptCheckpointError: Not one file could.
+        MissingPartError: No file but the JSON ones is left.
     """
     nothing = not checkpoint.acting and not checkpoint.config
     unread = all(c.state is None and not c.component_class for c in checkpoint.components)
     if nothing and unread and checkpoint.problems:
-        worst = checkpoint.problems[0]
-        raise CorruptCheckpointError(
-            f"nothing in {checkpoint.path} can be read: {worst.where}: {worst.what}",
-            hint=worst.hint or "fetch the checkpoint again.",
+        worst = next((p for p in checkpoint.problems if p.kind == "damaged"), None)
+        if worst is not None:
+            raise CorruptCheckpointError(
+                f"nothing in {checkpoint.path} can be read: {worst}",
+                hint=worst.hint or "fetch the checkpoint again.",
+            )
+        lost = [problem.where for problem in checkpoint.problems if problem.where]
+        raise MissingPartError(
+            f"{checkpoint.path} has lost what it held: {', '.join(lost)} "
+            f"{'is' if len(lost) == 1 else 'are'} not here",
+            hint="copy the whole folder again from where the checkpoint was made.",
+            missing=lost,
         )
     return checkpoint

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from ..errors import CheckpointError, NotACheckpointError
+from ..errors import NotACheckpointError
 from .decoding import Decoding
+from .files import base_name
 from .filters_in_files import filter_from_object, filters_of
 from .layout import Node
 from .names import algorithm_name, policy_algorithm
@@ -200,7 +202,9 @@ def read_old(node: Node, decoding: Decoding) -> Checkpoint:
     if node.role == "algorithm":
         if node.state_file is None:
             decoding.problem(
-                "", "the algorithm's own state file is missing", "its policies are read without it."
+                base_name(metadata.get("state_file")) or "algorithm_state.pkl",
+                "the algorithm's own state is not here",
+                "its policies are read without it.",
             )
         state = mapping_of(decoding.attempt(node.state_file, "algorithm", "the algorithm's state"))
     config_object = state.get("config")
@@ -210,23 +214,20 @@ def read_old(node: Node, decoding: Decoding) -> Checkpoint:
     algorithm = algorithm_name(class_name, class_path(config_object))
     filters = mapping_of(worker.get("filters"))
     policies: dict[str, PolicyRecord] = {}
+    seen: list[str] = []
     for policy_node in policy_nodes(node):
         policy_id = _policy_id(policy_node, node)
-        where = decoding.place(policy_node.state_file) if policy_node.state_file else ""
+        seen.append(policy_id)
         if policy_node.state_file is None:
-            decoding.problem(
-                decoding.place(policy_node.path),
-                f"policy {policy_id!r} has lost its state file",
-                "copy policy_state.pkl (or .msgpck) from where the checkpoint was made.",
-            )
+            _miss_policy(policy_id, policy_node.path, policy_node.metadata, decoding)
             continue
-        try:
-            policy_state = decoding.decode(policy_node.state_file, "policy")
-        except CheckpointError as error:
-            if node.role == "policy":
-                raise
-            decoding.problem(where, f"cannot be read: {error.summary}", error.hint)
-            continue
+        where = decoding.place(policy_node.state_file)
+        if node.role == "policy":
+            policy_state = decoding.require(policy_node.state_file, "policy")
+        else:
+            policy_state = decoding.attempt(policy_node.state_file, "policy", "the policy's state")
+            if policy_state is None:
+                continue
         policies[policy_id] = policy_record(
             policy_id,
             policy_state,
@@ -237,16 +238,14 @@ def read_old(node: Node, decoding: Decoding) -> Checkpoint:
             worker_filter=filters.get(policy_id),
         )
     promised = [*_texts(metadata.get("policy_ids")), *_texts(worker.get("policy_ids"))]
-    for policy_id in dict.fromkeys(promised):
-        if policy_id not in policies:
-            decoding.problem(
-                "policies", f"policy {policy_id!r} is named but its files are not here"
-            )
+    _compare_with_promised(list(dict.fromkeys(promised)), seen, node, decoding)
     first = next(iter(policies.values()), None)
     if first is None and not state and not decoding.problems:
         raise NotACheckpointError(f"{node.path} names a checkpoint, but none of its files is there")
-    for missing_module in _lost_modules(node, decoding):
-        decoding.problem(*missing_module)
+    for module in _lost_modules(node):
+        decoding.problem(
+            decoding.place(module.path), "the learner's copy of a module has no weights"
+        )
     version = metadata.get("checkpoint_version") or state.get("checkpoint_version")
     return Checkpoint(
         path=str(node.path),
@@ -295,14 +294,44 @@ def _policy_id(policy_node: Node, root: Node) -> str:
     return name if looks_like_id else "default_policy"
 
 
-def _lost_modules(node: Node, decoding: Decoding) -> list[tuple[str, str, str]]:
+def _miss_policy(
+    policy_id: str, folder: Path, metadata: Mapping[str, Any], decoding: Decoding
+) -> None:
+    """Say which file of a policy is gone."""
+    name = base_name(metadata.get("state_file"))
+    if not name:
+        name = "policy_state.msgpck" if metadata.get("format") == "msgpack" else "policy_state.pkl"
+    decoding.problem(
+        decoding.place(folder / name),
+        f"the state of policy {policy_id!r} is not here",
+        "its weights lie in that file: copy it from where the checkpoint was made.",
+        "missing",
+    )
+
+
+def _compare_with_promised(
+    promised: list[str], seen: list[str], node: Node, decoding: Decoding
+) -> None:
+    """Say which policies the algorithm names and the folder lacks, or has under another name."""
+    absent = [policy_id for policy_id in promised if policy_id not in seen]
+    strange = [policy_id for policy_id in seen if policy_id not in promised]
+    if len(absent) == len(strange) == 1:
+        decoding.problem(
+            f"policies/{strange[0]}",
+            f"no policy of that name was saved; it takes the place of {absent[0]!r}",
+            f"rename the folder back to {absent[0]} if it was renamed by hand.",
+        )
+        return
+    for policy_id in absent:
+        lost = node.path / "policies" / Path(policy_id).name
+        _miss_policy(policy_id, lost, {"format": node.metadata.get("format")}, decoding)
+
+
+def _lost_modules(node: Node) -> list[Node]:
+    """Modules of the learner of version 1.2 without weights."""
     learner = node.child("learner")
-    if learner is None:
-        return []
-    lost = [n for n in learner.walk() if n.role == "module" and not n.children and not n.state_file]
-    return [
-        (decoding.place(n.path), "the learner's copy of a module has no weights", "") for n in lost
-    ]
+    below = learner.walk() if learner is not None else ()
+    return [n for n in below if n.role == "module" and not n.children and not n.state_file]
 
 
 def _texts(value: Any) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .decoding import Decoding
-from .layout import Node, locate
+from .layout import KNOWN_VERSIONS, Node, locate
 from .limits import DEFAULT_LIMITS, Limits
 from .new_stack import read_new, require_content
 from .old_stack import read_old
@@ -37,8 +37,15 @@ def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = Non
     decoding = Decoding(root if root.is_dir() else root.parent, limits)
     for part in node.walk():
         if part.problem:
-            decoding.problem(decoding.place(part.path), part.problem)
+            place = decoding.place(part.path / part.metadata_file)
+            decoding.problem(place, part.problem, "the other files are read without it.")
     checkpoint = _read(node, decoding)
+    if checkpoint.version not in KNOWN_VERSIONS and checkpoint.stack != "rlconnect":
+        decoding.problem(
+            "",
+            f"layout version {checkpoint.version!r} is not one we know; read as its files look",
+            "compare the numbers with what you expect, and tell us about it.",
+        )
     return require_content(
         replace(
             checkpoint,

@@ -23,6 +23,7 @@ from .weights import WeightTable
 
 Kind = Literal["algorithm", "policy", "policies", "module", "multi_module", "component"]
 Stack = Literal["old", "new", "rlconnect"]
+ProblemKind = Literal["note", "missing", "damaged"]
 
 
 @dataclass(frozen=True)
@@ -229,11 +230,18 @@ class Problem:
         where: The file or part concerned.
         what: What is wrong, in one line.
         hint: What to do.
+        kind: "note" where nothing is lost that acting needs, "missing" where a policy's or
+            module's file is not there, "damaged" where a file cannot be read.
     """
 
     where: str
     what: str
     hint: str = ""
+    kind: ProblemKind = "note"
+
+    def __str__(self) -> str:
+        told = self.where.rpartition("/")[2]
+        return f"{self.where}: {self.what}" if told not in self.what else self.what
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,9 @@ def verdict(checkpoint: Checkpoint) -> Verdict:
     """The verdict on a whole checkpoint: that of its weakest policy or module."""
     acting = checkpoint.acting
     if not acting:
-        if checkpoint.problems:
-            return Verdict("damaged", checkpoint.problems[0].what)
+        lost = [problem for problem in checkpoint.problems if problem.kind != "note"]
+        if lost:
+            return Verdict("damaged", str(lost[0]))
         if checkpoint.kind == "component":
             return Verdict("state only", "a part of the new stack without a module of its own")
         return Verdict("no weights", "no policy or module lies in it")
@@ -39,9 +40,11 @@ def verdict(checkpoint: Checkpoint) -> Verdict:
     order: list[Level] = ["damaged", "no weights", "weights only", "needs code", "complete"]
     name, worst = min(found, key=lambda pair: order.index(pair[1].level))
     reason = worst.reason if len(found) == 1 else f"{name}: {worst.reason}"
-    lost = [p for p in checkpoint.problems if "not here" in p.what or "cannot be read" in p.what]
+    if worst.level == "complete" and len(found) > 1:
+        reason = f"spaces, config and weights of all {len(found)} are there"
+    lost = [problem for problem in checkpoint.problems if problem.kind != "note"]
     if worst.level == "complete" and lost:
-        return Verdict("damaged", f"{lost[0].where}: {lost[0].what}".strip(": "))
+        return Verdict("damaged", str(lost[0]))
     return Verdict(worst.level, reason)
 
 

@@ -23,7 +23,7 @@ def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
     if node.state_file is None:  # a worker node is made of that file
         raise CorruptCheckpointError(f"{node.path} has no file to read")
     place = decoding.place(node.state_file)
-    outer = mapping_of(decoding.decode(node.state_file, "worker"))
+    outer = mapping_of(decoding.require(node.state_file, "worker"))
     inner = outer.get("worker")
     if isinstance(inner, (bytes, memoryview)):
         inner = decoding.decode_bytes(inner, f"{place} (worker)", "pickle")

@@ -210,7 +210,7 @@ def upstream_facts(checkpoint, truth):
 
 
 def told(space):
-    """A space of a truth without the one it was made from; only boxes have a shape worth telling."""
+    """A space of a truth without the one it was made from; only a box keeps its shape."""
     if space and space["type"] == "Discrete":
         return {key: value for key, value in space.items() if key != "shape"}
     return space and {key: value for key, value in space.items() if key != "original_space"}
