@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "AppendBiasLayer": "layers",
     "AttentionWrapper": "attention",
     "ComplexInputNetwork": "complex",
     "FullyConnectedNetwork": "fcnet",
@@ -20,10 +21,18 @@ _HOMES = {
     "NumpyNet": "numpy_forward",
     "RLModuleNet": "rlmodule",
     "RecurrentNetwork": "lstm",
+    "RepeatedValues": "flat_layout",
+    "SlimConv2d": "layers",
+    "SlimFC": "layers",
     "TorchModelV2": "base",
     "VisionNetwork": "visionnet",
     "build_model": "catalog",
+    "default_class": "catalog",
+    "is_rlmodule": "rlmodule",
     "load_weights": "weights",
+    "normc_initializer": "layers",
+    "same_padding": "layers",
+    "with_defaults": "defaults",
 }
 
 __all__ = sorted(_HOMES)

@@ -40,8 +40,10 @@ def activation(name: str | Callable[[], nn.Module] | None) -> Callable[[], nn.Mo
     if lower in _ACTIVATIONS:
         return _ACTIVATIONS[lower]
     found = getattr(nn.modules.activation, name, None) if isinstance(name, str) else None
-    if isinstance(found, type) and issubclass(found, nn.Module):
-        return found
+    # That module's namespace holds more than activations: only what is defined there counts.
+    if getattr(found, "__module__", "") == nn.modules.activation.__name__:
+        make: Callable[[], nn.Module] | None = found
+        return make
     raise ConfigError(
         "unknown activation",
         expected=f"one of {', '.join(sorted(_ACTIVATIONS))}, linear or a torch.nn class name",

@@ -206,14 +206,14 @@ def _encoder(leaf: Space[Any]) -> Any:
     if isinstance(leaf, Discrete):
         table = np.eye(int(leaf.n), dtype=np.float32)
         # Unsigned, so that a negative value is out of range instead of counting from the end.
-        return lambda x: table[x.reshape(-1).astype(np.uintp)]
+        return lambda x: table[x.reshape(-1).astype(np.uint32)]
     if isinstance(leaf, MultiDiscrete):
         tables = [np.eye(int(n), dtype=np.float32) for n in np.ravel(leaf.nvec)]
         return lambda x: np.concatenate(
             [
                 table[column]
                 for table, column in zip(
-                    tables, x.reshape(x.shape[0], -1).T.astype(np.uintp), strict=True
+                    tables, x.reshape(x.shape[0], -1).T.astype(np.uint32), strict=True
                 )
             ],
             axis=1,

@@ -31,18 +31,21 @@ def _elu(x: Float32) -> None:
     np.copyto(x, np.expm1(np.minimum(x, 0)), where=x < 0)
 
 
+def _one_plus_exp(x: Float32) -> Float32:
+    # Cut off before exp overflows: past it the quotients below are zero to every digit.
+    powers = np.negative(x)
+    np.minimum(powers, np.float32(88.0), out=powers)
+    np.exp(powers, out=powers)
+    powers += np.float32(1.0)
+    return powers
+
+
 def _sigmoid(x: Float32) -> None:
-    # By way of tanh: no overflow, so no warnings to silence.
-    x *= np.float32(0.5)
-    np.tanh(x, out=x)
-    x += np.float32(1.0)
-    x *= np.float32(0.5)
+    np.divide(np.float32(1.0), _one_plus_exp(x), out=x)
 
 
 def _swish(x: Float32) -> None:
-    gate = x.copy()
-    _sigmoid(gate)
-    x *= gate
+    x /= _one_plus_exp(x)
 
 
 def _leaky_relu(x: Float32) -> None:
