@@ -115,6 +115,7 @@ def policy_record(
     base_config: Mapping[str, Any] | None = None,
     algorithm: str = "",
     worker_filter: Any = None,
+    ray_version: str = "",
 ) -> PolicyRecord:
     """The record of one policy from its decoded state.
 
@@ -127,6 +128,7 @@ def policy_record(
         base_config: The algorithm's config, for settings the policy does not repeat.
         algorithm: What the algorithm file says it is.
         worker_filter: A filter object saved with the rollout worker.
+        ray_version: The release that wrote it.
     """
     held = mapping_of(state)
     spec_held = mapping_of(held.get("policy_spec")) or mapping_of(spec)
@@ -176,6 +178,7 @@ def policy_record(
             if key not in _POLICY_KEYS and not ("weights" not in held and _is_array(value))
         },
         where=where,
+        ray_version=ray_version,
     )
 
 
@@ -236,6 +239,7 @@ def read_old(node: Node, decoding: Decoding) -> Checkpoint:
             base_config=config,
             algorithm=algorithm,
             worker_filter=filters.get(policy_id),
+            ray_version=policy_node.said("ray_version") or node.said("ray_version"),
         )
     promised = [*_texts(metadata.get("policy_ids")), *_texts(worker.get("policy_ids"))]
     _compare_with_promised(list(dict.fromkeys(promised)), seen, node, decoding)

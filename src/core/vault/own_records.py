@@ -48,6 +48,7 @@ _POLICY_DATA = (
     "exploration_state",
     "optimizer",
     "extra",
+    "ray_version",
 )
 _MODULE_DATA = ("module_class", "catalog_class", "model_config", "inference_only", "extra")
 _FILTER_DATA = ("kind", "count", "mean", "sum_of_squares", "demean", "destd", "clip", "where")
@@ -231,7 +232,7 @@ def _policy(name: str, held: dict[str, Any], decoding: Decoding, place: str) -> 
     data = {key: _loaded(held.get(key)) for key in _POLICY_DATA}
     for key in ("config", "extra"):
         data[key] = _mapping(data[key])
-    for key in ("policy_class", "algorithm", "framework"):
+    for key in ("policy_class", "algorithm", "framework", "ray_version"):
         data[key] = str(data[key] or "")
     connectors = _mapping(held.get("connectors"))
     agent = connectors_of(_loaded(connectors.get("agent")))

@@ -109,6 +109,7 @@ class PolicyRecord:
         optimizer: Optimiser variables as data; their tensors are arrays.
         extra: Every other key of the saved state.
         where: The file it was read from.
+        ray_version: The Ray release that wrote it; empty when nothing says.
     """
 
     id: str
@@ -127,6 +128,7 @@ class PolicyRecord:
     optimizer: Any = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     where: str = ""
+    ray_version: str = ""
 
     @property
     def environment_space(self) -> Space[Any] | None:

@@ -39,6 +39,7 @@ def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
     specs = mapping_of(worker.get("policy_specs"))
     filters = filters_by_policy(worker)
     algorithm = algorithm_name(class_path(worker.get("policy_config")))
+    tune = _tune_metadata(node, decoding)
     policies: dict[str, PolicyRecord] = {
         policy_id: policy_record(
             policy_id,
@@ -49,12 +50,12 @@ def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
             base_config=config,
             algorithm=algorithm,
             worker_filter=filters.get(policy_id),
+            ray_version=str(tune.get("ray_version") or ""),
         )
         for policy_id, state in states.items()
         if mapping_of(state)
     }
     first = next(iter(policies.values()), None)
-    tune = _tune_metadata(node, decoding)
     executed = mapping_of(outer.get("train_exec_impl"))
     counters = mapping_of(executed.get("counters")) or mapping_of(outer.get("counters"))
     env = config.get("env")

@@ -1,0 +1,264 @@
+"""From the vault's records to live policies."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.spaces import Space
+
+from ..core.errors import ConfigError, MissingPartError, UnknownNameError
+from ..core.running_stat import Moments
+from ..core.vault import Checkpoint, ConnectorRecord, PolicyRecord, WeightTable, open_checkpoint
+from .context import ConnectorContext
+from .defaults import create_connectors_for_policy, restore_connectors_for_policy
+from .preprocessors import register_custom_preprocessor
+
+if TYPE_CHECKING:
+    from .policy import Policy
+
+
+def load_policies(
+    cls: type[Policy],
+    path: str | os.PathLike[str],
+    policy_ids: Iterable[str] | None,
+    **options: Any,
+) -> Any:
+    """A policy from a policy folder; a dict of policies from any other."""
+    checkpoint = open_checkpoint(path)
+    if not checkpoint.policies:
+        raise _no_policies(checkpoint)
+    if isinstance(policy_ids, str):
+        policy_ids = [policy_ids]
+    wanted = list(checkpoint.policies) if policy_ids is None else list(policy_ids)
+    for name in wanted:
+        if name not in checkpoint.policies:
+            raise UnknownNameError(
+                f"no policy {name!r} in {checkpoint.path}",
+                expected=", ".join(map(repr, checkpoint.policies)),
+                hint=f"rlconnect inspect {checkpoint.path} shows what it holds.",
+            )
+    built = {name: build_policy(cls, checkpoint.policies[name], **options) for name in wanted}
+    if checkpoint.kind == "policy" and len(built) == 1 and policy_ids is None:
+        return next(iter(built.values()))
+    return built
+
+
+def _no_policies(checkpoint: Checkpoint) -> MissingPartError:
+    if checkpoint.modules:
+        return MissingPartError(
+            f"{checkpoint.path} holds new-stack modules, not policies",
+            hint="read their weights with rlconnect.open_checkpoint(path).modules.",
+        )
+    first = checkpoint.problems[0] if checkpoint.problems else None
+    return MissingPartError(
+        f"{checkpoint.path} holds no policy that can be read",
+        found=f"{first.where}: {first.what}" if first else "no policy at all",
+        hint=f"rlconnect inspect {checkpoint.path} tells what is left.",
+    )
+
+
+def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Policy:
+    """A live policy from its record.
+
+    Args:
+        cls: The class to make.
+        record: What the vault read.
+        **options: As for `Policy.from_checkpoint`.
+
+    Raises:
+        ConfigError: Spaces or config are lost, or the network is a class that was not supplied.
+    """
+    custom_preprocessors = options.pop("custom_preprocessors", None)
+    spaces = _spaces(record)
+    _check_model(record, options.get("custom_models"))
+    if not record.weights:
+        raise MissingPartError(
+            f"policy {record.id!r} holds no weights",
+            hint="its state file was saved without them, or is damaged.",
+        )
+    algorithm = _algorithm(record)
+    policy = cls(
+        *spaces,
+        record.config,
+        algorithm=algorithm,
+        weights=torch_weights(record, algorithm),
+        exploration_state=record.exploration_state or None,
+        name=record.id,
+        **options,
+    )
+    policy.record = record
+    policy.global_timestep = record.global_timestep or 0
+    policy.num_grad_updates = int(record.extra.get("num_grad_updates") or 0)
+    for name, preprocessor in (custom_preprocessors or {}).items():
+        register_custom_preprocessor(name, preprocessor)
+    _connect(policy, record)
+    return policy
+
+
+def _spaces(record: PolicyRecord) -> tuple[Space[Any], Space[Any]]:
+    if record.observation_space is None or record.action_space is None:
+        shapes = ", ".join(
+            f"{n} {record.weights.describe(n)[0]}" for n in list(record.weights)[:12]
+        )
+        raise ConfigError(
+            f"policy {record.id!r} has lost its spaces, so its network cannot be rebuilt",
+            found=f"weights {shapes}" if shapes else "no weights either",
+            hint="give spaces and config yourself: Policy(obs_space, action_space, config, "
+            "weights=rlconnect.open_checkpoint(path).policies[...].weights).",
+        )
+    return record.observation_space, record.action_space
+
+
+def _check_model(record: PolicyRecord, supplied: Mapping[str, Any] | None) -> None:
+    name = record.custom_model
+    if not name or name in (supplied or {}):
+        return
+    held = record.model_config.get("custom_model")
+    if isinstance(held, type):
+        return
+    shapes = "\n".join(
+        f"    {n}  {record.weights.describe(n)[0]}  {record.weights.describe(n)[1]}"
+        for n in record.weights
+    )
+    raise ConfigError(
+        f"policy {record.id!r} computes with the custom model {name!r}, whose code is not in the "
+        f"checkpoint; its weights are:\n{shapes}",
+        hint=f"supply it: Policy.from_checkpoint(path, custom_models={{{name!r}: YourModel}}).",
+        model=name,
+    )
+
+
+def _algorithm(record: PolicyRecord) -> str:
+    if record.algorithm:
+        return record.algorithm
+    raise ConfigError(
+        f"policy {record.id!r} does not say which algorithm wrote it",
+        found=record.policy_class or "no policy class",
+        hint="build it by hand: Policy(spaces, config, algorithm=..., weights=...).",
+    )
+
+
+def torch_weights(record: PolicyRecord, algorithm: str) -> dict[str, np.ndarray[Any, Any]]:
+    """The record's weights under the names of torch networks."""
+    weights: WeightTable = record.weights
+    if record.framework in ("tf", "tf2") and (not weights.named or any("/" in n for n in weights)):
+        from .tf_weights import tf_to_torch_names
+
+        held = dict(weights) if weights.named else list(weights.values())
+        return tf_to_torch_names(
+            held, algorithm=algorithm, model_config=record.model_config, config=record.config
+        )
+    return dict(weights)
+
+
+def _connect(policy: Policy, record: PolicyRecord) -> None:
+    """Give the policy the connectors it was saved with, or its config's defaults."""
+    if record.agent_connectors is None and record.action_connectors is None:
+        create_connectors_for_policy(policy, policy.config)
+    else:
+        _restore_connectors(
+            policy,
+            {
+                "agent": serialized(record.agent_connectors),
+                "action": serialized(record.action_connectors),
+            },
+        )
+    _restore_worker_filter(policy, record)
+    _follow_release(policy, record)
+
+
+def _follow_release(policy: Policy, record: PolicyRecord) -> None:
+    """Report the last action as the release that wrote the policy does, where nobody reads it.
+
+    Local inference of Ray 2.3 to 2.5 forgets everything between steps. A policy that looks at its
+    states or earlier actions would act wrongly so, and is carried on; for others only the
+    `actions` column differs, and there the recordings of those releases decide.
+    """
+    if policy.agent_connectors is None or not re.match(r"2\.[345]\.", record.ray_version):
+        return
+    needed = [v for v in policy.view_requirements.items() if v[1].used_for_compute_actions]
+    if all((view.data_col or name) == "obs" for name, view in needed):
+        for connector in policy.agent_connectors["StateBufferConnector"]:
+            connector.carries_actions = False
+
+
+def _restore_connectors(policy: Policy, saved: Mapping[str, Any]) -> None:
+    """Rebuild the pipelines from their serialised pairs; a missing one stays away."""
+    restored: Any = {
+        name: None if pair is None else restore_connectors_for_policy(policy, pair)
+        for name, pair in saved.items()
+    }
+    policy.agent_connectors = restored.get("agent")
+    policy.action_connectors = restored.get("action")
+
+
+def serialized(piece: ConnectorRecord | None) -> Any:
+    """A connector record as the pair RLlib serialises it to."""
+    if piece is None:
+        return None
+    if piece.is_pipeline:
+        return (piece.name, [serialized(child) for child in piece.children])
+    return (piece.name, piece.params)
+
+
+def _restore_worker_filter(policy: Policy, record: PolicyRecord) -> None:
+    """Put statistics that a rollout worker kept into the pipeline's filter.
+
+    Ray 2.0 and older keep the filter beside the policy; its own inference forgets it there. One
+    that never saw an observation does nothing.
+    """
+    found = next((f for f in record.filters if f.is_from_worker and max(f.count, default=0)), None)
+    if found is None or policy.agent_connectors is None:
+        return
+    from .agent.mean_std_filter import MeanStdObservationFilterAgentConnector
+
+    context = ConnectorContext.from_policy(policy)
+    connector = MeanStdObservationFilterAgentConnector(
+        context, found.demean, found.destd, found.clip
+    )
+    connector.filter.set_moments(
+        [
+            Moments(*parts)
+            for parts in zip(found.count, found.mean, found.sum_of_squares, strict=True)
+        ]
+    )
+    pipeline = policy.agent_connectors
+    present = pipeline["MeanStdObservationFilterAgentConnector"]
+    if present:
+        pipeline.connectors[pipeline.connectors.index(present[0])] = connector
+    elif pipeline["StateBufferConnector"]:
+        pipeline.insert_before("StateBufferConnector", connector)
+    else:
+        pipeline.append(connector)
+
+
+def policy_from_state(cls: type[Policy], state: Mapping[str, Any], **options: Any) -> Policy:
+    """A policy from what `get_state()` gave: RLlib's keys, plain data."""
+    from pathlib import Path
+
+    from ..core.vault.decoding import Decoding
+    from ..core.vault.limits import DEFAULT_LIMITS
+    from ..core.vault.old_stack import policy_record
+
+    decoding = Decoding(Path("."), DEFAULT_LIMITS)
+    name = str(options.pop("name", "default_policy"))
+    record = policy_record(name, dict(state), decoding, "state")
+    if "algorithm" in state and not record.algorithm:
+        record = replace(record, algorithm=str(state["algorithm"]))
+    return build_policy(cls, record, **options)
+
+
+def restore_state(policy: Policy, state: Mapping[str, Any]) -> None:
+    """Bring a live policy to a state that one like it gave."""
+    policy.set_weights(state["weights"])
+    policy.global_timestep = int(state.get("global_timestep") or 0)
+    policy.num_grad_updates = int(state.get("num_grad_updates") or 0)
+    if state.get("_exploration_state"):
+        policy.exploration.set_state(state["_exploration_state"])
+    if state.get("connector_configs"):
+        _restore_connectors(policy, state["connector_configs"])

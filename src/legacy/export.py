@@ -1,0 +1,118 @@
+"""From live policies to records and checkpoints of our own format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..core.space_codec import space_to_dict
+from ..core.vault import (
+    Checkpoint,
+    ConnectorRecord,
+    FilterRecord,
+    PolicyRecord,
+    WeightTable,
+    save_records,
+)
+from ..core.vault.old_stack import connectors_of
+
+if TYPE_CHECKING:
+    from .policy import Policy
+
+
+def policy_record_of(policy: Policy) -> PolicyRecord:
+    """The record of a live policy: what it was loaded from, with what has changed since."""
+    source = policy.record or PolicyRecord(id=policy.name)
+    return replace(
+        source,
+        policy_class=source.policy_class or f"{policy.algorithm}TorchPolicy",
+        algorithm=policy.algorithm,
+        framework="torch",
+        observation_space=policy.observation_space,
+        action_space=policy.action_space,
+        config=dict(policy.config),
+        weights=WeightTable(policy.get_weights()),
+        agent_connectors=_pipeline(policy.agent_connectors),
+        action_connectors=_pipeline(policy.action_connectors),
+        filters=_filters(source.filters),
+        global_timestep=policy.global_timestep,
+        exploration_state=policy.get_exploration_state(),
+        extra={**source.extra, "num_grad_updates": policy.num_grad_updates},
+    )
+
+
+def _filters(filters: tuple[FilterRecord, ...]) -> tuple[FilterRecord, ...]:
+    """Filters no connector holds and that never acted; the others live in a connector now."""
+    return tuple(f for f in filters if f.is_from_worker and not max(f.count, default=0))
+
+
+def _pipeline(pipeline: Any) -> ConnectorRecord | None:
+    return None if pipeline is None else connectors_of(pipeline.to_state())
+
+
+def export_policy(
+    policy: Policy,
+    path: str | os.PathLike[str],
+    *,
+    arrays: Literal["file", "inline"] = "file",
+) -> None:
+    """Save one policy; see `Policy.export_checkpoint`."""
+    record = policy_record_of(policy)
+    env = record.config.get("env")
+    checkpoint = Checkpoint(
+        path=os.fspath(path),
+        kind="policy",
+        stack="rlconnect",
+        version="",
+        algorithm=record.algorithm,
+        environment=env if isinstance(env, str) else "",
+        policies={record.id: record},
+    )
+    save_records(path, checkpoint, arrays=arrays)
+
+
+def export_policies(
+    policies: Mapping[str, Policy],
+    path: str | os.PathLike[str],
+    *,
+    arrays: Literal["file", "inline"] = "file",
+) -> None:
+    """Save several policies as one checkpoint, by id."""
+    records = {name: replace(policy_record_of(p), id=name) for name, p in policies.items()}
+    first = next(iter(records.values()))
+    checkpoint = Checkpoint(
+        path=os.fspath(path),
+        kind="policies",
+        stack="rlconnect",
+        version="",
+        algorithm=first.algorithm,
+        policies=records,
+    )
+    save_records(path, checkpoint, arrays=arrays)
+
+
+def policy_state(policy: Policy) -> dict[str, Any]:
+    """A policy's state under RLlib's keys, as plain data and arrays."""
+    connectors = {
+        name: None if pipeline is None else pipeline.to_state()
+        for name, pipeline in (
+            ("agent", policy.agent_connectors),
+            ("action", policy.action_connectors),
+        )
+    }
+    return {
+        "weights": policy.get_weights(),
+        "global_timestep": policy.global_timestep,
+        "num_grad_updates": policy.num_grad_updates,
+        "algorithm": policy.algorithm,
+        "policy_spec": {
+            "policy_class": f"{policy.algorithm}TorchPolicy",
+            "observation_space": space_to_dict(policy.observation_space),
+            "action_space": space_to_dict(policy.action_space),
+            "config": dict(policy.config),
+        },
+        "connector_configs": connectors,
+        "_exploration_state": policy.get_exploration_state(),
+    }

@@ -1,0 +1,210 @@
+"""Step policies through their connectors: one observation at a time, or thousands at once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core import nest
+from ..core.errors import ConfigError, PieceError
+from .types import ActionConnectorDataType, AgentConnectorDataType
+
+if TYPE_CHECKING:
+    from .policy import Policy
+
+PolicyOutput = tuple[Any, list[Any], dict[str, Any]]
+
+
+def local_policy_inference(
+    policy: Policy,
+    env_id: Hashable,
+    agent_id: Hashable,
+    obs: Any,
+    reward: float | None = None,
+    terminated: bool | None = None,
+    truncated: bool | None = None,
+    info: Mapping[str, Any] | None = None,
+    explore: bool | None = None,
+    timestep: int | None = None,
+) -> list[PolicyOutput]:
+    """Run one raw observation through a policy and all its connectors.
+
+    Recurrent states, earlier actions and rewards are remembered per environment and agent until
+    `policy.agent_connectors.reset(env_id)`.
+
+    Args:
+        policy: A policy with connectors.
+        env_id: Which environment the observation is from.
+        agent_id: Which agent in it.
+        obs: The observation as the environment gave it.
+        reward: What the last action earned; omitted on the first step of an episode.
+        terminated: Whether the episode ended with that action.
+        truncated: Whether it was cut there.
+        info: The environment's info dict.
+        explore: Whether to explore; None does as the policy's config says.
+        timestep: The global timestep, which exploration schedules look at.
+
+    Returns:
+        One (actions, states, fetches) for each record the agent connectors let through; the
+        actions are ready for the environment.
+
+    Raises:
+        ConfigError: The policy has no connectors.
+    """
+    agent_pipeline, action_pipeline = _pipelines(policy)
+    data: dict[str, Any] = {"new_obs": obs}
+    if reward is not None:
+        data["rewards"] = reward
+    if terminated is not None:
+        data["terminateds"] = terminated
+    if truncated is not None:
+        data["truncateds"] = truncated
+    if terminated is not None or truncated is not None:
+        data["dones"] = bool(terminated or truncated)  # what Ray 2.2 and older called both
+    if info is not None:
+        data["infos"] = info
+    outputs = []
+    for record in agent_pipeline([AgentConnectorDataType(env_id, agent_id, data)]):
+        found = policy.compute_actions_from_input_dict(
+            record.data.sample_batch, explore=explore, timestep=timestep
+        )
+        output = _row(found, 0)
+        raw = ActionConnectorDataType(record.env_id, record.agent_id, record.data.raw_dict, output)
+        acted = action_pipeline(raw)
+        outputs.append(acted.output)
+        agent_pipeline.on_policy_output(
+            ActionConnectorDataType(record.env_id, record.agent_id, record.data.raw_dict, output)
+        )
+    return outputs
+
+
+def batch_policy_inference(
+    policy: Policy,
+    env_ids: Sequence[Hashable],
+    agent_ids: Sequence[Hashable],
+    obs_batch: Any,
+    rewards: Any = None,
+    terminateds: Any = None,
+    truncateds: Any = None,
+    infos: Sequence[Mapping[str, Any]] | None = None,
+    explore: bool | None = None,
+    timestep: int | None = None,
+) -> list[PolicyOutput]:
+    """Run many raw observations through a policy in one forward pass.
+
+    Each (environment, agent) slot keeps its own history and recurrent state, as if it had been
+    stepped alone by `local_policy_inference`.
+
+    Args:
+        policy: A policy with connectors.
+        env_ids: The environment of each slot.
+        agent_ids: The agent of each slot.
+        obs_batch: Raw observations: a sequence of them, or arrays with a leading axis.
+        rewards: What the last actions earned, (B,), or None on first steps.
+        terminateds: Whether episodes ended with them, (B,).
+        truncateds: Whether episodes were cut there, (B,).
+        infos: One info dict a slot.
+        explore: Whether to explore; None does as the policy's config says.
+        timestep: The global timestep, which exploration schedules look at.
+
+    Returns:
+        One (actions, states, fetches) for each record the agent connectors let through, in
+        their order.
+    """
+    agent_pipeline, action_pipeline = _pipelines(policy)
+    count = len(env_ids)
+    observations = _slots(obs_batch, count)
+    columns = {
+        "rewards": rewards,
+        "terminateds": terminateds,
+        "truncateds": truncateds,
+        "infos": infos,
+    }
+    given = {name: column for name, column in columns.items() if column is not None}
+    ends = [given[name] for name in ("terminateds", "truncateds") if name in given]
+    if ends:
+        given["dones"] = np.logical_or.reduce([np.asarray(end, bool) for end in ends])
+    for name, column in {"agent_ids": agent_ids, **given}.items():
+        if len(column) != count:
+            raise PieceError(
+                f"{name} does not have an entry for each slot",
+                expected=f"{count} entries",
+                found=str(len(column)),
+            )
+    records = [
+        AgentConnectorDataType(
+            env_id,
+            agent_id,
+            {"new_obs": obs, **{name: column[i] for name, column in given.items()}},
+        )
+        for i, (env_id, agent_id, obs) in enumerate(
+            zip(env_ids, agent_ids, observations, strict=True)
+        )
+    ]
+    ready = agent_pipeline(records)
+    if not ready:
+        return []
+    batch = getattr(ready, "columns", None)  # all rows at once, where the last connector has them
+    if batch is None:
+        batch = _joined([record.data.sample_batch for record in ready])
+    actions, states, fetches = policy.compute_actions_from_input_dict(
+        batch, explore=explore, timestep=timestep
+    )
+    outputs = []
+    for row, record in enumerate(ready):
+        output = _row((actions, states, fetches), row)
+        data = ActionConnectorDataType(record.env_id, record.agent_id, record.data.raw_dict, output)
+        agent_pipeline.on_policy_output(data)
+        copied = ActionConnectorDataType(
+            record.env_id, record.agent_id, record.data.raw_dict, output
+        )
+        outputs.append(action_pipeline(copied).output)
+    return outputs
+
+
+def _pipelines(policy: Policy) -> tuple[Any, Any]:
+    agent, action = policy.agent_connectors, policy.action_connectors
+    if agent is None or action is None:
+        raise ConfigError(
+            f"policy {policy.name!r} has no connectors",
+            hint="give it the defaults: create_connectors_for_policy(policy, policy.config).",
+        )
+    agent.in_eval()
+    action.in_eval()
+    return agent, action
+
+
+def _row(found: tuple[Any, list[Any], dict[str, Any]], row: int) -> PolicyOutput:
+    actions, states, fetches = found
+    taken = (
+        actions[row]
+        if isinstance(actions, np.ndarray)
+        else nest.map_structure(lambda leaf: leaf[row], actions)
+    )
+    return taken, [part[row] for part in states], {k: v[row] for k, v in fetches.items()}
+
+
+def _slots(obs_batch: Any, count: int) -> Any:
+    """One observation a slot, from a sequence of them or from arrays with a leading axis."""
+    if isinstance(obs_batch, (list, np.ndarray)):
+        if len(obs_batch) != count:
+            raise PieceError(
+                "obs_batch does not have an observation for each slot",
+                expected=f"{count} observations",
+                found=str(len(obs_batch)),
+            )
+        return obs_batch
+    return [nest.map_structure(lambda leaf, i=i: leaf[i], obs_batch) for i in range(count)]
+
+
+def _joined(batches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The rows of many one-row batches as one batch."""
+    first = batches[0]
+    return {
+        name: nest.map_structure(
+            lambda *leaves: np.concatenate(leaves), *[batch[name] for batch in batches]
+        )
+        for name in first
+    }
