@@ -1,41 +1,33 @@
 """`rlconnect`: look into checkpoints from the shell.
 
 Exit codes: 0 done, 1 a finding (something is missing or damaged), 2 a mistake in use or a path
-that holds no checkpoint. Known errors are two lines, never a traceback.
+that holds no checkpoint. Known errors are two lines, never a traceback. Modules that a command
+needs are loaded by that command, so that `--help` and `--version` are quick.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
-from ..core.errors import RlconnectError
-from ..core.vault import open_checkpoint
-from ..core.vault.description import describe_checkpoint
+from ..core.errors import CheckpointError, RlconnectError
 from ..core.version import __version__
-from .theme import console, errors_console
 
-_TOUR = """\
-Load, adapt and migrate RLlib policies of any Ray, without Ray and without unpickling.
-
-A first tour:
-
-\b
-  rlconnect scan .                   which checkpoints lie below this folder?
-  rlconnect inspect PATH             what is in this one, who wrote it, what does it need?
-  rlconnect inspect PATH --weights   every array with its shape and range
-
-Nothing in a checkpoint is ever run: strangers' files are safe to look at.
-"""
+DONE: Final = 0
+FINDING: Final = 1
+MISTAKE: Final = 2
+_INTERRUPTED: Final = 130
+# What typer raises for a wrong command line; where that class lives depends on its version.
+_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 app = typer.Typer(
     name="rlconnect",
-    help=_TOUR,
-    no_args_is_help=True,
+    add_help_option=False,
+    invoke_without_command=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -45,10 +37,22 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document inst
 
 @app.callback()
 def _common(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    context: typer.Context,
+    show_version: Annotated[
+        bool, typer.Option("--version", is_eager=True, help="Print the version and exit.")
+    ] = False,
+    show_help: Annotated[
+        bool, typer.Option("--help", "-h", is_eager=True, help="Show the tour and exit.")
+    ] = False,
 ) -> None:
-    if version:
+    if show_version:
         typer.echo(f"rlconnect {__version__}")
+        raise typer.Exit
+    if show_help or context.invoked_subcommand is None:
+        from .help_page import help_page
+        from .theme import console
+
+        console().print(help_page(__version__))
         raise typer.Exit
 
 
@@ -64,16 +68,25 @@ def inspect(
     ] = False,
 ) -> None:
     """Show what a checkpoint is, who wrote it, what it needs and what to do next."""
+    from ..core.vault import open_checkpoint
+    from ..core.vault.description import describe_checkpoint
+
     checkpoint = open_checkpoint(path)
     description = describe_checkpoint(checkpoint, policy=policy)
     if as_json:
-        print_json(description)
+        _print_json(description)
     else:
-        from .inspect_page import inspect_page
+        from .inspect_page import inspect_page, next_lines
+        from .theme import console
 
-        console().print(inspect_page(checkpoint, description, with_weights=weights))
+        out = console()
+        width = out.width
+        out.print(inspect_page(checkpoint, description, with_weights=weights, width=width))
+        steps = description["next"][1 if weights else 0 :]  # the first one lists the weights
+        for line in next_lines(steps):
+            out.print(line, soft_wrap=True)
     if description["verdict"]["level"] in ("damaged", "no weights"):
-        raise typer.Exit(1)
+        raise typer.Exit(FINDING)
 
 
 @app.command()
@@ -82,20 +95,25 @@ def scan(
     as_json: Json = False,
 ) -> None:
     """List every checkpoint below a folder, with a verdict on each."""
-    from .scan_table import scan_rows, scan_table
+    from .scan_table import lines_below, scan_rows, scan_table
+    from .theme import console
 
     rows = scan_rows(folder, show_progress=not as_json)
     if as_json:
-        print_json([row.as_data() for row in rows])
+        _print_json([row.as_data() for row in rows])
     else:
-        console().print(scan_table(folder, rows))
-    if any(row.level in ("damaged", "unreadable") for row in rows):
-        raise typer.Exit(1)
+        out = console()
+        out.print(scan_table(folder, rows, width=out.width))
+        for line in lines_below(folder, rows):
+            out.print(line, soft_wrap=True)
+    if any(row.level in ("damaged", "unreadable", "no weights") for row in rows):
+        raise typer.Exit(FINDING)
 
 
-def print_json(data: Any) -> None:
-    """Print data as JSON, readable and in UTF-8."""
-    typer.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+def _print_json(data: Any) -> None:
+    from .visible import visible_json
+
+    typer.echo(visible_json(data))
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -106,22 +124,47 @@ def main(argv: list[str] | None = None) -> int:
         rlconnect ...
         0
     """
+    from .theme import tolerate_narrow_encodings
+
+    tolerate_narrow_encodings()
     try:
-        app(args=argv)
+        code = app(args=argv, prog_name="rlconnect", standalone_mode=False)
+        sys.stdout.flush()
     except RlconnectError as error:
-        errors_console().print(f"[bad]error:[/] {_plain(error.summary)}", highlight=False)
-        if error.hint:
-            errors_console().print(f"[dim]hint:[/] {_plain(error.hint)}", highlight=False)
-        return 2
-    except SystemExit as stop:  # how typer ends, with its own word on mistakes in use
-        return stop.code if isinstance(stop.code, int) else 0
-    return 0
+        ask = "rlconnect scan FOLDER lists what can be read."
+        fallback = ask if isinstance(error, CheckpointError) else "rlconnect --help shows the way."
+        return _complain(error.summary, error.hint or fallback)
+    except _UsageError as error:
+        return _complain(*_usage(error))
+    except (KeyboardInterrupt, typer.Abort):
+        return _INTERRUPTED
+    except BrokenPipeError:  # the reader has seen enough: `rlconnect ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        return _complain(f"the output cannot be written: {reason.lower()}", "free some space.")
+    return code if isinstance(code, int) else DONE
 
 
-def _plain(text: str) -> str:
-    from rich.markup import escape
+def _usage(error: Any) -> tuple[str, str]:
+    """A wrong command line in typer's words, and where to read how it is written."""
+    command = error.ctx.command_path if error.ctx else "rlconnect"
+    return str(error.format_message()), f"{command} --help shows how it is written."
 
-    return escape(" ".join(text.split()))
+
+def _complain(summary: str, hint: str) -> int:
+    """Print a known error in its two lines."""
+    from rich.text import Text
+
+    from .theme import errors_console
+    from .visible import visible
+
+    out = errors_console()
+    for word, style, text in (("error", "bad", summary), ("hint", "label", hint)):
+        line = visible(" ".join(text.split()), most=2000)
+        out.print(Text.assemble((f"{word}:", style), f" {line}"))
+    return MISTAKE
 
 
 def entry() -> None:

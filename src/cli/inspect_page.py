@@ -1,4 +1,8 @@
-"""The page `rlconnect inspect` shows."""
+"""The page `rlconnect inspect` shows.
+
+Every text a checkpoint brings passes `visible_data` first, and reaches the page as `Text`, never
+as markup: a name cannot clear the screen, colour the page or break a table.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,6 @@ from typing import Any
 import numpy as np
 from rich import box
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.padding import Padding
 from rich.panel import Panel
 from rich.rule import Rule
@@ -18,6 +21,7 @@ from rich.text import Text
 
 from ..core.vault import Checkpoint, WeightTable
 from .theme import LEVEL_MARKS, LEVEL_STYLES
+from .visible import visible, visible_data
 
 _WROTE = {"old": "old API stack", "new": "new API stack", "rlconnect": "rlconnect"}
 _KINDS = {
@@ -28,40 +32,53 @@ _KINDS = {
     "multi_module": "MultiRLModule checkpoint",
     "component": "component checkpoint",
 }
+_WIDE = 96  # columns a terminal needs for all that is said of an array
 _MAX_SHOWN = 12
 
 
 def inspect_page(
-    checkpoint: Checkpoint, description: dict[str, Any], *, with_weights: bool = False
+    checkpoint: Checkpoint,
+    description: dict[str, Any],
+    *,
+    with_weights: bool = False,
+    width: int = 100,
 ) -> RenderableType:
-    """Everything about a checkpoint on one page."""
-    parts: list[RenderableType] = [_header(description)]
-    for name, record in {**description["policies"], **description["modules"]}.items():
-        parts.append(_section(f"{_word(record)} {name}"))
-        parts.append(_policy(record))
+    """Everything about a checkpoint on one page for a terminal `width` columns wide."""
+    told = visible_data(description)
+    acting = {**description["policies"], **description["modules"]}
+    parts: list[RenderableType] = [_header(told)]
+    for name, record in acting.items():
+        parts += _section(f"{_word(record)} {visible(name)}")
+        parts.append(_policy(visible_data(record)))
         if with_weights:
-            parts.append(Padding(weights_table(checkpoint.acting[name].weights), (1, 0, 0, 2)))
-    components = [part for part in description["components"] if part["pieces"] or part["filters"]]
+            parts.append(weights_table(checkpoint.acting[name].weights, width=width))
+    components = [part for part in told["components"] if part["pieces"] or part["filters"]]
     if components:
-        parts.append(_section("pipelines"))
+        parts += _section("pipelines")
         parts.append(_facts(_component_lines(components)))
-    if description["foreign"]:
-        parts.append(_section("names code of its author"))
-        parts.append(_foreign(description["foreign"]))
-    if description["problems"] or description["skipped"]:
-        parts.append(_section("not read"))
-        parts.append(_problems(description))
-    parts.append(_section("next"))
-    parts.append(_next(description["next"]))
+    if told["foreign"]:
+        parts += _section("code of its author")
+        parts += _foreign(told["foreign"])
+    if told["problems"] or told["skipped"]:
+        parts += _section("missing or not read")
+        parts.append(_problems(told))
     return Group(*parts)
+
+
+def next_lines(steps: list[dict[str, str]]) -> Iterator[RenderableType]:
+    """What to do next; to be printed without wrapping, so that commands can be copied."""
+    yield from _section("next")
+    for step in steps:
+        yield Text(f"  {step['purpose']}", style="label")
+        yield Text(f"    {visible(step['command'], 8000)}", style="command")
 
 
 def _word(record: dict[str, Any]) -> str:
     return "policy" if "policy_class" in record else "module"
 
 
-def _section(title: str) -> RenderableType:
-    return Padding(Rule(Text(title, style="title"), align="left", style="dim"), (1, 0, 0, 0))
+def _section(title: str) -> tuple[RenderableType, ...]:
+    return Text(), Rule(Text(title, style="title"), align="left", style="dim")
 
 
 def _header(d: dict[str, Any]) -> Panel:
@@ -70,7 +87,7 @@ def _header(d: dict[str, Any]) -> Panel:
     written = f"Ray {d['ray_version']}" if d["ray_version"] else "a Ray that left no version"
     if d["stack"] == "rlconnect":
         written = "rlconnect"
-    lines = [
+    lines: list[tuple[str | Text, Any]] = [
         ("written by", f"{written}, {_WROTE[d['stack']]}"),
         ("layout", f"version {d['version']}, {d['encoding'] or 'no state files'}"),
         ("environment", d["environment"]),
@@ -80,12 +97,14 @@ def _header(d: dict[str, Any]) -> Panel:
     verdict = Text.assemble(
         (f"{LEVEL_MARKS[style]} {level}", style), ("  ", ""), (d["verdict"]["reason"], "")
     )
-    title = f"{d['algorithm']} {_KINDS[d['kind']]}".strip()
+    title = f"{d['algorithm'] or 'unknown'} {_KINDS[d['kind']]}"
+    if d["kind"] == "component":
+        title = _KINDS[d["kind"]]
     body = Group(_facts(lines), Text(), verdict)
     return Panel(
         body,
-        title=f"[title]{escape(title)}[/]",
-        subtitle=f"[label]{escape(_short(d['path']))}[/]",
+        title=Text(title, "title"),
+        subtitle=Text(_short(d["path"]), "label"),
         title_align="left",
         subtitle_align="left",
         box=box.ROUNDED,
@@ -103,11 +122,16 @@ def _trained(d: dict[str, Any]) -> str:
     found = []
     if d["training_iteration"] is not None:
         count = d["training_iteration"]
-        found.append(f"{count:,} iteration{'' if count == 1 else 's'}")
-    steps = [p["global_timestep"] for p in d["policies"].values() if p["global_timestep"]]
+        found.append(f"{_number(count)} iteration{'' if count == 1 else 's'}")
+    told = [policy["global_timestep"] for policy in d["policies"].values()]
+    steps = max((count for count in told if isinstance(count, int)), default=0)
     if steps:
-        found.append(f"{max(steps):,} steps")
+        found.append(f"{_number(steps)} steps")
     return ", ".join(found)
+
+
+def _number(count: int | str) -> str:
+    return f"{count:,}" if isinstance(count, int) else count
 
 
 def _files(files: list[dict[str, Any]]) -> str:
@@ -115,19 +139,20 @@ def _files(files: list[dict[str, Any]]) -> str:
     return f"{len(files)} read, {size / 1024:,.1f} KiB" if files else ""
 
 
-def _facts(lines: list[tuple[str, Any]]) -> Table:
+def _facts(lines: list[tuple[str | Text, Any]]) -> Table:
     """Labels and values in two columns; empty values are left out."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="label", justify="right", no_wrap=True, min_width=12)
     table.add_column(overflow="fold")
     for label, value in lines:
         if value:
-            table.add_row(label, value if not isinstance(value, str) else Text(value))
+            name = label if isinstance(label, Text) else Text(label)
+            table.add_row(name, value if not isinstance(value, str) else Text(value))
     return table
 
 
 def _policy(record: dict[str, Any]) -> RenderableType:
-    lines: list[tuple[str, Any]] = [
+    lines: list[tuple[str | Text, Any]] = [
         ("class", _class_name(record.get("policy_class") or record.get("module_class") or "")),
         ("framework", record.get("framework")),
         ("observation", _space(record["observation_space"])),
@@ -189,76 +214,75 @@ def _filter(found: dict[str, Any]) -> str:
     return f"{found['kind']} over {max(found['count']):,} observations, mean ({shown}{more}){clip}"
 
 
-def _component_lines(components: list[dict[str, Any]]) -> list[tuple[str, Any]]:
-    lines: list[tuple[str, Any]] = []
+def _component_lines(components: list[dict[str, Any]]) -> list[tuple[str | Text, Any]]:
+    lines: list[tuple[str | Text, Any]] = []
     for part in components:
         name = part["path"].rpartition("/")[2] or part["class"].rpartition(".")[2]
         if part["pieces"]:
             ends = ("network", "action") if "module_to_env" in part["path"] else ("obs", "network")
-            lines.append((name, _chain(ends[0], part["pieces"], ends[1])))
-        lines += [(name, _filter(found)) for found in part["filters"]]
+            lines.append(
+                (name.removesuffix("_connector"), _chain(ends[0], part["pieces"], ends[1]))
+            )
+        lines += [("filter", _filter(found)) for found in part["filters"]]
     return lines
 
 
-def _foreign(foreign: list[dict[str, Any]]) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="name", overflow="fold")
-    table.add_column(overflow="fold")
-    table.add_column(style="label", overflow="fold")
+def _foreign(foreign: list[dict[str, Any]]) -> list[RenderableType]:
+    lines = []
     for reference in foreign[:_MAX_SHOWN]:
         kind = reference["kind"]
         if reference["python"]:
             kind += f", code of Python {reference['python']}"
-        table.add_row(Text(reference["name"]), Text(kind), Text(reference["where"]))
+        lines.append(Text.assemble((reference["name"], "name"), f"  {kind}"))
+        lines.append(Text(f"  in {reference['where']}", "label", overflow="fold"))
     if len(foreign) > _MAX_SHOWN:
-        table.add_row(Text(f"and {len(foreign) - _MAX_SHOWN} more", style="label"), "", "")
-    note = Text("kept as inert data; none of it is run or needed to read the weights.", "label")
-    outer = Table.grid()
-    outer.add_row(Padding(table, (0, 0, 0, 2)))
-    outer.add_row(Padding(note, (0, 0, 0, 2)))
-    return outer
+        lines.append(Text(f"and {len(foreign) - _MAX_SHOWN} more: see --json", "label"))
+    lines.append(Text("Kept as inert data: none of it is run, or needed to read the weights."))
+    return [Padding(line, (0, 0, 0, 2), expand=False) for line in lines]
 
 
 def _problems(description: dict[str, Any]) -> Table:
-    lines: list[tuple[str, Any]] = []
+    lines: list[tuple[str | Text, Any]] = []
     for problem in description["problems"][:_MAX_SHOWN]:
-        text = Text(problem["what"], style="warn")
+        place, what = problem["where"], problem["what"]
+        text = Text(what if place.rpartition("/")[2] in what else f"{place}: {what}")
         if problem["hint"]:
             text.append(f"\n{problem['hint']}", style="label")
-        lines.append((problem["where"] or "checkpoint", text))
+        word = problem["kind"]
+        lines.append((Text(word, "warn" if word == "note" else "bad"), text))
     lines += [("skipped", line) for line in description["skipped"][:_MAX_SHOWN]]
+    for found in ("problems", "skipped"):
+        if len(description[found]) > _MAX_SHOWN:
+            lines.append(("", f"and {len(description[found]) - _MAX_SHOWN} more: see --json"))
     return _facts(lines)
 
 
-def _next(steps: list[dict[str, str]]) -> RenderableType:
-    return Group(*_next_lines(steps))
-
-
-def _next_lines(steps: list[dict[str, str]]) -> Iterator[Text]:
-    for step in steps:
-        yield Text(f"  {step['purpose']}", style="label")
-        yield Text(f"    {step['command']}", style="command", overflow="fold")
-
-
-def weights_table(weights: WeightTable) -> Table:
+def weights_table(weights: WeightTable, *, width: int = 100) -> Table:
     """Every array with shape, dtype and what its numbers look like."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="label")
     table.add_column("array", style="name", overflow="fold")
-    for title in ("shape", "dtype", "least", "mean", "most", "spread"):
-        table.add_column(title, justify="right" if title != "dtype" else "left")
+    table.add_column("shape", justify="right", no_wrap=True)
+    table.add_column("dtype", no_wrap=True)
+    table.add_column("from", justify="right", no_wrap=True)
+    table.add_column("to", justify="right", no_wrap=True)
+    if width >= _WIDE:
+        table.add_column("mean ± spread", justify="right", no_wrap=True)
     for name in weights:
         shape, dtype = weights.describe(name)
-        size = " × ".join(map(str, shape)) or "scalar"
-        table.add_row(Text(name), size, dtype, *_range(weights[name]))
+        size = "×".join(map(str, shape)) or "scalar"
+        numbers = _range(weights[name])[: 3 if width >= _WIDE else 2]
+        table.add_row(Text(visible(name)), size, visible(dtype, 16), *numbers)
     return table
 
 
-def _range(array: np.ndarray[Any, Any]) -> tuple[str, ...]:
+def _range(array: np.ndarray[Any, Any]) -> tuple[Text, Text, Text]:
+    """Least, greatest, and mean with standard deviation."""
     if not array.size or array.dtype.kind not in "fiub":
-        return ("", "", "", "")
+        return Text(), Text(), Text()
     numbers = array.astype(np.float64)
     finite = numbers[np.isfinite(numbers)]
     if finite.size < numbers.size:
-        return (Text("not finite", "bad").markup, "", "", "")
-    found = (finite.min(), finite.mean(), finite.max(), finite.std())
-    return tuple(f"{number:.4g}" for number in found)
+        lost = numbers.size - finite.size
+        return Text("not", "bad"), Text("finite", "bad"), Text(f"{lost:,} of {numbers.size:,}")
+    least, most = (f"{number:.3g}" for number in (finite.min(), finite.max()))
+    return Text(least), Text(most), Text(f"{finite.mean():.2g} ± {finite.std():.2g}")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -13,10 +17,19 @@ from rich.table import Table
 from rich.text import Text
 
 from ..core.errors import CheckpointError, CheckpointNotFoundError, NotACheckpointError
-from ..core.vault import DEFAULT_LIMITS, open_checkpoint
+from ..core.vault import DEFAULT_LIMITS, Checkpoint, open_checkpoint
+from ..core.vault.files import entries
 from ..core.vault.layout import checkpoints_below
 from ..core.vault.verdict import verdict
 from .theme import LEVEL_MARKS, LEVEL_STYLES, errors_console
+from .visible import visible
+
+_QUIET: Final = ("complete", "state only")
+# The columns beside the path, and how wide a terminal must be to hold each.
+_COLUMNS: Final = (("what", 0), ("Ray", 0), ("layout", 84), ("numbers", 96), ("verdict", 0))
+_GAP: Final = 3
+_EDGES: Final = 2
+_LEAST_PATH: Final = 16
 
 
 @dataclass(frozen=True)
@@ -43,19 +56,23 @@ def scan_rows(folder: Path, *, show_progress: bool = True) -> list[ScanRow]:
 
     Raises:
         CheckpointNotFoundError: There is no such folder.
+        CheckpointAccessError: It may not be listed.
         NotACheckpointError: It is a file.
     """
-    if not folder.exists():
-        raise CheckpointNotFoundError(f"nothing lies at {folder}", hint="check the path.")
-    if not folder.is_dir():
+    try:
+        entries(folder, DEFAULT_LIMITS)
+    except CheckpointNotFoundError:
+        if not os.path.lexists(folder):
+            raise
         raise NotACheckpointError(
             f"{folder} is a file",
             expected="a folder to look through",
-            hint=f"rlconnect inspect {folder.parent}",
-        )
+            hint=f"rlconnect scan {shlex.quote(str(folder.parent))}",
+        ) from None
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     out = errors_console()
-    with Progress(*columns, console=out, transient=True, disable=not show_progress) as progress:
+    quiet = not (show_progress and out.is_terminal)
+    with Progress(*columns, console=out, transient=True, disable=quiet) as progress:
         looking = progress.add_task("looking for checkpoints", total=None)
         found = []
         for path in checkpoints_below(folder, DEFAULT_LIMITS):
@@ -77,7 +94,7 @@ def _row(path: Path) -> ScanRow:
     judged = verdict(checkpoint)
     return ScanRow(
         path=str(path),
-        what=f"{checkpoint.algorithm or 'unknown'} {checkpoint.kind.replace('_', '-')}",
+        what=_what(checkpoint),
         ray_version=checkpoint.ray_version,
         version=checkpoint.version,
         encoding=checkpoint.encoding,
@@ -88,40 +105,92 @@ def _row(path: Path) -> ScanRow:
     )
 
 
-def scan_table(folder: Path, rows: list[ScanRow]) -> RenderableType:
-    """All rows as a table, with a line that sums them up."""
+def _what(checkpoint: Checkpoint) -> str:
+    """The checkpoint in a few words: "PPO algorithm", "DQN, 2 modules"."""
+    count = len(checkpoint.acting)
+    noun = "policies" if checkpoint.policies else "modules"
+    kinds = {"policies": "policies", "multi_module": "modules", "component": "part"}
+    kind = kinds.get(checkpoint.kind, checkpoint.kind)
+    if count < 2:
+        return f"{checkpoint.algorithm} {kind}".strip()
+    many = f"{count} {noun}"
+    return f"{checkpoint.algorithm}, {many}" if checkpoint.algorithm else many
+
+
+def scan_table(folder: Path, rows: list[ScanRow], *, width: int = 100) -> RenderableType:
+    """All rows as a table that fits `width`, with a line that sums them up."""
     if not rows:
-        return Text(f"no checkpoint below {folder}.")
+        return Text(f"no checkpoint below {visible(folder)}.")
+    lines = [_cells(row, width) for row in rows]
+    titles = [title for title, least in _COLUMNS if width >= least]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="label")
-    table.add_column("checkpoint", style="name", overflow="fold", ratio=3)
-    table.add_column("what", no_wrap=True)
-    table.add_column("Ray", no_wrap=True)
-    table.add_column("layout", no_wrap=True)
-    table.add_column("policies", justify="right")
-    table.add_column("numbers", justify="right", style="number")
-    table.add_column("verdict", overflow="fold", ratio=2)
-    for row in rows:
-        style = LEVEL_STYLES[row.level]
-        mark = Text(f"{LEVEL_MARKS[style]} {row.level}", style=style)
-        if row.level not in ("complete", "state only"):
-            mark.append(f"\n{row.reason}", style="label")
-        table.add_row(
-            Text(_relative(row.path, folder)),
-            row.what,
-            row.ray_version or "–",
-            row.version,
-            str(row.acting),
-            f"{row.parameters:,}",
-            mark,
+    table.add_column("checkpoint", style="name", overflow="fold")
+    for title in titles:
+        numeric = title == "numbers"
+        table.add_column(
+            title,
+            no_wrap=True,
+            justify="right" if numeric else "left",
+            style="number" if numeric else None,
         )
-    counts: dict[str, int] = {}
-    for row in rows:
-        counts[row.level] = counts.get(row.level, 0) + 1
-    summary = ", ".join(f"{number} {level}" for level, number in counts.items())
+    taken = sum(
+        max(len(title), *(line[i].cell_len for line in lines)) + _GAP
+        for i, title in enumerate(titles)
+    )
+    for row, line in zip(rows, lines, strict=True):
+        path = visible(_relative(row.path, folder), 1000)
+        table.add_row(Text(_folded(path, max(width - taken - _EDGES, _LEAST_PATH))), *line)
     noun = "checkpoint" if len(rows) == 1 else "checkpoints"
-    last = Text(f"{len(rows)} {noun}: {summary}.", style="title")
-    more = Text("look closer: rlconnect inspect PATH", style="label")
-    return Group(table, last, more)
+    counts = Counter(row.level for row in rows).most_common()
+    summary = ", ".join(f"{number} {level}" for level, number in counts)
+    return Group(table, Text(f"{len(rows)} {noun}: {summary}", style="title"))
+
+
+def _cells(row: ScanRow, width: int) -> list[Text]:
+    """What is said of a row beside its path, as much as `width` has room for."""
+    told = {
+        "what": Text(visible(row.what, 24)),
+        "Ray": Text(visible(row.ray_version, 12) or "–"),
+        "layout": Text(visible(row.version, 12) or "–"),
+        "numbers": Text(f"{row.parameters:,}"),
+        "verdict": _mark(row.level),
+    }
+    return [told[title] for title, least in _COLUMNS if width >= least]
+
+
+def _folded(path: str, room: int) -> str:
+    """A path in lines of at most `room` characters that end at its slashes where they can."""
+    lines = [""]
+    for part in path.replace("/", "/\0").split("\0"):
+        if len(lines[-1]) + len(part) > room and lines[-1]:
+            lines.append("  ")
+        lines[-1] += part
+    return "\n".join(lines)
+
+
+def _mark(level: str) -> Text:
+    style = LEVEL_STYLES[level]
+    return Text(f"{LEVEL_MARKS[style]} {level}", style=style)
+
+
+def lines_below(folder: Path, rows: list[ScanRow]) -> Iterator[Text]:
+    """Why some are not complete, and what to type next; to be printed without wrapping."""
+    for row in rows:
+        if row.level not in _QUIET:
+            yield Text()
+            path = visible(_relative(row.path, folder), 1000)
+            yield Text.assemble(_mark(row.level), "  ", (path, "name"))
+            yield Text(f"  {visible(row.reason)}")
+    if rows:
+        first = next((row for row in rows if row.level in _QUIET), rows[0])
+        yield Text()
+        yield Text("  look closer at one", style="label")
+        yield Text(f"    rlconnect inspect {visible(shell_path(first.path), 4000)}", "command")
+
+
+def shell_path(path: str) -> str:
+    """A path as a shell takes it: quoted, and never mistaken for an option."""
+    return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
 def _relative(path: str, folder: Path) -> str:

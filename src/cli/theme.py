@@ -1,14 +1,21 @@
-"""How pages look: a few named styles, one place that makes consoles."""
+"""How pages look: a few named styles, one place that makes consoles.
+
+Only the sixteen colours of the terminal's own palette are used, so that pages are as legible on a
+light ground as on a dark one; every colour has a word or a mark beside it that says the same.
+"""
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+from typing import Final
 
 from rich.console import Console
 from rich.theme import Theme
 
-THEME = Theme(
+WIDTH_IN_A_PIPE: Final = 100
+THEME: Final = Theme(
     {
         "title": "bold",
         "label": "dim",
@@ -20,7 +27,7 @@ THEME = Theme(
         "command": "bold magenta",
     }
 )
-LEVEL_STYLES = {
+LEVEL_STYLES: Final = {
     "complete": "good",
     "needs code": "warn",
     "weights only": "warn",
@@ -29,15 +36,24 @@ LEVEL_STYLES = {
     "damaged": "bad",
     "unreadable": "bad",
 }
-LEVEL_MARKS = {"good": "●", "warn": "◐", "bad": "○", "label": "·"}
+LEVEL_MARKS: Final = {"good": "●", "warn": "◐", "bad": "○", "label": "·"}
 
 
 def console() -> Console:
     """A console on standard output; as wide as the terminal, 100 columns in a pipe."""
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 100
-    return Console(theme=THEME, width=width, highlight=False)
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH_IN_A_PIPE
+    return Console(theme=THEME, width=width, highlight=False, markup=False, emoji=False)
 
 
 def errors_console() -> Console:
     """A console on standard error that never wraps a path."""
-    return Console(theme=THEME, stderr=True, soft_wrap=True)
+    return Console(
+        theme=THEME, stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False
+    )
+
+
+def tolerate_narrow_encodings() -> None:
+    """Let output replace what the terminal's encoding lacks, where it would raise otherwise."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
+from typing import Any, Final
 
 from ..errors import UnknownNameError
 from ..space_codec import space_to_data
@@ -23,6 +23,8 @@ from .records import (
 )
 from .verdict import judge, verdict
 from .weights import WeightTable
+
+_MOST_BITS: Final = 4096
 
 
 def describe_checkpoint(checkpoint: Checkpoint, *, policy: str | None = None) -> dict[str, Any]:
@@ -56,7 +58,7 @@ def describe_checkpoint(checkpoint: Checkpoint, *, policy: str | None = None) ->
         "algorithm": checkpoint.algorithm,
         "algorithm_class": checkpoint.algorithm_class,
         "environment": checkpoint.environment,
-        "training_iteration": checkpoint.training_iteration,
+        "training_iteration": _json(checkpoint.training_iteration),
         "verdict": {"level": judged.level, "reason": judged.reason},
         "policies": {
             name: _policy(record)
@@ -97,7 +99,7 @@ def _policy(record: PolicyRecord) -> dict[str, Any]:
         },
         "filters": [_filter(found) for found in record.filters],
         "weights": _weights(record.weights),
-        "global_timestep": record.global_timestep,
+        "global_timestep": _json(record.global_timestep),
         "exploration": jsonable(record.config.get("exploration_config")),
         "verdict": {"level": judged.level, "reason": judged.reason},
         "where": record.where,
@@ -146,11 +148,11 @@ def _filter(found: FilterRecord) -> dict[str, Any]:
     return {
         "kind": found.kind,
         "count": list(found.count),
-        "mean": [array.tolist() for array in found.mean],
-        "std": [array.tolist() for array in found.std],
+        "mean": [_json(array.tolist()) for array in found.mean],
+        "std": [_json(array.tolist()) for array in found.std],
         "demean": found.demean,
         "destd": found.destd,
-        "clip": found.clip,
+        "clip": _json(found.clip),
         "where": found.where,
     }
 
@@ -182,11 +184,13 @@ def _json(value: Any) -> Any:
         return {str(key): _json(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [_json(part) for part in value]
-    if isinstance(value, complex):
-        return str(value)
-    if isinstance(value, float) and not np.isfinite(value):
-        return str(value)
-    return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(float(value))
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return f"an integer of {value.bit_length():,} bits"  # Python refuses to write it out
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    return str(value)[:200]
 
 
 def network(record: PolicyRecord | ModuleRecord) -> str:
@@ -224,13 +228,13 @@ def _layers(config: Mapping[str, Any], weights: WeightTable) -> list[str]:
 
 def next_steps(checkpoint: Checkpoint) -> list[dict[str, str]]:
     """What to do with the checkpoint now: exact commands, the most useful first."""
-    here = os.path.relpath(checkpoint.path)
-    shown = here if not here.startswith(os.pardir) else checkpoint.path
+    shown = _short_path(checkpoint.path)
     path = shlex.quote(shown)
     steps = []
     if checkpoint.has_weights:
         name = next(name for name, record in checkpoint.acting.items() if record.weights)
-        many = f" --policy {shlex.quote(name)}" if len(checkpoint.acting) > 1 else ""
+        is_one_of_many = len(checkpoint.acting) > 1 and name.isprintable()
+        many = f" --policy={shlex.quote(name)}" if is_one_of_many else ""
         steps.append(
             {
                 "command": f"rlconnect inspect {path}{many} --weights",
@@ -238,10 +242,10 @@ def next_steps(checkpoint: Checkpoint) -> list[dict[str, str]]:
             }
         )
         holder = "policies" if checkpoint.policies else "modules"
-        code = f"rlconnect.open_checkpoint({shown!r}).{holder}[{name!r}].weights"
+        code = f"rlconnect.open_checkpoint({_literal(shown)}).{holder}[{_literal(name)}].weights"
         steps.append(
             {
-                "command": f'python -c "import rlconnect; print({code})"',
+                "command": f"python -c {shlex.quote(f'import rlconnect; print(dict({code}))')}",
                 "purpose": "take the weights as numpy arrays",
             }
         )
@@ -252,3 +256,19 @@ def next_steps(checkpoint: Checkpoint) -> list[dict[str, str]]:
         }
     )
     return steps
+
+
+def _short_path(path: str) -> str:
+    """A path as one would type it here; never mistaken for an option."""
+    try:
+        here = os.path.relpath(path)
+    except (OSError, ValueError):  # another drive, or the working folder is gone
+        return path
+    if here.startswith(os.pardir):
+        return path
+    return f"./{here}" if here.startswith("-") else here
+
+
+def _literal(text: str) -> str:
+    """A string as Python writes it, in double quotes, so that a shell's single ones may hold it."""
+    return json.dumps(text, ensure_ascii=False)
