@@ -1,0 +1,1 @@
+"""Action connectors: what happens to a policy's answer before the environment gets it."""

@@ -1,0 +1,58 @@
+"""Hand actions out read-only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core import nest
+from ...core.types import Nest
+from ..connector import ActionConnector
+from ..context import ConnectorContext
+from ..types import ActionConnectorDataType
+
+
+class ImmutableActionsConnector(ActionConnector):
+    """Make actions, states and fetches read-only, so that no environment can change them.
+
+    The arrays handed out are read-only views; numbers cannot be changed anyway.
+
+    Example:
+        >>> record = ActionConnectorDataType("env", "agent", {}, (np.zeros(1), [], {}))
+        >>> ImmutableActionsConnector()(record).output[0].flags.writeable
+        False
+    """
+
+    def transform(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
+        """Lock the arrays."""
+        actions, states, fetches = ac_data.output
+        output = (locked(actions), states and locked(states), fetches and locked(fetches))
+        return ActionConnectorDataType(ac_data.env_id, ac_data.agent_id, ac_data.input_dict, output)
+
+    def to_state(self) -> tuple[str, Any]:
+        """Its name; there is nothing else to save."""
+        return "ImmutableActionsConnector", None
+
+    @staticmethod
+    def from_state(ctx: ConnectorContext, params: Any) -> ImmutableActionsConnector:
+        """A connector in the context `ctx`."""
+        return ImmutableActionsConnector(ctx)
+
+
+def locked(values: Nest) -> Nest:
+    """The nest with read-only views in place of its arrays.
+
+    Example:
+        >>> locked({"a": np.zeros(2), "b": 1})["a"].flags.writeable
+        False
+    """
+    if isinstance(values, np.ndarray):
+        view = values.view()
+        view.setflags(write=False)
+        return view
+    if isinstance(values, dict):
+        return type(values)({key: locked(value) for key, value in values.items()})
+    if isinstance(values, (list, tuple)):
+        return nest.map_structure(locked, values)
+    return values

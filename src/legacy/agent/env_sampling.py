@@ -1,0 +1,42 @@
+"""A mark where a pipeline samples environments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..connector import AgentConnector
+from ..context import ConnectorContext
+from ..types import AgentConnectorDataType
+
+
+class EnvSamplingAgentConnector(AgentConnector):
+    """Change nothing; Ray 2.3 and later put it into the pipelines of its samplers.
+
+    Args:
+        ctx: The context.
+        sign: Taken for Ray's signature; has no effect there either.
+        limit: Likewise.
+
+    Example:
+        >>> record = AgentConnectorDataType("env", "agent", {"rewards": 4.0})
+        >>> EnvSamplingAgentConnector()([record])[0] is record
+        True
+    """
+
+    def __init__(
+        self, ctx: ConnectorContext | None = None, sign: bool = False, limit: float | None = None
+    ) -> None:
+        super().__init__(ctx)
+
+    def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
+        """Hand the record on."""
+        return ac_data
+
+    def to_state(self) -> tuple[str, Any]:
+        """Its name and no params."""
+        return "EnvSamplingAgentConnector", {}
+
+    @staticmethod
+    def from_state(ctx: ConnectorContext, params: Any) -> EnvSamplingAgentConnector:
+        """A connector in the context `ctx`; `params` may hold Ray's two ignored settings."""
+        return EnvSamplingAgentConnector(ctx, **(params or {}))

@@ -1,0 +1,237 @@
+"""Editable, ordered lists of legacy connectors that act as one connector."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ..core.errors import PipelineError
+from .connector import ActionConnector, AgentConnector, Connector
+from .context import ConnectorContext
+from .types import ActionConnectorDataType, AgentConnectorDataType
+
+_INDENT = 4
+
+
+class UnsupportedIndexError(PipelineError, NotImplementedError):
+    """A pipeline indexed with something else than a position, a name or a class."""
+
+
+class ConnectorPipeline(Connector):
+    """An ordered list of connectors.
+
+    `connectors` is a plain list: what is done to it counts at the next call.
+
+    Args:
+        ctx: The context; connectors that were built without one get it too.
+        connectors: In the order they run.
+
+    Example:
+        >>> from rlconnect.legacy.action.clip import ClipActionsConnector
+        >>> from rlconnect.legacy.action.immutable import ImmutableActionsConnector
+        >>> pipeline = ActionConnectorPipeline(ConnectorContext(), [ClipActionsConnector()])
+        >>> pipeline.insert_after("ClipActionsConnector", ImmutableActionsConnector())
+        >>> print(pipeline)
+        ActionConnectorPipeline
+            ClipActionsConnector
+            ImmutableActionsConnector
+    """
+
+    def __init__(
+        self, ctx: ConnectorContext | None = None, connectors: Iterable[Connector] = ()
+    ) -> None:
+        super().__init__(ctx)
+        self.connectors: list[Any] = list(connectors)
+        for connector in self.connectors:
+            self._adopt(connector)
+
+    def bind(self, ctx: ConnectorContext) -> None:
+        """Take `ctx`, and hand it to the connectors that have none."""
+        super().bind(ctx)
+        for connector in self.connectors:
+            self._adopt(connector)
+
+    def in_training(self) -> None:
+        """Switch all connectors to training."""
+        self._is_training = True
+        for connector in self.connectors:
+            connector.in_training()
+
+    def in_eval(self) -> None:
+        """Switch all connectors to evaluation."""
+        self._is_training = False
+        for connector in self.connectors:
+            connector.in_eval()
+
+    def reset(self, env_id: Any) -> None:
+        """Let every connector forget what it keeps for `env_id`."""
+        for connector in self.connectors:
+            forget = getattr(connector, "reset", None)
+            if forget is not None:
+                forget(env_id)
+
+    def remove(self, name: str | type) -> None:
+        """Remove the first connector of that class name.
+
+        Raises:
+            PipelineError: There is none.
+        """
+        position = self._position(name)
+        del self.connectors[position]
+
+    def insert_before(self, name: str | type, connector: Connector) -> None:
+        """Put `connector` before the first one of class `name`.
+
+        Raises:
+            PipelineError: There is none of that name.
+        """
+        self.connectors.insert(self._position(name), self._adopt(connector))
+
+    def insert_after(self, name: str | type, connector: Connector) -> None:
+        """Put `connector` after the first one of class `name`.
+
+        Raises:
+            PipelineError: There is none of that name.
+        """
+        self.connectors.insert(self._position(name) + 1, self._adopt(connector))
+
+    def prepend(self, connector: Connector) -> None:
+        """Put `connector` first."""
+        self.connectors.insert(0, self._adopt(connector))
+
+    def append(self, connector: Connector) -> None:
+        """Put `connector` last."""
+        self.connectors.append(self._adopt(connector))
+
+    def __getitem__(self, key: str | int | type) -> list[Any]:
+        """The connectors at a position, of a class name, or of a class and its subclasses.
+
+        Raises:
+            PipelineError: `key` is none of these, or a position beyond the end.
+        """
+        if isinstance(key, str):
+            return [each for each in self.connectors if type(each).__name__ == key]
+        if isinstance(key, int):
+            try:
+                return [self.connectors[key]]
+            except IndexError:
+                raise PipelineError(
+                    f"{type(self).__name__} has no position {key}.",
+                    hint=f"it holds {len(self.connectors)} connectors.",
+                ) from None
+        if isinstance(key, type):
+            return [each for each in self.connectors if issubclass(type(each), key)]
+        raise UnsupportedIndexError(
+            f"{type(self).__name__} cannot be indexed like this",
+            expected="a position, a class name or a class",
+            found=type(key).__name__,
+        )
+
+    def __len__(self) -> int:
+        return len(self.connectors)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __str__(self, indentation: int = 0) -> str:
+        lines = [super().__str__(indentation)]
+        lines += [each.__str__(indentation + _INDENT) for each in self.connectors]
+        return "\n".join(lines)
+
+    def to_state(self) -> tuple[str, Any]:
+        """The pipeline's class name, and each connector as its own name and params."""
+        return type(self).__name__, [each.to_state() for each in self.connectors]
+
+    def _adopt(self, connector: Connector) -> Connector:
+        """`connector`, with this pipeline's context where it has none of its own."""
+        needs = isinstance(connector, Connector) and connector._ctx is None
+        if needs and self._ctx is not None:
+            connector.bind(self._ctx)
+        return connector
+
+    def _position(self, name: str | type) -> int:
+        wanted = name if isinstance(name, str) else name.__name__
+        names = [type(each).__name__ for each in self.connectors]
+        if wanted in names:
+            return names.index(wanted)
+        near = difflib.get_close_matches(wanted, names, n=1)
+        raise PipelineError(
+            f"{type(self).__name__} holds no connector {wanted!r}",
+            expected="one of " + ", ".join(names) if names else "a connector to aim at",
+            found=repr(wanted),
+            hint=f"did you mean {near[0]!r}?" if near else "print the pipeline to see its order.",
+            name=wanted,
+        )
+
+
+class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
+    """Agent connectors in a row, from the environment to the policy.
+
+    Example:
+        >>> from rlconnect.legacy.agent.clip_reward import ClipRewardAgentConnector
+        >>> pipeline = AgentConnectorPipeline(ConnectorContext(), [ClipRewardAgentConnector()])
+        >>> pipeline(
+        ...     [AgentConnectorDataType("env", "agent", {"rewards": 4.0})]
+        ... )[0].data["rewards"]
+        4.0
+    """
+
+    def on_policy_output(self, output: ActionConnectorDataType) -> None:
+        """Tell every connector what the policy answered."""
+        for connector in self.connectors:
+            connector.on_policy_output(output)
+
+    def __call__(self, acd_list: Sequence[AgentConnectorDataType]) -> list[AgentConnectorDataType]:
+        """Run the records through the connectors in order."""
+        records: Any = self.checked_list(acd_list)
+        for connector in self.connectors:
+            # Stacked columns that ride on a list would be stale once another connector ran.
+            records = connector(records if type(records) is list else list(records))
+        return records  # type: ignore[no-any-return]
+
+    @staticmethod
+    def from_state(ctx: ConnectorContext, params: Any) -> AgentConnectorPipeline:
+        """The pipeline that `to_state` described, its connectors looked up by name."""
+        return AgentConnectorPipeline(ctx, _children("AgentConnectorPipeline", ctx, params))
+
+
+class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
+    """Action connectors in a row, from the policy to the environment.
+
+    Example:
+        >>> pipeline = ActionConnectorPipeline(ConnectorContext())
+        >>> pipeline(ActionConnectorDataType("env", "agent", {}, (1, [], {}))).output
+        (1, [], {})
+    """
+
+    def __call__(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
+        """Run the policy's answer through the connectors in order."""
+        for connector in self.connectors:
+            ac_data = connector(ac_data)
+        return ac_data
+
+    @staticmethod
+    def from_state(ctx: ConnectorContext, params: Any) -> ActionConnectorPipeline:
+        """The pipeline that `to_state` described, its connectors looked up by name."""
+        return ActionConnectorPipeline(ctx, _children("ActionConnectorPipeline", ctx, params))
+
+
+def _children(pipeline: str, ctx: ConnectorContext, params: Any) -> list[Connector]:
+    from .registry import get_connector  # the registry's table names these very classes
+
+    build: Callable[..., Connector] = get_connector
+    if not isinstance(params, (list, tuple)):
+        raise PipelineError(
+            f"{pipeline} cannot be restored",
+            expected="a list of (name, params) pairs",
+            found=type(params).__name__,
+        )
+    for child in params:
+        if not (isinstance(child, (list, tuple)) and len(child) == 2):
+            raise PipelineError(
+                f"{pipeline} cannot be restored: one of its connectors is not a pair",
+                expected="(name, params)",
+                found=repr(child)[:80],
+            )
+    return [build(name, ctx, child_params) for name, child_params in params]

@@ -1,0 +1,237 @@
+"""The columns a policy acts on, built for one agent or for many at once.
+
+What each agent saw and did is kept per environment and agent only as far as some view looks back:
+a view of the newest value alone needs no history, longer ones share a `HistoryStore`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any, Final
+
+import numpy as np
+
+from ..core import nest
+from ..core.actions import flatten_to_single_ndarray
+from ..core.errors import PieceError
+from ..core.types import Array, Nest
+from .history import HistoryStore
+from .rows import stack_objects, stack_rows, to_object_row, to_row
+from .types import AgentConnectorDataType
+from .views import View, ViewPlan
+
+_UNROLLS = count()
+_NESTED: Final = (dict, tuple, list)
+
+
+class Slot:
+    """One agent of one environment, as long as its episode lasts.
+
+    Attributes:
+        index: Its place in the history store.
+        t: The number of its step, -1 for the first observation.
+        unroll_id: A number of its own.
+    """
+
+    __slots__ = ("index", "t", "unroll_id")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.t = -1
+        self.unroll_id = next(_UNROLLS)
+
+
+class ViewBuilder:
+    """Builds the columns of a plan and keeps the histories they need.
+
+    Args:
+        plan: The views.
+        flatten_actions: Whether nested actions become one vector.
+        fill_missing: Use zeros where a record lacks a column that a view reads, instead of
+            refusing the record.
+    """
+
+    def __init__(
+        self, plan: ViewPlan, *, flatten_actions: bool = True, fill_missing: bool = False
+    ) -> None:
+        self.plan: Final = plan
+        self._flattens = flatten_actions
+        self._fills_missing = fill_missing
+        self._store = HistoryStore(plan.depth) if plan.depth else None
+        self._slots: dict[Any, dict[Any, Slot]] = {}
+        self._counts_steps = any(view.column in ("t", "unroll_id") for view in plan.views)
+
+    def reset(self, env_id: Any) -> None:
+        """Forget all agents of `env_id`."""
+        agents = self._slots.pop(env_id, None)
+        if agents and self._store is not None:
+            self._store.close([slot.index for slot in agents.values()])
+
+    def is_known(self, record: AgentConnectorDataType) -> bool:
+        """Whether the agent's episode goes on, rather than starts, with `record`."""
+        agents = self._slots.get(record.env_id)
+        return agents is not None and record.agent_id in agents
+
+    def build_one(self, record: AgentConnectorDataType) -> dict[str, Any]:
+        """The columns of one agent, one row each."""
+        slot, is_first = self._slot_of(record)
+        if self._store is not None:
+            self._keep([record], np.array([slot.index], np.intp), is_first)
+        columns: dict[str, Any] = {}
+        for view in self.plan.views:
+            column = view.column
+            if view.is_current:
+                columns[view.name] = _as_row(column, self._now(column, record, slot))
+            elif view.is_previous and not is_first:
+                value = self._before(view, record)
+                columns[view.name] = value if value is view.missing else _as_row(column, value)
+            elif view.is_unknown or view.is_previous:
+                columns[view.name] = _copied(view.missing if view.is_unknown else view.initial)
+            else:
+                columns[view.name] = self._look(view, np.array([slot.index], np.intp))
+        return columns
+
+    def build_many(
+        self, records: Sequence[AgentConnectorDataType], is_first: bool
+    ) -> dict[str, Any]:
+        """The columns of many agents, one row an agent.
+
+        Args:
+            records: Of agents whose episodes all start, or all go on, with them.
+            is_first: Whether they start.
+        """
+        slots = [self._slot_of(record)[0] for record in records]
+        places = np.zeros(0, np.intp)
+        if self._store is not None:
+            places = np.array([slot.index for slot in slots], np.intp)
+            self._keep(records, places, is_first)
+        columns: dict[str, Any] = {}
+        for view in self.plan.views:
+            column = view.column
+            if view.is_current and column == "obs":
+                columns[view.name] = stack_rows([record.data["new_obs"] for record in records])
+            elif view.is_current:
+                pairs = zip(records, slots, strict=True)
+                columns[view.name] = _stacked(
+                    column, [self._now(column, record, slot) for record, slot in pairs]
+                )
+            elif view.is_previous and not is_first:
+                columns[view.name] = _stacked(
+                    column, [self._before(view, record, bare=True) for record in records]
+                )
+            elif view.is_unknown or view.is_previous:
+                row = view.missing if view.is_unknown else view.initial
+                columns[view.name] = nest.map_structure(
+                    lambda leaf: np.repeat(leaf, len(records), axis=0), row
+                )
+            else:
+                columns[view.name] = self._look(view, places)
+        return columns
+
+    def _slot_of(self, record: AgentConnectorDataType) -> tuple[Slot, bool]:
+        agents = self._slots.get(record.env_id)
+        if agents is None:
+            agents = self._slots[record.env_id] = {}
+        slot = agents.get(record.agent_id)
+        if slot is None:
+            index = -1 if self._store is None else int(self._store.open(1)[0])
+            slot = agents[record.agent_id] = Slot(index)
+            return slot, True
+        if self._counts_steps:
+            slot.t = record.data.get("t", slot.t + 1)
+        return slot, False
+
+    def _now(self, column: str, record: AgentConnectorDataType, slot: Slot) -> Any:
+        """The value of this step of a column that is known now."""
+        data = record.data
+        if column == "obs":
+            return data["new_obs"]
+        if column == "infos":
+            return data.get("infos", {})
+        if column == "agent_index":
+            try:
+                return np.float32(record.agent_id)
+            except (TypeError, ValueError):
+                return np.float32(-1.0)
+        if column in ("t", "unroll_id"):
+            return getattr(slot, column)
+        return data.get(column, record.env_id)
+
+    def _before(self, view: View, record: AgentConnectorDataType, *, bare: bool = False) -> Any:
+        """The newest value of a column that is not known now."""
+        value = record.data.get(view.column)
+        if value is None:
+            if not self._fills_missing:
+                raise PieceError(
+                    f"view {view.name!r} needs the column {view.column!r}, but the record of "
+                    f"agent {record.agent_id!r} lacks it",
+                    expected=f"a record with {view.column!r} at every step after the first",
+                    found=f"columns {list(record.data)}",
+                    hint=f"pass it, or call reset({record.env_id!r}) if a new episode starts.",
+                    column=view.column,
+                )
+            zeros = _copied(view.missing)
+            return nest.map_structure(lambda leaf: leaf[0], zeros) if bare else zeros
+        if self._flattens and view.column == "actions" and isinstance(value, _NESTED):
+            return flatten_to_single_ndarray(value)
+        return value
+
+    def _keep(
+        self, records: Sequence[AgentConnectorDataType], places: Array, is_first: bool
+    ) -> None:
+        """Add what these records bring to the histories."""
+        store = self._store
+        assert store is not None, "only plans with ranges keep histories"
+        for view in self.plan.kept:
+            column = view.column
+            if view.known_now:
+                slots = [self._slots[record.env_id][record.agent_id] for record in records]
+                pairs = zip(records, slots, strict=True)
+                values = _stacked(column, [self._now(column, each, slot) for each, slot in pairs])
+            elif is_first:
+                values = nest.map_structure(
+                    lambda leaf: np.repeat(leaf, len(records), axis=0), view.initial
+                )
+            else:
+                values = _stacked(
+                    column, [self._before(view, record, bare=True) for record in records]
+                )
+            if is_first:
+                store.fill(column, places, values)
+            else:
+                store.push(column, places, values)
+
+    def _look(self, view: View, places: Array) -> Nest:
+        """A view over several steps, or over one that is further back."""
+        assert self._store is not None, "only plans with ranges look back"
+        shifts = np.array(view.shifts, np.intp)
+        offsets = shifts if view.known_now else np.minimum(shifts + 1, 0)
+        found = self._store.look(view.column, places, offsets)
+        unknown = np.flatnonzero(shifts == 0) if not view.known_now else ()
+
+        def shaped(leaf: Array) -> Array:
+            leaf[:, unknown] = 0
+            return leaf[:, 0] if len(shifts) == 1 else leaf
+
+        return nest.map_structure(shaped, found)
+
+
+def split_rows(columns: Nest, rows: int) -> list[Nest]:
+    """A batch `(n, ...)` a leaf as n batches of one row; views, no copies."""
+    if isinstance(columns, np.ndarray):
+        return list(columns[:, None])
+    leaves = [list(leaf[:, None]) for leaf in nest.flatten(columns)]
+    return [nest.unflatten_as(columns, list(row)) for row in zip(*leaves, strict=True)]
+
+
+def _as_row(column: str, value: Any) -> Nest:
+    return to_object_row(value) if column == "infos" else to_row(value)
+
+
+def _stacked(column: str, values: list[Any]) -> Nest:
+    return stack_objects(values) if column == "infos" else stack_rows(values)
+
+
+def _copied(row: Nest) -> Nest:
+    return row.copy() if isinstance(row, np.ndarray) else nest.map_structure(np.copy, row)
