@@ -6,7 +6,9 @@ checkpoint; `truth.json` by people who opened a stranger's checkpoint with real 
 
 import functools
 import json
+import pickle
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -245,3 +247,52 @@ def found_facts(checkpoint, truth):
             (f"{name}: weights", bool(record.weights), True),
         ]
     return compared
+
+
+PENDULUM = "legacy/2.7.2/ppo_pendulum_norm_meanstd/algo_checkpoint"
+MULTI_AGENT = "legacy/2.7.2/ppo_multiagent/algo_checkpoint"
+WORKER = "legacy/2.0.1/sac_cont/algo_checkpoint"
+NEW_ALGORITHM = "new/2.60.0-algo_pkl"
+NEW_MODULE = "new/2.60.0-ppo_module"
+
+
+def copy_of(name, folder):
+    """A copy of a recorded checkpoint in `folder`, to be damaged."""
+    return Path(shutil.copytree(RECORDINGS / name, folder / "checkpoint"))
+
+
+def remove(checkpoint, *names):
+    """Take files and folders out of a checkpoint."""
+    for name in names:
+        path = checkpoint / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def cut(path, share=0.5):
+    """Keep only the first part of a file."""
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+
+
+def rewrite(path, **changes):
+    """Change entries of a JSON file."""
+    path.write_text(json.dumps({**facts_in(path), **changes}))
+
+
+def policy_state(**changes):
+    """A small policy state of version 1.0, as plain data."""
+    discrete = {"space": {"space": "discrete", "n": 4, "start": 0}}
+    spec = {
+        "policy_class": "PPOTorchPolicy",
+        "observation_space": discrete,
+        "action_space": discrete,
+        "config": {"framework": "torch", "model": {"fcnet_hiddens": [2]}},
+    }
+    weights = {"_logits._model.0.weight": np.ones((4, 4), np.float32)}
+    return {"weights": weights, "policy_spec": spec, "global_timestep": 7, **changes}
+
+
+def write_policy(folder, state=None):
+    """A policy folder that holds one state file and nothing else."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "policy_state.pkl").write_bytes(pickle.dumps(state or policy_state()))
+    return folder
