@@ -9,14 +9,16 @@ in torch.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 
 import numpy as np
+from gymnasium.spaces import Space
 
 from ..core.types import Array
+from .default_views import lstm_views
 from .distributions.arrays import ArrayDistribution
 from .exploration import ActionSource
-from .heads.array_head import ArrayHead
+from .heads.array_head import ArrayHead, build_array_head
 
 if TYPE_CHECKING:
     from .heads.head import PolicyHead
@@ -83,8 +85,8 @@ class TorchNetwork:
     """
 
     def __init__(self, head: PolicyHead, device: str = "cpu") -> None:
-        from .heads.torch_source import as_array
         from ..core.tensors import as_tensors
+        from .heads.torch_source import as_array
 
         self.head = head
         self.device = device
@@ -115,6 +117,107 @@ class TorchNetwork:
         from .heads.torch_source import TorchSource
 
         return lambda inputs: TorchSource(self.head.dist_class, self.head.model, inputs, rng)
+
+
+class PolicyNetworks:
+    """The networks of one policy: a numpy twin where there is one, torch built when needed.
+
+    Args:
+        algorithm: The algorithm's name.
+        observation_space: What the networks take.
+        action_space: Where actions come from.
+        config: The trainer config.
+        weights: Arrays by Ray's names; None for freshly initialised ones.
+        device: Where torch runs; numpy acts only for "cpu".
+        noise: What noisy layers do; numpy knows their mean only.
+        custom_models: Classes for model names of the config.
+        custom_distributions: Classes for names of custom action distributions.
+    """
+
+    def __init__(
+        self,
+        algorithm: str,
+        observation_space: Space[Any],
+        action_space: Space[Any],
+        config: Mapping[str, Any],
+        weights: Mapping[str, Any] | None,
+        *,
+        device: str = "cpu",
+        noise: Literal["mean", "ray"] = "mean",
+        custom_models: Mapping[str, Any] | None = None,
+        custom_distributions: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.device = device
+        self.noise = noise
+        self._spaces = observation_space, action_space
+        self._config = config
+        self._custom_models = dict(custom_models or {})
+        self._custom_distributions = dict(custom_distributions or {})
+        self._weights: dict[str, Array] | None = None if weights is None else dict(weights)
+        self._torch: TorchNetwork | None = None
+        self.numpy = self._twin(self._weights)
+        if self.numpy is None:
+            self.torch()
+
+    def for_rows(self, rows: int) -> Network:
+        """The network that runs a batch of so many rows."""
+        if self.numpy is not None and rows <= MAX_NUMPY_ROWS:
+            return self.numpy
+        return self.torch()
+
+    @property
+    def initial_state(self) -> list[Array]:
+        """The state at an episode's start, without batch dimension; empty if stateless."""
+        return (self.numpy or self.torch()).initial_state
+
+    def torch(self) -> TorchNetwork:
+        """The torch network, built on first use."""
+        if self._torch is None:
+            from .heads.registry import build_head
+
+            head = build_head(
+                self.algorithm,
+                *self._spaces,
+                self._config,
+                weights=self._weights,
+                noise=self.noise,
+                custom_models=self._custom_models,
+                custom_distributions=self._custom_distributions,
+            )
+            self._torch = TorchNetwork(head, self.device)
+        return self._torch
+
+    def views(self) -> Mapping[str, Any]:
+        """What the network asks to see beside the observation."""
+        if self.numpy is None:
+            found: Mapping[str, Any] = getattr(self.torch().head.model, "view_requirements", {})
+            return found
+        model_config = self._config.get("model") or {}
+        return lstm_views(model_config, self._spaces[1]) if self.initial_state else {}
+
+    def get_weights(self) -> dict[str, Array]:
+        """The weights by Ray's names, as copies."""
+        if self._torch is not None:
+            named = self._torch.head.model.state_dict()
+            return {name: part.detach().cpu().numpy().copy() for name, part in named.items()}
+        return {name: np.array(part) for name, part in (self._weights or {}).items()}
+
+    def set_weights(self, weights: Mapping[str, Any]) -> None:
+        """Take other weights of the same names and shapes; those of before stay if one misfits."""
+        fresh = {name: np.array(part) for name, part in weights.items()}
+        twin = self._twin(fresh)
+        if self._torch is not None:
+            self._torch.head.load_weights(fresh)
+        self.numpy, self._weights = twin, fresh
+
+    def _twin(self, weights: Mapping[str, Array] | None) -> ArrayNetwork | None:
+        """The numpy twin of the network, where one may act and there is one."""
+        custom = (self._config.get("model") or {}).get("custom_model")
+        if weights is None or custom or self.device != "cpu" or self.noise != "mean":
+            return None
+        head = build_array_head(self.algorithm, *self._spaces, self._config, weights)
+        return None if head is None else ArrayNetwork(head)
 
 
 def rows_of(obs: Any) -> int:

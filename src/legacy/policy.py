@@ -8,22 +8,19 @@ policies from records, `export` writes them, `inference` steps them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from gymnasium.spaces import Space
 
-from ..core import nest
 from ..core.actions import get_base_struct_from_space
-from ..core.errors import PieceError, RlconnectError, SpaceError
 from ..core.types import Array
-from .default_views import default_views, lstm_views
+from .acting import Acting
+from .default_views import default_views
 from .exploration_config import exploration_for
-from .heads.acting import choose_actions
 from .heads.algorithms import algorithm_named
-from .heads.array_head import build_array_head
-from .networks import MAX_NUMPY_ROWS, ArrayNetwork, Network, NetworkOutput, TorchNetwork, rows_of
+from .networks import PolicyNetworks
 
 if TYPE_CHECKING:
     from ..core.vault import PolicyRecord
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
 DEFAULT_POLICY_ID = "default_policy"
 
 
-class Policy:
+class Policy(Acting):
     """A network, its exploration and its connectors.
 
     Args:
@@ -88,14 +85,26 @@ class Policy:
         self.exploration = exploration_for(action_space, self.config, exploration_state)
         self.agent_connectors: AgentConnectorPipeline | None = None
         self.action_connectors: ActionConnectorPipeline | None = None
-        self._custom_models = dict(custom_models or {})
-        self._custom_distributions = dict(custom_distributions or {})
-        self._weights: dict[str, Array] | None = None if weights is None else dict(weights)
-        self._torch: TorchNetwork | None = None
-        self._numpy: ArrayNetwork | None = None
+        self.networks = PolicyNetworks(
+            self.algorithm,
+            observation_space,
+            action_space,
+            self.config,
+            weights,
+            device=self.device,
+            noise=noise,
+            custom_models=custom_models,
+            custom_distributions=custom_distributions,
+        )
         self.seed(self.config.get("seed"))
-        self._numpy = self._numpy_network()
-        self.view_requirements = self._views()
+        self.view_requirements: Any = default_views(
+            observation_space,
+            action_space,
+            self.networks.views(),
+            self.networks.initial_state,
+            max_seq_len=int((self.config.get("model") or {}).get("max_seq_len") or 20),
+            for_module=any(name.startswith("encoder.") for name in weights or ()),
+        )
 
     # Loading and saving.
 
@@ -166,173 +175,19 @@ class Policy:
 
         export_policy(self, export_dir, arrays=arrays)
 
-    # Acting.
-
-    def compute_actions_from_input_dict(
-        self,
-        input_dict: Mapping[str, Any],
-        explore: bool | None = None,
-        timestep: int | None = None,
-        episodes: Any = None,
-        **kwargs: Any,
-    ) -> tuple[Any, list[Array], dict[str, Any]]:
-        """Actions, next states and fetches for a batch of columns.
-
-        Args:
-            input_dict: Columns with a leading batch axis: `obs`, and what the views ask for.
-            explore: Whether to explore; None does as the config says.
-            timestep: The global timestep, which exploration schedules look at.
-            episodes: Ignored; for RLlib's signature.
-            **kwargs: Ignored; for RLlib's signature.
-        """
-        columns = input_dict
-        state, index = [], 0
-        while (key := f"state_in_{index}") in columns:
-            state.append(columns[key])
-            index += 1
-        rows = rows_of(columns["obs"])
-        found = self._network(rows).run(columns, state, self._seq_lens(columns, state))
-        return self._act(found, explore, timestep, rows)
-
-    def compute_actions(
-        self,
-        obs_batch: Any,
-        state_batches: Sequence[Any] | None = None,
-        prev_action_batch: Any = None,
-        prev_reward_batch: Any = None,
-        info_batch: Any = None,
-        episodes: Any = None,
-        explore: bool | None = None,
-        timestep: int | None = None,
-        **kwargs: Any,
-    ) -> tuple[Any, list[Array], dict[str, Any]]:
-        """Actions, next states and fetches for a batch of preprocessed observations."""
-        columns: dict[str, Any] = {"obs": self._batched(obs_batch)}
-        if prev_action_batch is not None:
-            columns["prev_actions"] = nest.map_structure(np.asarray, prev_action_batch)
-        if prev_reward_batch is not None:
-            columns["prev_rewards"] = np.asarray(prev_reward_batch)
-        for index, part in enumerate(state_batches or ()):
-            columns[f"state_in_{index}"] = part
-        return self.compute_actions_from_input_dict(columns, explore, timestep)
-
-    def compute_single_action(
-        self,
-        obs: Any = None,
-        state: Sequence[Any] | None = None,
-        *,
-        prev_action: Any = None,
-        prev_reward: Any = None,
-        info: Any = None,
-        input_dict: Mapping[str, Any] | None = None,
-        episode: Any = None,
-        explore: bool | None = None,
-        timestep: int | None = None,
-        **kwargs: Any,
-    ) -> tuple[Any, list[Array], dict[str, Any]]:
-        """Action, next state and fetches for one preprocessed observation, without batch axis."""
-        if input_dict is None:
-            columns: dict[str, Any] = {"obs": obs}
-            if prev_action is not None:
-                columns["prev_actions"] = prev_action
-            if prev_reward is not None:
-                columns["prev_rewards"] = prev_reward
-            for index, part in enumerate(state or self.get_initial_state()):
-                columns[f"state_in_{index}"] = part
-        else:
-            columns = dict(input_dict)
-        columns["obs"] = self._checked(columns["obs"])
-        batch = {
-            name: nest.map_structure(lambda leaf: np.asarray(leaf)[None], value)
-            for name, value in columns.items()
-            if name != "infos"
-        }
-        actions, states, fetches = self.compute_actions_from_input_dict(batch, explore, timestep)
-        return (
-            nest.map_structure(lambda leaf: leaf[0], actions),
-            [part[0] for part in states],
-            nest.map_structure(lambda leaf: leaf[0], fetches),
-        )
-
-    def compute_log_likelihoods(
-        self,
-        actions: Any,
-        obs_batch: Any,
-        state_batches: Sequence[Any] | None = None,
-        prev_action_batch: Any = None,
-        prev_reward_batch: Any = None,
-        actions_normalized: bool = True,
-        in_training: bool = True,
-    ) -> Array:
-        """Log-probabilities (B,) of actions under the policy's own distribution.
-
-        Args:
-            actions: Actions, a leading batch axis on each leaf.
-            obs_batch: Preprocessed observations.
-            state_batches: The state before each.
-            prev_action_batch: Earlier actions, if the network sees them.
-            prev_reward_batch: Earlier rewards, if it sees them.
-            actions_normalized: Whether the actions are in the network's range; otherwise they
-                are brought there first, if the config normalises actions.
-            in_training: Ignored; for RLlib's signature.
-        """
-        columns: dict[str, Any] = {"obs": self._batched(obs_batch)}
-        if prev_action_batch is not None:
-            columns["prev_actions"] = nest.map_structure(np.asarray, prev_action_batch)
-        if prev_reward_batch is not None:
-            columns["prev_rewards"] = np.asarray(prev_reward_batch)
-        state = [np.asarray(part) for part in state_batches or ()]
-        network = self._network(rows_of(columns["obs"]))
-        found = network.run(columns, state, self._seq_lens(columns, state))
-        if not actions_normalized and self.config.get("normalize_actions", True):
-            from ..core.actions import normalize_action
-
-            actions = normalize_action(actions, self.action_space_struct)
-        distribution = network.chooser(self.rng)
-        if callable(distribution):
-            raise PieceError(
-                "a custom action distribution gives log-probabilities only to torch",
-                hint="build it from policy.model and policy.dist_class.",
-            )
-        inputs = self.exploration.prepare(found.dist_inputs)
-        return distribution.logp(inputs, actions)
-
-    def value(self, input_dict: Mapping[str, Any]) -> Array:
-        """The value estimates (B,) for a batch of columns.
-
-        Raises:
-            PieceError: The algorithm has no value network.
-        """
-        columns = dict(input_dict)
-        columns["obs"] = self._batched(columns["obs"])
-        state = [columns[key] for key in sorted(columns) if key.startswith("state_in_")]
-        network = self._network(rows_of(columns["obs"]))
-        extra = network.run(columns, state, self._seq_lens(columns, state)).extra
-        if "vf_preds" not in extra:
-            raise PieceError(f"{self.algorithm} policies have no value estimate")
-        return extra["vf_preds"]
-
     # State.
-
-    def get_initial_state(self) -> list[Array]:
-        """The recurrent state at an episode's start, without batch axis; empty if stateless."""
-        network = self._numpy or self._torch_network()
-        return [part.copy() for part in network.initial_state]
 
     def is_recurrent(self) -> bool:
         """Whether the policy carries a state from step to step."""
-        return bool((self._numpy or self._torch_network()).initial_state)
+        return bool(self.networks.initial_state)
 
     def num_state_tensors(self) -> int:
         """How many arrays the state consists of."""
-        return len((self._numpy or self._torch_network()).initial_state)
+        return len(self.networks.initial_state)
 
     def get_weights(self) -> dict[str, Array]:
         """The weights by Ray's names, as copies."""
-        if self._weights is None or self._torch is not None:
-            named = self._torch_network().head.model.state_dict()
-            return {name: part.detach().cpu().numpy().copy() for name, part in named.items()}
-        return {name: np.array(part) for name, part in self._weights.items()}
+        return self.networks.get_weights()
 
     def set_weights(self, weights: Mapping[str, Any]) -> None:
         """Take other weights of the same names and shapes.
@@ -340,17 +195,7 @@ class Policy:
         Raises:
             WeightsError: A name or shape does not fit; the old weights stay.
         """
-        fresh = {name: np.array(part) for name, part in weights.items()}
-        if self._numpy is not None:
-            older, self._weights = self._weights, fresh
-            try:
-                self._numpy = self._numpy_network()
-            except RlconnectError:
-                self._weights = older
-                raise
-        if self._torch is not None:
-            self._torch.head.load_weights(fresh)
-        self._weights = fresh
+        self.networks.set_weights(weights)
 
     def get_state(self) -> dict[str, Any]:
         """Everything needed to make the policy again, as plain data and arrays."""
@@ -381,108 +226,13 @@ class Policy:
     @property
     def model(self) -> Any:
         """The torch network; built on first use where numpy does the acting."""
-        return self._torch_network().head.model
+        return self.networks.torch().head.model
 
     @property
     def dist_class(self) -> Any:
         """The torch distribution, built from `(inputs, model)`."""
-        return self._torch_network().head.dist_class
+        return self.networks.torch().head.dist_class
 
     def __repr__(self) -> str:
         spaces = f"{self.observation_space} -> {self.action_space}"
         return f"<{self.algorithm} policy {self.name!r}: {spaces}>"
-
-    # How it computes.
-
-    def _act(
-        self, found: NetworkOutput, explore: bool | None, timestep: int | None, rows: int
-    ) -> tuple[Any, list[Array], dict[str, Any]]:
-        if explore is None:
-            explore = bool(self.config.get("explore", True))
-        network = self._network(rows)
-        actions, fetches = choose_actions(
-            network.chooser(self.rng),
-            found.dist_inputs,
-            found.extra,
-            self.exploration,
-            explore=explore,
-            timestep=self.global_timestep if timestep is None else timestep,
-            rng=self.rng,
-            bare_when_greedy=network.bare_when_greedy,
-        )
-        self.global_timestep += rows
-        return actions, found.state_out, fetches
-
-    def _network(self, rows: int) -> Network:
-        if self._numpy is not None and rows <= MAX_NUMPY_ROWS:
-            return self._numpy
-        return self._torch_network()
-
-    def _numpy_network(self) -> ArrayNetwork | None:
-        """The numpy twin of the network, where one may act and there is one."""
-        if self._weights is None or self.device != "cpu" or self.noise != "mean":
-            return None
-        model_config = self.config.get("model") or {}
-        if model_config.get("custom_model"):
-            return None
-        head = build_array_head(
-            self.algorithm, self.observation_space, self.action_space, self.config, self._weights
-        )
-        return None if head is None else ArrayNetwork(head)
-
-    def _torch_network(self) -> TorchNetwork:
-        if self._torch is None:
-            from .heads.registry import build_head
-
-            head = build_head(
-                self.algorithm,
-                self.observation_space,
-                self.action_space,
-                self.config,
-                weights=self._weights,
-                noise=self.noise,
-                custom_models=self._custom_models,
-                custom_distributions=self._custom_distributions,
-            )
-            self._torch = TorchNetwork(head, self.device)
-        return self._torch
-
-    def _views(self) -> Any:
-        model_config = self.config.get("model") or {}
-        if self._numpy is not None:
-            asked = lstm_views(model_config, self.action_space) if self.is_recurrent() else {}
-        else:
-            asked = getattr(self.model, "view_requirements", {})
-        names = self._weights or {}
-        return default_views(
-            self.observation_space,
-            self.action_space,
-            asked,
-            self.get_initial_state(),
-            max_seq_len=int(model_config.get("max_seq_len") or 20),
-            for_module=any(name.startswith("encoder.") for name in names),
-        )
-
-    def _seq_lens(self, columns: Mapping[str, Any], state: Sequence[Any]) -> Any:
-        if not state:
-            return None
-        lens = columns.get("seq_lens")
-        return np.ones(len(state[0]), np.int32) if lens is None else np.asarray(lens)
-
-    def _batched(self, obs: Any) -> Any:
-        """A batch of observations as arrays; a list of them is stacked."""
-        if isinstance(obs, list):
-            return nest.map_structure(lambda *leaves: np.stack(leaves), *obs)
-        return nest.map_structure(np.asarray, obs)
-
-    def _checked(self, obs: Any) -> Any:
-        """One observation, refused where its shape cannot be the network's."""
-        shape = self.observation_space.shape
-        if shape is not None and not isinstance(obs, (dict, tuple)) and np.shape(obs) != shape:
-            raise SpaceError(
-                f"the observation does not fit policy {self.name!r}",
-                expected=f"shape {shape} (preprocessed)",
-                found=f"shape {np.shape(obs)}",
-                hint="local_policy_inference() takes raw observations and preprocesses them.",
-            )
-        return obs

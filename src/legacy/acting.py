@@ -1,0 +1,224 @@
+"""How a policy acts: batches of columns in, actions, states and fetches out.
+
+Connectors have no part in this; `inference` runs a policy with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Space
+
+from ..core import nest
+from ..core.errors import PieceError, SpaceError
+from ..core.types import Array
+from .exploration import Exploration
+from .heads.acting import choose_actions
+from .networks import NetworkOutput, PolicyNetworks, rows_of
+
+
+class Acting:
+    """The acting part of a policy; `Policy` says what its attributes are."""
+
+    name: str
+    algorithm: str
+    config: dict[str, Any]
+    observation_space: Space[Any]
+    action_space_struct: Any
+    exploration: Exploration
+    networks: PolicyNetworks
+    global_timestep: int
+    rng: np.random.Generator
+
+    def get_initial_state(self) -> list[Array]:
+        """The recurrent state at an episode's start, without batch axis; empty if stateless."""
+        return [part.copy() for part in self.networks.initial_state]
+
+    def compute_actions_from_input_dict(
+        self,
+        input_dict: Mapping[str, Any],
+        explore: bool | None = None,
+        timestep: int | None = None,
+        episodes: Any = None,
+        **kwargs: Any,
+    ) -> tuple[Any, list[Array], dict[str, Any]]:
+        """Actions, next states and fetches for a batch of columns.
+
+        Args:
+            input_dict: Columns with a leading batch axis: `obs`, and what the views ask for.
+            explore: Whether to explore; None does as the config says.
+            timestep: The global timestep, which exploration schedules look at.
+            episodes: Ignored; for RLlib's signature.
+            **kwargs: Ignored; for RLlib's signature.
+        """
+        columns = input_dict
+        state, index = [], 0
+        while (key := f"state_in_{index}") in columns:
+            state.append(columns[key])
+            index += 1
+        rows = rows_of(columns["obs"])
+        found = self.networks.for_rows(rows).run(columns, state, self._seq_lens(columns, state))
+        return self._act(found, explore, timestep, rows)
+
+    def compute_actions(
+        self,
+        obs_batch: Any,
+        state_batches: Sequence[Any] | None = None,
+        prev_action_batch: Any = None,
+        prev_reward_batch: Any = None,
+        info_batch: Any = None,
+        episodes: Any = None,
+        explore: bool | None = None,
+        timestep: int | None = None,
+        **kwargs: Any,
+    ) -> tuple[Any, list[Array], dict[str, Any]]:
+        """Actions, next states and fetches for a batch of preprocessed observations."""
+        columns: dict[str, Any] = {"obs": self._batched(obs_batch)}
+        if prev_action_batch is not None:
+            columns["prev_actions"] = nest.map_structure(np.asarray, prev_action_batch)
+        if prev_reward_batch is not None:
+            columns["prev_rewards"] = np.asarray(prev_reward_batch)
+        for index, part in enumerate(state_batches or ()):
+            columns[f"state_in_{index}"] = part
+        return self.compute_actions_from_input_dict(columns, explore, timestep)
+
+    def compute_single_action(
+        self,
+        obs: Any = None,
+        state: Sequence[Any] | None = None,
+        *,
+        prev_action: Any = None,
+        prev_reward: Any = None,
+        info: Any = None,
+        input_dict: Mapping[str, Any] | None = None,
+        episode: Any = None,
+        explore: bool | None = None,
+        timestep: int | None = None,
+        **kwargs: Any,
+    ) -> tuple[Any, list[Array], dict[str, Any]]:
+        """Action, next state and fetches for one preprocessed observation, without batch axis."""
+        if input_dict is None:
+            columns: dict[str, Any] = {"obs": obs}
+            if prev_action is not None:
+                columns["prev_actions"] = prev_action
+            if prev_reward is not None:
+                columns["prev_rewards"] = prev_reward
+            for index, part in enumerate(state or self.get_initial_state()):
+                columns[f"state_in_{index}"] = part
+        else:
+            columns = dict(input_dict)
+        columns["obs"] = self._checked(columns["obs"])
+        batch = {
+            name: nest.map_structure(lambda leaf: np.asarray(leaf)[None], value)
+            for name, value in columns.items()
+            if name != "infos"
+        }
+        actions, states, fetches = self.compute_actions_from_input_dict(batch, explore, timestep)
+        return (
+            nest.map_structure(lambda leaf: leaf[0], actions),
+            [part[0] for part in states],
+            nest.map_structure(lambda leaf: leaf[0], fetches),
+        )
+
+    def compute_log_likelihoods(
+        self,
+        actions: Any,
+        obs_batch: Any,
+        state_batches: Sequence[Any] | None = None,
+        prev_action_batch: Any = None,
+        prev_reward_batch: Any = None,
+        actions_normalized: bool = True,
+        in_training: bool = True,
+    ) -> Array:
+        """Log-probabilities (B,) of actions under the policy's own distribution.
+
+        Args:
+            actions: Actions, a leading batch axis on each leaf.
+            obs_batch: Preprocessed observations.
+            state_batches: The state before each.
+            prev_action_batch: Earlier actions, if the network sees them.
+            prev_reward_batch: Earlier rewards, if it sees them.
+            actions_normalized: Whether the actions are in the network's range; otherwise they
+                are brought there first, if the config normalises actions.
+            in_training: Ignored; for RLlib's signature.
+        """
+        columns: dict[str, Any] = {"obs": self._batched(obs_batch)}
+        if prev_action_batch is not None:
+            columns["prev_actions"] = nest.map_structure(np.asarray, prev_action_batch)
+        if prev_reward_batch is not None:
+            columns["prev_rewards"] = np.asarray(prev_reward_batch)
+        state = [np.asarray(part) for part in state_batches or ()]
+        network = self.networks.for_rows(rows_of(columns["obs"]))
+        found = network.run(columns, state, self._seq_lens(columns, state))
+        if not actions_normalized and self.config.get("normalize_actions", True):
+            from ..core.actions import normalize_action
+
+            actions = normalize_action(actions, self.action_space_struct)
+        distribution = network.chooser(self.rng)
+        if callable(distribution):
+            raise PieceError(
+                "a custom action distribution gives log-probabilities only to torch",
+                hint="build it from policy.model and policy.dist_class.",
+            )
+        inputs = self.exploration.prepare(found.dist_inputs)
+        return distribution.logp(inputs, actions)
+
+    def value(self, input_dict: Mapping[str, Any]) -> Array:
+        """The value estimates (B,) for a batch of columns.
+
+        Raises:
+            PieceError: The algorithm has no value network.
+        """
+        columns = dict(input_dict)
+        columns["obs"] = self._batched(columns["obs"])
+        state = [columns[key] for key in sorted(columns) if key.startswith("state_in_")]
+        network = self.networks.for_rows(rows_of(columns["obs"]))
+        extra = network.run(columns, state, self._seq_lens(columns, state)).extra
+        if "vf_preds" not in extra:
+            raise PieceError(f"{self.algorithm} policies have no value estimate")
+        return extra["vf_preds"]
+
+    def _act(
+        self, found: NetworkOutput, explore: bool | None, timestep: int | None, rows: int
+    ) -> tuple[Any, list[Array], dict[str, Any]]:
+        if explore is None:
+            explore = bool(self.config.get("explore", True))
+        network = self.networks.for_rows(rows)
+        actions, fetches = choose_actions(
+            network.chooser(self.rng),
+            found.dist_inputs,
+            found.extra,
+            self.exploration,
+            explore=explore,
+            timestep=self.global_timestep if timestep is None else timestep,
+            rng=self.rng,
+            bare_when_greedy=network.bare_when_greedy,
+        )
+        self.global_timestep += rows
+        return actions, found.state_out, fetches
+
+    def _seq_lens(self, columns: Mapping[str, Any], state: Sequence[Any]) -> Any:
+        if not state:
+            return None
+        lens = columns.get("seq_lens")
+        return np.ones(len(state[0]), np.int32) if lens is None else np.asarray(lens)
+
+    def _batched(self, obs: Any) -> Any:
+        """A batch of observations as arrays; a list of them is stacked."""
+        if isinstance(obs, list):
+            return nest.map_structure(lambda *leaves: np.stack(leaves), *obs)
+        return nest.map_structure(np.asarray, obs)
+
+    def _checked(self, obs: Any) -> Any:
+        """One observation, refused where its shape cannot be the network's."""
+        shape = self.observation_space.shape
+        if shape is not None and not isinstance(obs, (dict, tuple)) and np.shape(obs) != shape:
+            raise SpaceError(
+                f"the observation does not fit policy {self.name!r}",
+                expected=f"shape {shape} (preprocessed)",
+                found=f"shape {np.shape(obs)}",
+                hint="local_policy_inference() takes raw observations and preprocesses them.",
+            )
+        return obs
