@@ -23,7 +23,7 @@ def filter_from_params(
     stats = params["running_stats"]
     try:
         counts, means, sums = zip(*map(_statistics, _flat(stats)), strict=True)
-    except (RlconnectError, LookupError, ValueError, TypeError) as error:
+    except (RlconnectError, LookupError, ValueError, TypeError, ArithmeticError) as error:
         decoding.problem(where, f"the statistics of {name} cannot be read: {_first_line(error)}")
         return None
     return FilterRecord(
@@ -52,7 +52,7 @@ def filter_from_object(value: Any, decoding: Decoding, where: str) -> FilterReco
         return None
     try:
         counts, means, sums = zip(*map(_statistics, _flat(stats)), strict=True)
-    except (RlconnectError, LookupError, ValueError, TypeError) as error:
+    except (RlconnectError, LookupError, ValueError, TypeError, ArithmeticError) as error:
         decoding.problem(where, f"the statistics of the {kind} are lost: {_first_line(error)}")
         return None
     return FilterRecord(
@@ -108,6 +108,8 @@ def _statistics(stat: Any) -> tuple[int, np.ndarray[Any, Any], np.ndarray[Any, A
         (held[key] for key in ("std_array", "sum_sq_diff_array", "_S") if key in held), None
     )
     arrays = [decode_ray_array(a) if isinstance(a, str) else a for a in (mean, sums)]
+    if not all(isinstance(a, (np.ndarray, np.generic, float, int)) for a in arrays):
+        raise ValueError("a running statistic without its numbers")
     if not isinstance(count, (int, float, np.integer, np.floating)):
         raise ValueError("a running statistic without a count")
     mean_array, sum_array = (np.asarray(a, dtype=np.float64) for a in arrays)
