@@ -21,6 +21,7 @@ DONE: Final = 0
 FINDING: Final = 1
 MISTAKE: Final = 2
 _INTERRUPTED: Final = 130
+_LONGEST_LINE: Final = 1200
 # What typer raises for a wrong command line; where that class lives depends on its version.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
@@ -138,6 +139,8 @@ def main(argv: list[str] | None = None) -> int:
         return _complain(*_usage(error))
     except (KeyboardInterrupt, typer.Abort):
         return _INTERRUPTED
+    except SystemExit:  # typer's own answer to a broken pipe
+        return DONE
     except BrokenPipeError:  # the reader has seen enough: `rlconnect ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
@@ -162,9 +165,15 @@ def _complain(summary: str, hint: str) -> int:
 
     out = errors_console()
     for word, style, text in (("error", "bad", summary), ("hint", "label", hint)):
-        line = visible(" ".join(text.split()), most=2000)
+        line = visible(_shortened(" ".join(text.split())), most=_LONGEST_LINE * 10)
         out.print(Text.assemble((f"{word}:", style), f" {line}"))
     return MISTAKE
+
+
+def _shortened(text: str) -> str:
+    """A line whose middle is left out where nobody could read all of it."""
+    half = _LONGEST_LINE // 2
+    return text if len(text) <= _LONGEST_LINE else f"{text[:half]}…{text[-half:]}"
 
 
 def entry() -> None:

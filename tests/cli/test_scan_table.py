@@ -1,0 +1,91 @@
+"""The table of checkpoints fits the terminal, whatever its width, and loses no verdict."""
+
+import io
+
+import pytest
+from rich.console import Console
+from rlconnect.cli.scan_table import ScanRow, lines_below, scan_rows, scan_table, shell_path
+from rlconnect.cli.theme import LEVEL_STYLES, THEME
+
+from ..core.vault.recorded import RECORDINGS
+
+LONG = "results/PPO_2023-05-01/PPO_MultiAgentWarehouse-v0_1a2b3_00000_0_lr=0.0001/checkpoint_000123"
+
+
+def rows():
+    """One row for each verdict, with long paths and names."""
+    return [
+        ScanRow(
+            f"/runs/{LONG}_{i}",
+            "PPO, 12 policies",
+            "3.0.0.dev0",
+            "1.1",
+            "",
+            12,
+            10**9,
+            level,
+            level,
+        )
+        for i, level in enumerate(LEVEL_STYLES)
+    ]
+
+
+def page(renderable, width):
+    """What is printed on a terminal of a width."""
+    out = Console(file=io.StringIO(), width=width, theme=THEME)
+    out.print(renderable)
+    return out.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [60, 80, 90, 100, 140, 200])
+def test_the_table_fits(width):
+    """No line is longer than the terminal, no verdict cut, no path lost."""
+    text = page(scan_table("/runs", rows(), width=width), width)
+
+    assert max(map(len, text.splitlines())) <= width
+    assert all(level in text for level in LEVEL_STYLES)
+    assert "".join(text.split()).count("checkpoint_000123") == len(LEVEL_STYLES)
+
+
+def test_a_wide_terminal_shows_more():
+    """Layout and size come with the room for them."""
+    narrow, wide = (page(scan_table("/runs", rows(), width=w), w) for w in (80, 140))
+
+    assert "layout" not in narrow
+    assert "1,000,000,000" in wide
+
+
+def test_reasons_stand_below_the_table():
+    """Whatever is not complete says why, under its path; the command to copy is one line."""
+    lines = [str(line) for line in lines_below("/runs", rows())]
+
+    told = "\n".join(lines)
+    assert told.count("checkpoint_000123") == len(LEVEL_STYLES) - 2 + 1
+    assert lines[-1] == f"    rlconnect inspect /runs/{LONG}_0"
+
+
+def test_nothing_found_is_said():
+    """An empty list is a sentence, not an empty table."""
+    assert "no checkpoint below /runs" in page(scan_table("/runs", []), 80)
+    assert list(lines_below("/runs", [])) == []
+
+
+def test_paths_are_quoted_for_the_shell():
+    """Spaces, quotes and leading dashes are safe to paste."""
+    assert shell_path("a b") == "'a b'"
+    assert shell_path("-rf") == "./-rf"
+
+
+def test_every_recording_is_found():
+    """All checkpoints below a folder are found once, none of their parts by itself."""
+    found = scan_rows(RECORDINGS, show_progress=False)
+
+    paths = [row.path for row in found]
+    assert len(paths) == len(set(paths)) == 38
+    assert {row.level for row in found} == {
+        "complete",
+        "state only",
+        "needs code",
+        "weights only",
+    }
+    assert not any(a != b and a.startswith(f"{b}/") for a in paths for b in paths)
