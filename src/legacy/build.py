@@ -160,26 +160,23 @@ def _connect(policy: Policy, record: PolicyRecord) -> None:
     """Give the policy the connectors it was saved with, or its config's defaults."""
     if record.agent_connectors is None and record.action_connectors is None:
         create_connectors_for_policy(policy, policy.config)
+        _follow_release(policy)
     else:
-        _restore_connectors(
-            policy,
-            {
-                "agent": serialized(record.agent_connectors),
-                "action": serialized(record.action_connectors),
-            },
+        restore_pipelines(
+            policy, serialized(record.agent_connectors), serialized(record.action_connectors)
         )
     _restore_worker_filter(policy, record)
-    _follow_release(policy, record)
 
 
-def _follow_release(policy: Policy, record: PolicyRecord) -> None:
+def _follow_release(policy: Policy) -> None:
     """Report the last action as the release that wrote the policy does, where nobody reads it.
 
     Local inference of Ray 2.3 to 2.5 forgets everything between steps. A policy that looks at its
     states or earlier actions would act wrongly so, and is carried on; for others only the
     `actions` column differs, and there the recordings of those releases decide.
     """
-    if policy.agent_connectors is None or not re.match(r"2\.[345]\.", record.ray_version):
+    ray_version = policy.record.ray_version if policy.record else ""
+    if policy.agent_connectors is None or not re.match(r"2\.[345]\.", ray_version):
         return
     needed = [v for v in policy.view_requirements.items() if v[1].used_for_compute_actions]
     if all((view.data_col or name) == "obs" for name, view in needed):
@@ -187,14 +184,14 @@ def _follow_release(policy: Policy, record: PolicyRecord) -> None:
             connector.carries_actions = False
 
 
-def _restore_connectors(policy: Policy, saved: Mapping[str, Any]) -> None:
-    """Rebuild the pipelines from their serialised pairs; a missing one stays away."""
-    restored: Any = {
-        name: None if pair is None else restore_connectors_for_policy(policy, pair)
-        for name, pair in saved.items()
-    }
-    policy.agent_connectors = restored.get("agent")
-    policy.action_connectors = restored.get("action")
+def restore_pipelines(policy: Policy, agent: Any, action: Any) -> None:
+    """Rebuild both pipelines from their serialised pairs; for None the policy has none."""
+    restored: Any = [
+        None if pair is None else restore_connectors_for_policy(policy, pair)
+        for pair in (agent, action)
+    ]
+    policy.agent_connectors, policy.action_connectors = restored
+    _follow_release(policy)
 
 
 def serialized(piece: ConnectorRecord | None) -> Any:
@@ -261,4 +258,5 @@ def restore_state(policy: Policy, state: Mapping[str, Any]) -> None:
     if state.get("_exploration_state"):
         policy.exploration.set_state(state["_exploration_state"])
     if state.get("connector_configs"):
-        _restore_connectors(policy, state["connector_configs"])
+        pairs = state["connector_configs"]
+        restore_pipelines(policy, pairs.get("agent"), pairs.get("action"))

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..core.errors import MissingPartError
 from ..core.space_codec import space_to_dict
 from ..core.vault import (
     Checkpoint,
-    ConnectorRecord,
     FilterRecord,
     PolicyRecord,
     WeightTable,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 def policy_record_of(policy: Policy) -> PolicyRecord:
     """The record of a live policy: what it was loaded from, with what has changed since."""
     source = policy.record or PolicyRecord(id=policy.name)
+    agent, action = saved_pipelines(policy)
     return replace(
         source,
         policy_class=source.policy_class or f"{policy.algorithm}TorchPolicy",
@@ -34,8 +35,8 @@ def policy_record_of(policy: Policy) -> PolicyRecord:
         action_space=policy.action_space,
         config=dict(policy.config),
         weights=WeightTable(policy.get_weights()),
-        agent_connectors=_pipeline(policy.agent_connectors),
-        action_connectors=_pipeline(policy.action_connectors),
+        agent_connectors=None if agent is None else connectors_of(agent),
+        action_connectors=None if action is None else connectors_of(action),
         filters=_filters(source.filters),
         global_timestep=policy.global_timestep,
         exploration_state=policy.get_exploration_state(),
@@ -48,8 +49,23 @@ def _filters(filters: tuple[FilterRecord, ...]) -> tuple[FilterRecord, ...]:
     return tuple(f for f in filters if f.is_from_worker and not max(f.count, default=0))
 
 
-def _pipeline(pipeline: Any) -> ConnectorRecord | None:
-    return None if pipeline is None else connectors_of(pipeline.to_state())
+def saved_pipelines(policy: Policy) -> tuple[Any, Any]:
+    """Both pipelines as serialised pairs, without the episodes that run in them.
+
+    An episode's history does not outlive a process, so its last answers alone would mislead.
+    """
+    agent, action = policy.agent_connectors, policy.action_connectors
+    return (
+        None if agent is None else _without_episodes(agent.to_state()),
+        None if action is None else action.to_state(),
+    )
+
+
+def _without_episodes(pair: tuple[str, Any]) -> tuple[str, Any]:
+    name, params = pair
+    if name == "AgentConnectorPipeline":
+        return name, [_without_episodes(child) for child in params]
+    return name, None if name == "StateBufferConnector" else params
 
 
 def export_policy(
@@ -79,7 +95,13 @@ def export_policies(
     *,
     arrays: Literal["file", "inline"] = "file",
 ) -> None:
-    """Save several policies as one checkpoint, by id."""
+    """Save several policies as one checkpoint, by id.
+
+    Raises:
+        MissingPartError: There are none.
+    """
+    if not policies:
+        raise MissingPartError("there are no policies to export", hint="give at least one.")
     records = {name: replace(policy_record_of(p), id=name) for name, p in policies.items()}
     first = next(iter(records.values()))
     checkpoint = Checkpoint(

@@ -160,6 +160,21 @@ class PolicyNetworks:
         if self.numpy is None:
             self.torch()
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Arguments and weights: what was built from them may hold functions that do not pickle.
+        named = {"device": self.device, "noise": self.noise}
+        custom = {
+            "custom_models": self._custom_models,
+            "custom_distributions": self._custom_distributions,
+        }
+        return {
+            "given": (self.algorithm, *self._spaces, self._config, self.get_weights()),
+            "options": {**named, **custom},
+        }
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        PolicyNetworks.__init__(self, *state["given"], **state["options"])
+
     def for_rows(self, rows: int) -> Network:
         """The network that runs a batch of so many rows."""
         if self.numpy is not None and rows <= MAX_NUMPY_ROWS:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -208,6 +209,27 @@ class Policy(Acting):
         from .build import restore_state
 
         restore_state(self, state)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Pipelines travel as what checkpoints hold of them: connectors made of lambdas, which
+        # cannot be pickled, are found by name on the other side.
+        from .export import saved_pipelines
+
+        agent, action = saved_pipelines(self)
+        return {**vars(self), "agent_connectors": agent, "action_connectors": action}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        from .build import restore_pipelines
+
+        vars(self).update(state)
+        restore_pipelines(self, state["agent_connectors"], state["action_connectors"])
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Policy:
+        # Unlike a pickle, a copy in the same process goes on with its running episodes.
+        twin = object.__new__(type(self))
+        memo[id(self)] = twin
+        vars(twin).update(deepcopy(vars(self), memo))
+        return twin
 
     def get_exploration_state(self) -> dict[str, Any]:
         """What the exploration would save."""

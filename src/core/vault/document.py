@@ -59,6 +59,19 @@ def encode(document: Any, *, arrays: dict[str, Array] | None = None, inline_up_t
     return _Encoder(arrays, inline_up_to).encode(document, ())
 
 
+def _place(index: int, item: Any) -> str:
+    """What an item of a list is called in names of arrays.
+
+    A pair that begins with a name goes by it, so that putting another one before it (a connector,
+    say) moves no array.
+    """
+    if type(item) in (list, tuple) and len(item) == 2:
+        name = item[0]
+        if type(name) is str and name.isidentifier():
+            return name
+    return str(index)
+
+
 @dataclass
 class _Encoder:
     arrays: dict[str, Array] | None
@@ -98,7 +111,7 @@ class _Encoder:
         raise _unwritable(path, f"{_class_name(value)} is no plain data", _advice(value))
 
     def _items(self, value: Any, path: Path) -> list[Json]:
-        return [self.encode(item, (*path, str(index))) for index, item in enumerate(value)]
+        return [self.encode(item, (*path, _place(index, item))) for index, item in enumerate(value)]
 
     def _mapping(self, value: Mapping[Any, Any], path: Path) -> Json:
         if all(type(key) is str and _is_text(key) for key in value):
