@@ -64,6 +64,7 @@ _TRIAL_CHECKPOINT: Final = re.compile(r"checkpoint_(?:tmp)?[0-9a-f]+")
 _KNOWN_FOLDERS: Final = frozenset(
     {"policies", "learner", "learner_group", "rl_module", "module_state", "env_runner"}
 )
+_INNER_STATE: Final = "module_state_dir"  # belongs to the folder it lies in
 _DEEPEST: Final = 8
 
 
@@ -183,7 +184,8 @@ class _Survey:
             self.left -= 1
             try:
                 if entry.is_dir(follow_symlinks=False):
-                    folders.append(Path(entry.path))
+                    if entry.name != _INNER_STATE:
+                        folders.append(Path(entry.path))
                 elif entry.is_file():
                     names[entry.name] = entry.stat().st_size
             except OSError:
@@ -252,7 +254,7 @@ def _state_file(path: Path, names: dict[str, int], metadata: dict[str, Any]) -> 
     found = next((name for name in candidates if name in names), None)
     if found is not None and Path(found).suffix in ENCODINGS:
         return path / found
-    inner = path / "module_state_dir"
+    inner = path / _INNER_STATE
     for suffix in ENCODINGS:
         if (inner / f"module_state{suffix}").is_file():
             return inner / f"module_state{suffix}"

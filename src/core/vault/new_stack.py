@@ -34,7 +34,7 @@ _SPEC_KEYS = ("rl_module_specs", "module_specs")
 def read_new(node: Node, decoding: Decoding) -> Checkpoint:
     """An algorithm, module, multi-module or any other component folder of the new stack."""
     root = _component(node, decoding)
-    modules = _modules(node, decoding)
+    modules = read_modules(node, decoding)
     config: Mapping[str, Any] = {}
     if node.role == "algorithm":
         given: list[Any] = [arg for arg in (*root.args, *root.kwargs.values()) if mapping_of(arg)]
@@ -176,7 +176,7 @@ def _filters(name: str, state: Any, decoding: Decoding, where: str) -> Iterator[
                 yield found
 
 
-def _modules(node: Node, decoding: Decoding) -> dict[str, ModuleRecord]:
+def read_modules(node: Node, decoding: Decoding) -> dict[str, ModuleRecord]:
     """The modules of a checkpoint by id; the learner's copy goes before a runner's."""
     roots = [part for part in node.walk() if part.role == "module"]
     tops = [part for part in roots if not any(part in other.children for other in roots)]

@@ -30,6 +30,7 @@ _POLICY_KEYS: Final = frozenset(
         "checkpoint_version",
     }
 )
+_SPEC_FIELDS: Final = ("policy_class", "observation_space", "action_space", "config")
 # Attribute of an AlgorithmConfig -> its key in the plain config.
 _RENAMED: Final = {
     "lambda_": "lambda",
@@ -90,8 +91,12 @@ def weights_of(state: Mapping[str, Any]) -> WeightTable:
         return WeightTable(arrays, named=False)
     flat: dict[str, np.ndarray[Any, Any]] = {}
     pending = [("", held)]
+    seen: set[int] = set()  # objects may refer to each other in circles
     while pending:
         prefix, part = pending.pop(0)
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
         for name, value in mapping_of(part).items():
             path = f"{prefix}{name}"
             if _is_array(value):
@@ -131,7 +136,7 @@ def policy_record(
         ray_version: The release that wrote it.
     """
     held = mapping_of(state)
-    spec_held = mapping_of(held.get("policy_spec")) or mapping_of(spec)
+    spec_held = _spec_fields(held.get("policy_spec")) or _spec_fields(spec)
     config = merged_config(base_config or {}, plain_config(spec_held.get("config") or {}))
     policy_class = class_path(spec_held.get("policy_class"))
     pipelines = mapping_of(held.get("connector_configs"))
@@ -180,6 +185,15 @@ def policy_record(
         where=where,
         ray_version=ray_version,
     )
+
+
+def _spec_fields(spec: Any) -> Mapping[str, Any]:
+    """A policy spec by field: a mapping, an object, or the tuple it was up to Ray 1.13."""
+    if isinstance(spec, Opaque) and not spec.mapping():
+        spec = spec.args
+    if isinstance(spec, (tuple, list)):
+        return dict(zip(_SPEC_FIELDS, spec, strict=False))
+    return mapping_of(spec)
 
 
 def _config_algorithm(spec: Mapping[str, Any]) -> str:

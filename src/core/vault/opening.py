@@ -10,7 +10,7 @@ from typing import Any
 from .decoding import Decoding
 from .layout import KNOWN_VERSIONS, Node, locate
 from .limits import DEFAULT_LIMITS, Limits
-from .new_stack import read_new, require_content
+from .new_stack import read_modules, read_new, require_content
 from .old_stack import read_old
 from .records import Checkpoint
 from .worker_file import read_worker_file
@@ -67,7 +67,10 @@ def _read(node: Node, decoding: Decoding) -> Checkpoint:
         return read_worker_file(node, decoding)
     if _is_new_stack(node):
         return read_new(node, decoding)
-    return read_old(node, decoding)
+    checkpoint = read_old(node, decoding)
+    if node.child("learner") is not None:  # Ray 2.5 to 2.9 keep the modules there as well
+        checkpoint = replace(checkpoint, modules=read_modules(node, decoding))
+    return checkpoint
 
 
 def _is_new_stack(node: Node) -> bool:
