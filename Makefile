@@ -51,10 +51,7 @@ help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
 
 demo: $(STAMP)  ## scan and inspect the sample checkpoints
-	@set -e; first=$$(ls -d examples/checkpoints/*/ 2>/dev/null | head -n 1); \
-	test -n "$$first" || { echo "no sample checkpoints in examples/checkpoints." >&2; exit 2; }; \
-	$(BIN)/rlconnect scan examples/checkpoints; \
-	$(BIN)/rlconnect inspect "$${first%/}"
+	@$(PY) examples/demo.py
 
 test: $(STAMP)  ## run the test suite
 	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) $(ARGS)

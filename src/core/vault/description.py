@@ -6,12 +6,13 @@ import json
 import math
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from ..errors import UnknownNameError
 from ..space_codec import space_to_data
 from ..space_text import describe
+from .network_words import network
 from .plain import Plainer
 from .records import (
     Checkpoint,
@@ -191,39 +192,6 @@ def _json(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, str)):
         return value
     return str(value)[:200]
-
-
-def network(record: PolicyRecord | ModuleRecord) -> str:
-    """The network in one line, from its config and the shapes of its weights."""
-    config = record.model_config
-    if isinstance(record, PolicyRecord) and record.custom_model:
-        kind = f"custom model {record.custom_model}"
-    else:
-        kind = ", ".join(_layers(config, record.weights)) or "an unknown network"
-    count = f"{record.weights.parameter_count:,} numbers in {len(record.weights)} arrays"
-    return f"{kind} ({count})"
-
-
-def _layers(config: Mapping[str, Any], weights: WeightTable) -> list[str]:
-    found: list[str] = []
-    if any(
-        "conv" in name or ".cnn." in name or len(weights.describe(name)[0]) == 4 for name in weights
-    ):
-        found.append("convolutions")
-    hiddens = config.get("fcnet_hiddens") or config.get("fc_hiddens")
-    if isinstance(hiddens, Sequence) and hiddens and not found:
-        sizes = "-".join(str(size) for size in hiddens)
-        activation = config.get("fcnet_activation")
-        found.append(f"dense {sizes} {activation}" if activation else f"dense {sizes}")
-    if config.get("use_lstm") or any("lstm" in name for name in weights):
-        found.append(f"LSTM {config.get('lstm_cell_size', '')}".strip())
-    if config.get("use_attention"):
-        found.append("attention (GTrXL)")
-    if config.get("vf_share_layers") is True:
-        found.append("shared value net")
-    elif any("_value_branch_separate" in name or "critic_encoder" in name for name in weights):
-        found.append("separate value net")
-    return found
 
 
 def next_steps(checkpoint: Checkpoint) -> list[dict[str, str]]:

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from rlconnect.cli.app import main
 from rlconnect.core.errors import UnknownNameError
-from rlconnect.core.vault import FilterRecord, PolicyRecord, open_checkpoint
-from rlconnect.core.vault.description import describe_checkpoint, jsonable, network, next_steps
+from rlconnect.core.vault import FilterRecord, open_checkpoint
+from rlconnect.core.vault.description import describe_checkpoint, jsonable, next_steps
 from rlconnect.core.vault.standins import GlobalRef, Opaque
-from rlconnect.core.vault.weights import WeightTable
 
 from .recorded import (
     MULTI_AGENT,
@@ -22,7 +21,6 @@ from .recorded import (
     WORKER,
     copy_of,
     open_once,
-    recordings,
 )
 
 
@@ -160,29 +158,3 @@ def test_a_policy_whose_name_cannot_be_typed_is_not_suggested():
     commands = [step["command"] for step in next_steps(renamed)]
 
     assert "\x1b" not in "".join(commands)
-
-
-@pytest.mark.parametrize(
-    ("case", "words"),
-    [
-        ("2.7.2/ppo_attention", "attention (GTrXL)"),
-        ("2.7.2/ppo_lstm_prev", "LSTM"),
-        ("2.7.2/ppo_image_vision", "convolutions"),
-        ("2.7.2/ppo_framestack_view", "custom model legacy_framestack"),
-        ("2.7.2/ppo_pendulum_norm_meanstd", "dense 32-32 tanh, separate value net"),
-    ],
-)
-def test_a_network_is_told_in_words(case, words):
-    """The line on the network names what makes it different from others."""
-    (path,) = (p for f, p in recordings(RECORDINGS) if f.match(f"*/{case}/io.json"))
-
-    (policy,) = open_once(path).policies.values()
-
-    assert words in network(policy)
-
-
-def test_an_unknown_network_says_its_size():
-    """Without config the shapes still say how much there is."""
-    policy = PolicyRecord("a", weights=WeightTable({"w": np.zeros((3, 2))}))
-
-    assert network(policy) == "an unknown network (6 numbers in 1 arrays)"

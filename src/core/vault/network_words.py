@@ -1,0 +1,111 @@
+"""A network in one line of words, from its config and the shapes of its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from .records import ModuleRecord, PolicyRecord
+from .weights import WeightTable
+
+# Algorithms whose networks are not described by `model`: what is, and in which words.
+_ACTOR_AND_CRITIC: Final = {
+    "SAC": ("policy_model_config", "q_model_config"),
+    "CQL": ("policy_model_config", "q_model_config"),
+    "RNNSAC": ("policy_model_config", "q_model_config"),
+}
+_HIDDEN_LISTS: Final = ("DDPG", "TD3", "APEX_DDPG")
+_VALUE_BASED: Final = ("DQN", "APEX", "SimpleQ", "R2D2", "QMIX")
+
+
+def network(record: PolicyRecord | ModuleRecord) -> str:
+    """The network in one line, from its config and the shapes of its weights."""
+    if isinstance(record, PolicyRecord) and record.custom_model:
+        kind = f"custom model {record.custom_model}"
+    else:
+        kind = ", ".join(_words(record)) or "an unknown network"
+    count = f"{record.weights.parameter_count:,} numbers in {len(record.weights)} arrays"
+    return f"{kind} ({count})"
+
+
+def _words(record: PolicyRecord | ModuleRecord) -> Iterator[str]:
+    config = record.config if isinstance(record, PolicyRecord) else record.model_config
+    algorithm = record.algorithm if isinstance(record, PolicyRecord) else ""
+    if algorithm in _ACTOR_AND_CRITIC:
+        actor, critic = (_mapping(config.get(key)) for key in _ACTOR_AND_CRITIC[algorithm])
+        yield f"actor {_dense(actor, 'fcnet_hiddens', 'fcnet_activation')}"
+        twin = "twin critics" if config.get("twin_q") else "critic"
+        yield f"{twin} {_dense(critic, 'fcnet_hiddens', 'fcnet_activation')}"
+        return
+    if algorithm in _HIDDEN_LISTS:
+        yield f"actor {_dense(config, 'actor_hiddens', 'actor_hidden_activation')}"
+        twin = "twin critics" if config.get("twin_q") else "critic"
+        yield f"{twin} {_dense(config, 'critic_hiddens', 'critic_hidden_activation')}"
+        return
+    yield from _layers(record.model_config, record.weights)
+    if algorithm in _VALUE_BASED:
+        yield from _heads(config)
+    else:
+        yield from _value_net(record)
+
+
+def _layers(model: Mapping[str, Any], weights: WeightTable) -> Iterator[str]:
+    """Convolutions or dense layers, and what remembers."""
+    if any("conv" in name or ".cnn." in name or _rank(weights, name) == 4 for name in weights):
+        yield "convolutions"
+    else:
+        key = "fcnet_hiddens" if "fcnet_hiddens" in model else "fc_hiddens"
+        dense = _dense(model, key, "fcnet_activation")
+        if dense:
+            yield dense
+    if model.get("use_lstm") or any("lstm" in name for name in weights):
+        yield f"LSTM {model.get('lstm_cell_size', '')}".strip()
+    if model.get("use_attention"):
+        yield "attention (GTrXL)"
+
+
+def _heads(config: Mapping[str, Any]) -> Iterator[str]:
+    """What a Q-network has after its trunk."""
+    hiddens = config.get("hiddens")
+    name = "dueling heads" if config.get("dueling") else "head"
+    if isinstance(hiddens, Sequence) and hiddens:
+        yield f"{name} {_sizes(hiddens)} relu"
+    atoms = config.get("num_atoms")
+    if isinstance(atoms, int) and 1 < atoms < 10_000:
+        yield f"{atoms} atoms"
+    if config.get("noisy"):
+        yield "noisy layers"
+
+
+def _value_net(record: PolicyRecord | ModuleRecord) -> Iterator[str]:
+    """Whether the value net has layers of its own."""
+    names = list(record.weights)
+    separate = ("_value_branch_separate", "critic_encoder", "fc_value_")
+    if any(part in name for name in names for part in separate):
+        yield "separate value net"
+    elif record.model_config.get("vf_share_layers") is True and any(
+        name.startswith("vf.") or "value" in name for name in names
+    ):
+        yield "shared value net"
+
+
+def _dense(config: Mapping[str, Any], hiddens: str, activation: str) -> str:
+    """Sizes and activation as in 'dense 256-256 relu'; nothing where there are no such layers."""
+    sizes = config.get(hiddens)
+    if not isinstance(sizes, Sequence) or isinstance(sizes, str) or not sizes:
+        return ""
+    word = config.get(activation)
+    return f"dense {_sizes(sizes)} {word if isinstance(word, str) else ''}".strip()
+
+
+def _sizes(sizes: Sequence[Any]) -> str:
+    shown = "-".join(str(size)[:8] for size in sizes[:8])
+    return f"{shown}-..." if len(sizes) > 8 else shown
+
+
+def _rank(weights: WeightTable, name: str) -> int:
+    return len(weights.describe(name)[0])
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
