@@ -300,9 +300,9 @@ def _tensor(machine: PickleMachine, args: tuple[Any, ...]) -> np.ndarray[Any, An
         storage = Storage(storage.reshape(-1), "")
     if not isinstance(storage, Storage):
         raise NotBuiltError("a tensor whose storage is not there")
-    shape = _shape(size)
-    machine.budget.spend(300 + math.prod(shape) * max(4, storage.raw.itemsize), "a tensor")
-    return storage.view(offset, shape, _shape(stride))
+    values = storage.view(offset, _shape(size), _shape(stride))
+    machine.budget.spend(300 + values.nbytes, "a tensor")
+    return values
 
 
 def _typed_tensor(machine: PickleMachine, args: tuple[Any, ...]) -> np.ndarray[Any, Any]:

@@ -77,7 +77,11 @@ class KeyGuard:
                     pending.extend(part)
             if nodes > MAX_KEY_NODES:
                 raise LimitExceededError(f"a key made of more than {MAX_KEY_NODES} parts")
-        equal = self._hashes.setdefault(hash(value), [])
+        try:
+            code = hash(value)
+        except TypeError as error:
+            raise CorruptCheckpointError(f"a key that can be none ({error})") from None
+        equal = self._hashes.setdefault(code, [])
         if any(value is other or value == other for other in equal):
             return
         if len(equal) >= MAX_EQUAL_HASHES:

@@ -135,7 +135,7 @@ def _string(m: PickleMachine) -> None:
 def _unescape(escape: re.Match[str]) -> str:
     """The character Python 2 wrote as this escape; one it did not know stays as it is."""
     code = str(escape[1])
-    if code[0] == "x":
+    if code[0] == "x" and len(code) == 3:
         return chr(int(code[1:], 16))
     if code[0] in "01234567":
         return chr(int(code, 8) & 255)

@@ -8,13 +8,16 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import LimitExceededError
-from .limits import Budget
+from .limits import DEFAULT_LIMITS, Budget
 from .standins import GlobalRef, Opaque, PersistentRef, shown
 
 MAX_STEP: Final = 60
 MAX_PATH: Final = 300
 SHORT: Final = 8
-NODE_BYTES: Final = 140
+NODE_BYTES: Final = 170
+TEXT_STEP: Final = 64
+_PACK: Final = 1 << 16
+_TEXTS: Final = frozenset({str, bytes, memoryview})
 _LEAVES: Final = frozenset({str, bytes, int, float, bool, type(None), complex, memoryview})
 _Path = tuple[Any, str] | None
 
@@ -49,55 +52,94 @@ def children(value: Any) -> Iterator[tuple[str, Any]]:
             yield str(index), part
 
 
-def _is_leaf(value: Any) -> bool:
-    """Whether `value` is a scalar or a short row of them: not worth remembering."""
+def _leaf_size(value: Any) -> int:
+    """How much writing out a scalar or a short row of them takes; 0 for what has parts to visit."""
     kind = type(value)
-    if kind is tuple or kind is list:
-        return len(value) <= SHORT and all(type(part) in _LEAVES for part in value)
-    return kind in _LEAVES
+    if kind in _TEXTS:
+        return 1 + len(value) // TEXT_STEP
+    if kind in _LEAVES:
+        return 1
+    if (kind is tuple or kind is list) and len(value) <= SHORT:
+        size = 1
+        for part in value:
+            if type(part) in _TEXTS:
+                size += len(part) // TEXT_STEP
+            elif type(part) not in _LEAVES:
+                return 0
+        return size
+    return 0
 
 
 def check_depth(value: Any, deepest: int, budget: Budget | None = None) -> None:
-    """Refuse data nested deeper than `deepest`, by its longest path; shared parts are seen once.
+    """Refuse data that whoever walks or prints it would choke on.
+
+    That is: nested deeper than `deepest`, by its longest path; a list, dict or tuple that
+    contains itself; parts shared so often that writing them out takes many times the file.
+    Objects may refer to each other in circles, as honest ones do.
 
     Args:
-        value: Decoded data, which may refer to itself.
+        value: Decoded data.
         deepest: The longest chain of containers allowed.
         budget: What remembering the parts costs is taken from here and given back.
 
     Raises:
-        LimitExceededError: A chain of containers is longer than that.
+        LimitExceededError: One of these is found.
     """
-    heights = {id(value): 0}
-    # The way to the current part: what is left of each part on it, the height found so far.
-    way, pending, tallest = [value], [children(value)], [0]
+    largest = 2 * (budget.total_operations if budget else DEFAULT_LIMITS.max_operations)
+    # By id: 0 while on the way to the current part, then size of all below and height, packed.
+    known = {id(value): 0}
+    way, pending, tallest, sizes = [value], [children(value)], [0], [1]
     while pending:
         for _, part in pending[-1]:
-            if _is_leaf(part):
+            leaf = _leaf_size(part)
+            if leaf:
+                sizes[-1] += leaf
                 continue
-            height = heights.get(id(part))
-            if len(way) + (height or 0) > deepest:
-                raise LimitExceededError(
-                    "data nested too deep",
-                    expected=f"at most {deepest} levels",
-                    hint="no checkpoint nests like this; it was built to break readers.",
-                )
-            if height is None:
+            packed = known.get(id(part))
+            size, height = divmod(packed or 0, _PACK)
+            if len(way) + height > deepest:
+                raise _refused("data nested too deep", f"at most {deepest} levels")
+            if packed is None:
                 if budget is not None:
                     budget.spend(NODE_BYTES, "its structure")
-                heights[id(part)] = 0
+                known[id(part)] = 0
                 way.append(part)
                 pending.append(children(part))
                 tallest.append(0)
+                sizes.append(1)
                 break
+            if packed == 0 and not _is_through_object(way, part):
+                raise _refused("data that contains itself", "a tree")
             tallest[-1] = max(tallest[-1], height + 1)
+            sizes[-1] += size + 1
         else:
             pending.pop()
-            height = heights[id(way.pop())] = tallest.pop()
+            height, size = tallest.pop(), sizes.pop()
+            if size > largest:
+                raise _refused(
+                    "data that is small in the file and endless when written out",
+                    f"at most {largest:,} parts",
+                )
+            known[id(way.pop())] = size * _PACK + height
             if tallest:
                 tallest[-1] = max(tallest[-1], height + 1)
+                sizes[-1] += size
     if budget is not None:
-        budget.left += NODE_BYTES * (len(heights) - 1)
+        budget.left += NODE_BYTES * (len(known) - 1)
+
+
+def _is_through_object(way: list[Any], part: Any) -> bool:
+    """Whether the circle from `part` along the way back to it leads through a stand-in."""
+    start = next(index for index, passed in enumerate(way) if passed is part)
+    return any(isinstance(passed, Opaque) for passed in way[start:])
+
+
+def _refused(what: str, expected: str) -> LimitExceededError:
+    return LimitExceededError(
+        what,
+        expected=expected,
+        hint="no checkpoint looks like this; it was built to break readers.",
+    )
 
 
 def named_places(value: Any) -> Iterator[tuple[str, Any]]:
@@ -114,7 +156,7 @@ def named_places(value: Any) -> Iterator[tuple[str, Any]]:
         found = [
             (child, path if step.startswith("(") else (path, step))
             for step, child in children(part)
-            if not _is_leaf(child)
+            if not _leaf_size(child)
         ]
         pending.extend(reversed(found))
 
