@@ -1,0 +1,97 @@
+"""Hostile files end in a typed error or as inert data, and do nothing on the way."""
+
+import fcntl
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from rlconnect.core import errors
+
+from .archives import ATTACKS as ARCHIVES
+from .arrays import ATTACKS as ARRAYS
+from .bombs import ATTACKS as BOMBS
+from .calls import ATTACKS as CALLS
+from .folders import FOLDERS
+from .packed import ATTACKS as PACKED
+
+ATTACKS = [*CALLS, *BOMBS, *ARRAYS, *ARCHIVES, *PACKED]
+# An error of two lines, or a page of a terminal; hostile text must not fill the screen.
+LONGEST_ERROR = 2_000
+LONGEST_PAGE = 300_000
+
+
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory):
+    """What one watched process noted, by attack; test workers share one run."""
+    shared = tmp_path_factory.getbasetemp().parent / f"attacks-{_run_id()}.json"
+    with open(shared.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not shared.exists():
+            script = Path(__file__).parents[1] / "audit.py"
+            subprocess.run([sys.executable, str(script), str(shared)], check=True)
+    noted = defaultdict(list)
+    for note in json.loads(shared.read_text()):
+        noted[note["attack"]].append(note)
+    return noted
+
+
+def _run_id():
+    import os
+
+    return os.environ.get("PYTEST_XDIST_TESTRUNUID", os.getpid())
+
+
+def _assert_harmless(noted):
+    for note in noted:
+        assert note["ended"] != "escaped", note
+        assert not note["events"], note
+        assert not note["strangers"], note
+        assert not note.get("controls"), note
+        if note["ended"] != "data":
+            assert issubclass(getattr(errors, note["ended"]), errors.CheckpointError), note
+        assert note["length"] < (
+            LONGEST_PAGE if note["way"] in ("page", "json") else LONGEST_ERROR
+        ), note
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_file_is_harmless(attack, notes):
+    """By itself or in a checkpoint folder: a typed error or inert data, and no side effect."""
+    decoded, *opened = notes[attack.name]
+
+    _assert_harmless([decoded, *opened])
+    assert decoded["way"] == "decode"
+    if attack.ends != "either":
+        assert (decoded["ended"] == "data") == (attack.ends == "inert"), decoded
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_folder_is_harmless(folder, notes):
+    """Whatever its JSON and file kinds say, opening and showing it reads and nothing else."""
+    noted = notes[folder.name]
+
+    _assert_harmless(noted)
+    assert [note["way"] for note in noted] == (
+        ["open", "describe", "page", "json"] if folder.is_shown else ["open"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("event", "seen"), [("compile", "compile"), ("open", "open"), ("import", "import")]
+)
+def test_hook_notices_plain_pickle(event, seen, notes):
+    """The same kind of file read by plain pickle is noticed, so silence above means something."""
+    [note] = notes[event]
+
+    assert any(line.startswith("pickle.find_class") for line in note["events"])
+    assert any(line.startswith(seen) for line in note["events"])
+
+
+def test_names_are_unique():
+    """Each attack is told apart by its name."""
+    names = [attack.name for attack in [*ATTACKS, *FOLDERS]]
+
+    assert len(names) == len(set(names))
