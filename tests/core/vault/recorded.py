@@ -30,7 +30,7 @@ def recordings(folder):
     return [
         (facts, facts.parent / name)
         for facts in sorted(folder.glob("legacy/*/*/io.json"))
-        for name in ("algo_checkpoint", "policy_checkpoint")
+        for name in ("algo_checkpoint", "policy_checkpoint", "msgpack_algo", "msgpack_policy")
         if (facts.parent / name).is_dir()
     ]
 

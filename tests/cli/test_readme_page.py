@@ -1,0 +1,23 @@
+"""The page on the README's first screen is what the command prints."""
+
+import re
+
+from rlconnect.cli.app import main
+
+from ..core.vault.recorded import ROOT
+
+
+def test_the_readme_shows_the_real_page(monkeypatch, capsys):
+    """The block below the first command is the beginning of that command's output, line by line."""
+    readme = (ROOT / "README.md").read_text()
+    command, page = re.search(
+        r"```console\n\$ rlconnect (.*?)\n```\n\n```text\n(.*?)```", readme, re.DOTALL
+    ).groups()
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "88")
+
+    assert main(command.split()) == 0
+
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    shown = page.splitlines()
+    assert printed[: len(shown)] == shown
