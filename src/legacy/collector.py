@@ -13,10 +13,9 @@ from ..core.actions import flatten_to_single_ndarray
 from ..core.errors import PieceError
 from ..core.types import Array, Nest
 from .growing import GrowingColumn
-from .sample_batch import SampleBatch
 from .rows import zeros_of
+from .sample_batch import SampleBatch
 from .views import KNOWN_NOW, before_first_step
-
 
 _ZERO_BEFORE: Final = {"prev_actions": "actions", "prev_rewards": "rewards"}
 
@@ -258,9 +257,13 @@ class AgentCollector:
             number = int(name.rpartition("_")[2])
             return self.initial_states[number]
         is_looked_at = any(
-            view in self.view_requirements for view, column in _ZERO_BEFORE.items() if column == name
+            view in self.view_requirements
+            for view, column in _ZERO_BEFORE.items()
+            if column == name
         )
-        return nest.map_structure(lambda leaf: np.zeros_like(leaf), value) if is_looked_at else value
+        return (
+            nest.map_structure(lambda leaf: np.zeros_like(leaf), value) if is_looked_at else value
+        )
 
     def _zeros(self, column: str, view: Any) -> Nest:
         flattens = column == "actions" and not self.disable_action_flattening
@@ -278,5 +281,3 @@ def _as_row(leaf: Array) -> Array:
 
 def _first_of_each(leaf: Array) -> Array:
     return leaf[:, 0]
-
-

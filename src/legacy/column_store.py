@@ -125,8 +125,8 @@ class ColumnStore(dict[str, Any]):
     def max_seq_len(self) -> Any:
         """Length of the longest sequence, or the one sequences are padded to."""
         if self._max_seq_len is None:
-            lens = dict.get(self, self.SEQ_LENS)
-            return max(lens) if lens is not None and bc.has_lens(lens) else None
+            lens = bc.lens_of(self)
+            return None if lens is None else int(lens.max())
         return self._max_seq_len
 
     @max_seq_len.setter

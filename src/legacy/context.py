@@ -19,7 +19,6 @@ class ConnectorContext:
         action_space: What the policy answers with.
         view_requirements: Which columns the policy looks at, by the name it sees them under.
         is_policy_recurrent: Whether the policy carries states from step to step.
-        ray_version: The Ray release that wrote the policy, where that is known.
 
     Example:
         >>> ConnectorContext().config, ConnectorContext().initial_states
@@ -34,8 +33,6 @@ class ConnectorContext:
         action_space: Space[Any] | None = None,
         view_requirements: Mapping[str, Any] | None = None,
         is_policy_recurrent: bool = False,
-        *,
-        ray_version: str = "",
     ) -> None:
         self.config = config or {}
         self.initial_states = [] if initial_states is None else list(initial_states)
@@ -43,7 +40,6 @@ class ConnectorContext:
         self.action_space = action_space
         self.view_requirements = view_requirements
         self.is_policy_recurrent = is_policy_recurrent
-        self.ray_version = ray_version
 
     @staticmethod
     def from_policy(policy: Any) -> ConnectorContext:
@@ -55,7 +51,6 @@ class ConnectorContext:
             action_space=policy.action_space,
             view_requirements=policy.view_requirements,
             is_policy_recurrent=policy.is_recurrent(),
-            ray_version=getattr(policy, "ray_version", None) or "",
         )
 
     @property

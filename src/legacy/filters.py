@@ -10,11 +10,10 @@ import numpy as np
 
 from ..core import nest
 from ..core.errors import ConfigError, CorruptCheckpointError, SpaceError
-from ..core.filters import FrozenFilter, filter_running
+from ..core.filters import filter_running
 from ..core.running_stat import Moments, RunningStat
-from ..core.types import Array, Nest
-
-_PENDING_LIMIT: Final = 256
+from ..core.types import Nest
+from .leaf_filter import LeafFilter
 
 
 class Filter:
@@ -60,55 +59,6 @@ class NoFilter(Filter):
 
     def __init__(self, *args: Any) -> None:
         self.args: Final = args
-
-
-class LeafFilter:
-    """Mean and deviation of one array of an observation.
-
-    What was learned since the last reset is counted apart (`buffer`), so that several workers can
-    be merged; rows wait in a list until somebody asks for it.
-    """
-
-    __slots__ = ("_buffer", "_frozen", "_pending", "_seen", "stat")
-
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.stat = RunningStat(shape)
-        self._buffer = RunningStat(shape)
-        self._pending: list[Array] = []
-        self._frozen: FrozenFilter | None = None
-        self._seen: tuple[Any, Any] = (None, None)
-
-    @property
-    def buffer(self) -> RunningStat:
-        """What was learned since the last reset."""
-        if self._pending:
-            self._buffer.push_batch(np.array(self._pending))
-            self._pending = []
-        return self._buffer
-
-    @buffer.setter
-    def buffer(self, stat: RunningStat) -> None:
-        self._buffer, self._pending = stat, []
-
-    def learn(self, x: Array) -> None:
-        """Count one array, or every row of one with an axis more."""
-        if x.ndim == len(self.stat.shape) + 1:
-            self.stat.push_batch(x)
-            self.buffer.push_batch(x)
-            return
-        self.stat.push(x)
-        self._pending.append(x.copy())
-        if len(self._pending) >= _PENDING_LIMIT:
-            self.buffer  # noqa: B018  # counts the waiting rows
-
-    def apply(self, x: Array, owner: MeanStdFilter) -> Array:
-        """`x` filtered by what is known."""
-        total, settings = self.stat.total, (owner.demean, owner.destd, owner.clip)
-        if self._frozen is None or total is not self._seen[0] or settings != self._seen[1]:
-            demean, destd, clip = settings
-            self._frozen = FrozenFilter.of(total, demean=demean, destd=destd, clip=clip)
-            self._seen = total, settings
-        return np.asarray(self._frozen(x))
 
 
 class MeanStdFilter(Filter):
@@ -209,8 +159,8 @@ class MeanStdFilter(Filter):
             "demean": self.demean,
             "destd": self.destd,
             "clip": self.clip,
-            "running_stats": [leaf.stat.to_state() for leaf in self._flat()],
-            "buffer": [leaf.buffer.to_state() for leaf in self._flat()],
+            "running_stats": [leaf.encoded("stat") for leaf in self._flat()],
+            "buffer": [leaf.encoded("buffer") for leaf in self._flat()],
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -289,7 +239,7 @@ class MeanStdFilter(Filter):
             )
         if update:
             leaf.learn(array)
-        return leaf.apply(array, self)
+        return leaf.apply(array, self.demean, self.destd, self.clip)
 
     def _filtered_each(self, leaf: LeafFilter | None, rows: Any) -> Any:
         if leaf is None:

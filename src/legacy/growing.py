@@ -59,7 +59,7 @@ class GrowingColumn:
         inside = np.clip(places, 0, max(self._length - 1, 0))
 
         def picked(array: Array) -> Array:
-            found = array[inside]
+            found: Array = array[inside]
             if beyond.any():
                 found[beyond] = 0
             return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
@@ -59,30 +58,28 @@ class MultiAgentBatch:
         Rows of all policies are ordered by episode and step ("eps_id" and "t"); rows of one step
         stay together. Each policy's rows of one piece share a new "unroll_id".
         """
-        rows: list[tuple[Any, Any, str, int]] = []
-        for policy_id, batch in self.policy_batches.items():
-            steps = xp.to_numpy(batch["t"]).tolist()
-            episodes = xp.to_numpy(batch["eps_id"]).tolist()
-            rows += [(e, t, policy_id, row) for row, (e, t) in enumerate(zip(episodes, steps))]  # noqa: B905
-        rows.sort(key=lambda row: (row[0], row[1]))
-        step_of: dict[tuple[Any, Any], int] = {}
-        for episode, t, _, _ in rows:
-            step_of.setdefault((episode, t), len(step_of))
+        policies = list(self.policy_batches)
+        batches = list(self.policy_batches.values())
+        # Every row of every policy, with a number for its step in the order of episodes and steps.
+        _, episodes = np.unique(_joined(batches, "eps_id"), return_inverse=True)
+        pairs = np.stack([episodes.reshape(-1), _joined(batches, "t")], axis=1)
+        _, steps = np.unique(pairs, axis=0, return_inverse=True)
+        steps = steps.reshape(-1)
+        ends = np.cumsum([batch.count for batch in batches])[:-1]
+        steps_of = np.split(steps, ends)
+        total = int(steps.max(initial=-1)) + 1
         pieces: list[MultiAgentBatch] = []
         unroll = 0
-        for start in range(0, len(step_of), k):
-            chosen: dict[str, list[int]] = {}
-            for episode, t, policy_id, row in rows:
-                if start <= step_of[episode, t] < start + k:
-                    chosen.setdefault(policy_id, []).append(row)
-            batches = {}
-            for policy_id, positions in chosen.items():
-                batch = self.policy_batches[policy_id]
-                columns = bc.take_rows(batch, np.array(positions))
-                columns["unroll_id"] = np.full(len(positions), unroll)
-                batches[policy_id] = SampleBatch.of(columns, like=batch)
-                unroll += 1
-            pieces.append(MultiAgentBatch(batches, min(k, len(step_of) - start)))
+        for start in range(0, total, k):
+            parts = {}
+            for policy_id, batch, own in zip(policies, batches, steps_of, strict=True):
+                rows = np.flatnonzero((own >= start) & (own < start + k))
+                if len(rows):
+                    columns = bc.take_rows(batch, rows[np.argsort(own[rows], kind="stable")])
+                    columns["unroll_id"] = np.full(len(rows), unroll)
+                    parts[policy_id] = SampleBatch.of(columns, like=batch)
+                    unroll += 1
+            pieces.append(MultiAgentBatch(parts, min(k, total - start)))
         return pieces
 
     @staticmethod
@@ -111,7 +108,7 @@ class MultiAgentBatch:
 
     def size_bytes(self) -> int:
         """How much memory the columns take."""
-        return builtins.sum(batch.size_bytes() for batch in self.policy_batches.values())
+        return sum(batch.size_bytes() for batch in self.policy_batches.values())
 
     def compress(self, bulk: bool = False, columns: Collection[str] = _COMPRESSED) -> None:
         """Keep the batches as they are; see `SampleBatch.compress`."""
@@ -215,6 +212,10 @@ def _check_alike(first: SampleBatch, other: SampleBatch) -> None:
             expected=str(list(first)),
             found=str(list(other)),
         )
+
+
+def _joined(batches: Sequence[SampleBatch], name: str) -> Any:
+    return np.concatenate([xp.to_numpy(batch[name]) for batch in batches])
 
 
 def _as_int32(lens: Any) -> Any:

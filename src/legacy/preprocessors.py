@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 import numpy as np
 from gymnasium.spaces import Box, Space
 
 from ..core.errors import PieceError
-from ..core.observation_check import check_observation, is_check_due
+from ..core.observation_check import VALIDATION_INTERVAL, check_observation, is_check_due
 from ..core.preprocessors import PreprocessPlan, kind_of, preprocessor_for
 from ..core.registry import Registry
 from ..core.types import Array, Nest
@@ -27,6 +27,7 @@ class Preprocessor:
 
     Attributes:
         shape: Of one output.
+        array_shape: Of one raw observation; None where that is no array.
 
     Example:
         >>> class Halves(Preprocessor):
@@ -41,6 +42,7 @@ class Preprocessor:
     def __init__(self, obs_space: Space[Any], options: Mapping[str, Any] | None = None) -> None:
         self._obs_space: Final = obs_space
         self._options: Final = dict(options or {})
+        self.array_shape = obs_space.shape
         self._calls = 0
         self.shape = self._init_shape(obs_space, self._options)
 
@@ -67,10 +69,23 @@ class Preprocessor:
         Raises:
             SpaceError: It lies outside. Also a ValueError.
         """
+        calls = self._calls
+        self._calls = calls + 1
         shape = getattr(observation, "shape", None)
-        if self._calls == 0 or is_check_due(self._calls) or _differs(shape, self._obs_space):
+        is_odd = shape != self.array_shape and shape is not None and self.array_shape is not None
+        if is_odd or is_check_due(calls):
             check_observation(self._obs_space, observation)
-        self._calls += 1
+
+    def check_due(self, observations: Sequence[Nest]) -> None:
+        """Check those of several observations, all of the right shape, whose turn it is.
+
+        Raises:
+            SpaceError: One lies outside of the space.
+        """
+        first = -self._calls % VALIDATION_INTERVAL
+        self._calls += len(observations)
+        for position in range(first, len(observations), VALIDATION_INTERVAL):
+            check_observation(self._obs_space, observations[position])
 
     @property
     def size(self) -> int:
@@ -224,10 +239,6 @@ def get_preprocessor_for_space(
         made: Preprocessor = factory(observation_space, options)
         return made
     return get_preprocessor(observation_space, include_multi_binary)(observation_space, options)
-
-
-def _differs(shape: Any, space: Space[Any]) -> bool:
-    return shape is not None and space.shape is not None and tuple(shape) != space.shape
 
 
 __all__ = [

@@ -10,6 +10,7 @@ from gymnasium.spaces import Space
 
 from ..core import nest
 from ..core.actions import flatten_to_single_ndarray
+from ..core.errors import SpaceError
 from ..core.types import Array, Nest
 
 _FLOAT64 = np.dtype(np.float64)
@@ -114,10 +115,19 @@ def _from_other(leaf: Any) -> Array:
 
 def _stack_arrays(arrays: list[Array]) -> Array:
     shape = arrays[0].shape
-    if len(arrays) == 1:
-        batch = arrays[0][None].copy()
-    elif shape and all([array.shape == shape for array in arrays]):
-        batch = np.concatenate(arrays).reshape(len(arrays), *shape)
+    if not shape:
+        batch = np.array([to_array(array) for array in arrays])
     else:
-        batch = np.stack(arrays)
-    return np.asarray(batch, np.float32) if batch.dtype == _FLOAT64 else batch
+        try:
+            # One concatenation and a view: numpy's own stack handles every item apart. It sees to
+            # all axes but the first, whose lengths must be equal too.
+            lengths = set(map(len, arrays))
+            batch = np.concatenate(arrays).reshape(len(arrays), *shape)
+        except (TypeError, ValueError):
+            lengths = {-1, -2}
+        if len(lengths) > 1:
+            raise SpaceError(
+                "values of different shapes make no batch",
+                found=f"shapes {sorted({np.shape(array) for array in arrays}, key=str)[:4]}",
+            )
+    return batch.astype(np.float32) if batch.dtype == _FLOAT64 else batch

@@ -186,7 +186,7 @@ class SampleBatch(ColumnStore):
         lens = bc.lens_of(self)
         if lens is None:
             raise PieceError(
-                "only a batch with a 'seq_lens' column can be padded.",
+                "only a batch with a 'seq_lens' column can be padded",
                 found=f"columns {list(self.keys())}",
             )
         if max(lens) > max_seq_len:

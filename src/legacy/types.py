@@ -34,6 +34,8 @@ class AgentConnectorDataType:
         AgentConnectorDataType('env_1', 'agent_1', {'new_obs': 3})
     """
 
+    __slots__ = ("agent_id", "data", "env_id")
+
     def __init__(self, env_id: Any, agent_id: Any, data: Any) -> None:
         self.env_id = env_id
         self.agent_id = agent_id
@@ -56,6 +58,8 @@ class AgentConnectorsOutput:
         {'obs': [3]}
     """
 
+    __slots__ = ("raw_dict", "sample_batch")
+
     def __init__(self, raw_dict: dict[str, Any], sample_batch: SampleBatch) -> None:
         self.raw_dict = raw_dict
         self.sample_batch = sample_batch
@@ -77,6 +81,8 @@ class ActionConnectorDataType:
         >>> ActionConnectorDataType("env_1", "agent_1", {}, (1, [], {})).output
         (1, [], {})
     """
+
+    __slots__ = ("agent_id", "env_id", "input_dict", "output")
 
     def __init__(self, env_id: Any, agent_id: Any, input_dict: Any, output: Any) -> None:
         self.env_id = env_id

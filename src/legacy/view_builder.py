@@ -59,25 +59,31 @@ class ViewBuilder:
         self._flattens = flatten_actions
         self._fills_missing = fill_missing
         self._store = HistoryStore(plan.depth) if plan.depth else None
-        self._slots: dict[Any, dict[Any, Slot]] = {}
+        self._slots: dict[tuple[Any, Any], Slot] = {}
+        self._agents: dict[Any, list[Any]] = {}
         self._counts_steps = any(view.column in ("t", "unroll_id") for view in plan.views)
 
     def reset(self, env_id: Any) -> None:
         """Forget all agents of `env_id`."""
-        agents = self._slots.pop(env_id, None)
-        if agents and self._store is not None:
-            self._store.close([slot.index for slot in agents.values()])
+        agents = self._agents.pop(env_id, ())
+        slots = [self._slots.pop((env_id, agent_id)) for agent_id in agents]
+        if self._store is not None:
+            self._store.close([slot.index for slot in slots])
 
-    def is_known(self, record: AgentConnectorDataType) -> bool:
-        """Whether the agent's episode goes on, rather than starts, with `record`."""
-        agents = self._slots.get(record.env_id)
-        return agents is not None and record.agent_id in agents
+    def slots_of(self, records: Sequence[AgentConnectorDataType]) -> list[Slot | None]:
+        """The slot of each record; None where an episode is to start."""
+        known = self._slots
+        return [known.get((record.env_id, record.agent_id)) for record in records]
 
     def build_one(self, record: AgentConnectorDataType) -> dict[str, Any]:
         """The columns of one agent, one row each."""
-        slot, is_first = self._slot_of(record)
+        known = self._slots.get((record.env_id, record.agent_id))
+        is_first = known is None
+        slot = self._started(record) if known is None else known
+        if self._counts_steps and not is_first:
+            slot.t = record.data.get("t", slot.t + 1)
         if self._store is not None:
-            self._keep([record], np.array([slot.index], np.intp), is_first)
+            self._keep([record], [slot], np.array([slot.index], np.intp), is_first)
         columns: dict[str, Any] = {}
         for view in self.plan.views:
             column = view.column
@@ -93,33 +99,39 @@ class ViewBuilder:
         return columns
 
     def build_many(
-        self, records: Sequence[AgentConnectorDataType], is_first: bool
+        self,
+        records: Sequence[AgentConnectorDataType],
+        observations: list[Any],
+        known: Sequence[Slot] | None,
     ) -> dict[str, Any]:
         """The columns of many agents, one row an agent.
 
         Args:
             records: Of agents whose episodes all start, or all go on, with them.
-            is_first: Whether they start.
+            observations: Their "new_obs".
+            known: Their slots, None if they start.
         """
-        slots = [self._slot_of(record)[0] for record in records]
+        is_first = known is None
+        slots = [self._started(record) for record in records] if known is None else known
+        if self._counts_steps and not is_first:
+            for slot, record in zip(slots, records, strict=True):
+                slot.t = record.data.get("t", slot.t + 1)
         places = np.zeros(0, np.intp)
         if self._store is not None:
             places = np.array([slot.index for slot in slots], np.intp)
-            self._keep(records, places, is_first)
+            self._keep(records, slots, places, is_first)
         columns: dict[str, Any] = {}
         for view in self.plan.views:
             column = view.column
             if view.is_current and column == "obs":
-                columns[view.name] = stack_rows([record.data["new_obs"] for record in records])
+                columns[view.name] = stack_rows(observations)
             elif view.is_current:
                 pairs = zip(records, slots, strict=True)
                 columns[view.name] = _stacked(
                     column, [self._now(column, record, slot) for record, slot in pairs]
                 )
             elif view.is_previous and not is_first:
-                columns[view.name] = _stacked(
-                    column, [self._before(view, record, bare=True) for record in records]
-                )
+                columns[view.name] = _stacked(column, self._all_before(view, records))
             elif view.is_unknown or view.is_previous:
                 row = view.missing if view.is_unknown else view.initial
                 columns[view.name] = nest.map_structure(
@@ -129,18 +141,19 @@ class ViewBuilder:
                 columns[view.name] = self._look(view, places)
         return columns
 
-    def _slot_of(self, record: AgentConnectorDataType) -> tuple[Slot, bool]:
-        agents = self._slots.get(record.env_id)
-        if agents is None:
-            agents = self._slots[record.env_id] = {}
-        slot = agents.get(record.agent_id)
-        if slot is None:
-            index = -1 if self._store is None else int(self._store.open(1)[0])
-            slot = agents[record.agent_id] = Slot(index)
-            return slot, True
-        if self._counts_steps:
-            slot.t = record.data.get("t", slot.t + 1)
-        return slot, False
+    def _started(self, record: AgentConnectorDataType) -> Slot:
+        """A new slot, for an agent whose episode starts with `record`."""
+        env_id, agent_id = record.env_id, record.agent_id
+        if env_id is None or agent_id is None:
+            raise PieceError(
+                "a record does not say whose it is",
+                expected="env_id and agent_id",
+                found=f"env_id={env_id!r}, agent_id={agent_id!r}",
+            )
+        index = -1 if self._store is None else int(self._store.open(1)[0])
+        slot = self._slots[env_id, agent_id] = Slot(index)
+        self._agents.setdefault(env_id, []).append(agent_id)
+        return slot
 
     def _now(self, column: str, record: AgentConnectorDataType, slot: Slot) -> Any:
         """The value of this step of a column that is known now."""
@@ -177,8 +190,20 @@ class ViewBuilder:
             return flatten_to_single_ndarray(value)
         return value
 
+    def _all_before(self, view: View, records: Sequence[AgentConnectorDataType]) -> list[Any]:
+        """The newest values, of all agents, of a column that is not known now."""
+        column = view.column
+        values = [record.data.get(column) for record in records]
+        if column == "actions" or any([value is None for value in values]):
+            return [self._before(view, record, bare=True) for record in records]
+        return values
+
     def _keep(
-        self, records: Sequence[AgentConnectorDataType], places: Array, is_first: bool
+        self,
+        records: Sequence[AgentConnectorDataType],
+        slots: Sequence[Slot],
+        places: Array,
+        is_first: bool,
     ) -> None:
         """Add what these records bring to the histories."""
         store = self._store
@@ -186,7 +211,6 @@ class ViewBuilder:
         for view in self.plan.kept:
             column = view.column
             if view.known_now:
-                slots = [self._slots[record.env_id][record.agent_id] for record in records]
                 pairs = zip(records, slots, strict=True)
                 values = _stacked(column, [self._now(column, each, slot) for each, slot in pairs])
             elif is_first:
@@ -194,9 +218,7 @@ class ViewBuilder:
                     lambda leaf: np.repeat(leaf, len(records), axis=0), view.initial
                 )
             else:
-                values = _stacked(
-                    column, [self._before(view, record, bare=True) for record in records]
-                )
+                values = _stacked(column, self._all_before(view, records))
             if is_first:
                 store.fill(column, places, values)
             else:
@@ -215,14 +237,6 @@ class ViewBuilder:
             return leaf[:, 0] if len(shifts) == 1 else leaf
 
         return nest.map_structure(shaped, found)
-
-
-def split_rows(columns: Nest, rows: int) -> list[Nest]:
-    """A batch `(n, ...)` a leaf as n batches of one row; views, no copies."""
-    if isinstance(columns, np.ndarray):
-        return list(columns[:, None])
-    leaves = [list(leaf[:, None]) for leaf in nest.flatten(columns)]
-    return [nest.unflatten_as(columns, list(row)) for row in zip(*leaves, strict=True)]
 
 
 def _as_row(column: str, value: Any) -> Nest:

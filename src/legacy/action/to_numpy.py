@@ -12,7 +12,6 @@ from ..connector import ActionConnector
 from ..context import ConnectorContext
 from ..types import ActionConnectorDataType
 
-
 _KEPT = (np.ndarray, np.generic, bool, int, float, complex, str, bytes)
 
 
@@ -28,10 +27,12 @@ class ConvertToNumpyConnector(ActionConnector):
     def transform(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
         """Convert actions and states."""
         actions, states, fetches = ac_data.output
-        if not isinstance(actions, (np.ndarray, np.generic)):
+        is_numpy = isinstance(actions, (np.ndarray, np.generic))
+        if is_numpy and all([isinstance(state, np.ndarray) for state in states]):
+            return ac_data
+        if not is_numpy:
             actions = as_numpy(actions)
-        if states:
-            states = as_numpy(states)
+        states = as_numpy(states)
         return ActionConnectorDataType(
             ac_data.env_id, ac_data.agent_id, ac_data.input_dict, (actions, states, fetches)
         )

@@ -11,13 +11,13 @@ from gymnasium import spaces
 from ...core import nest
 from ...core.actions import get_base_struct_from_space
 from ...core.batching import batch as batch_items
+from ...core.batching import unbatch
 from ...core.errors import PieceError
 from ...core.running_stat import Moments
 from ...core.types import Nest
 from ..context import ConnectorContext
 from ..filters import ConcurrentMeanStdFilter, MeanStdFilter
 from ..types import AgentConnectorDataType
-from ..view_builder import split_rows
 from .synced_filter import SyncedFilterAgentConnector
 
 
@@ -73,26 +73,22 @@ class MeanStdObservationFilterAgentConnector(SyncedFilterAgentConnector):
     def __call__(self, acd_list: Sequence[AgentConnectorDataType]) -> list[AgentConnectorDataType]:
         """Filter the observations of all agents as one batch."""
         records = self.checked_list(acd_list)
-        if len(records) < 2 or any("obs" in self._columns_of(record) for record in records):
+        try:
+            rows = [record.data["new_obs"] for record in records]
+            is_plain = len(records) > 1 and not any(["obs" in record.data for record in records])
+        except (KeyError, TypeError):
+            is_plain = False
+        if not is_plain:
             return [self.transform(record) for record in records]
-        holders = [record for record in records if "new_obs" in record.data]
-        if not holders:
-            return list(records)
-        rows = batch_items([record.data["new_obs"] for record in holders])
+        stacked = batch_items(rows)
         if self._is_training:
-            filtered = self.filter.filter_each(rows)
+            filtered = self.filter.filter_each(stacked)
         else:
-            filtered = self.filter(rows, update=False)
-        each = iter(split_rows(filtered, len(holders)))
+            filtered = self.filter(stacked, update=False)
+        each = list(filtered) if isinstance(filtered, np.ndarray) else unbatch(filtered)
         return [
-            AgentConnectorDataType(
-                record.env_id,
-                record.agent_id,
-                {**record.data, "new_obs": nest.map_structure(lambda leaf: leaf[0], next(each))},
-            )
-            if "new_obs" in record.data
-            else record
-            for record in records
+            AgentConnectorDataType(record.env_id, record.agent_id, {**record.data, "new_obs": row})
+            for record, row in zip(records, each, strict=True)
         ]
 
     def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:

@@ -49,25 +49,23 @@ class ObsPreprocessorConnector(AgentConnector):
     def __call__(self, acd_list: Sequence[AgentConnectorDataType]) -> list[AgentConnectorDataType]:
         """Preprocess the observations of all agents, as one batch where their space allows."""
         records = self.checked_list(acd_list)
-        plan = getattr(self._preprocessor, "plan", None)
-        if len(records) < 2 or plan is None or plan.kind in ("none", "repeated"):
+        if len(records) < 2:
             return [self.transform(record) for record in records]
-        found = [
-            {name: record.data[name] for name in _COLUMNS if name in self._columns_of(record)}
-            for record in records
-        ]
-        for name in _COLUMNS:
-            holders = [columns for columns in found if name in columns]
-            if holders:
-                observations = [columns[name] for columns in holders]
-                for observation in observations:
-                    self._preprocessor.check_shape(observation)
-                rows = plan.transform_batch(batch_items(observations))
-                for columns, row in zip(holders, rows, strict=True):
-                    columns[name] = row
+        if self._is_identity and self._are_plain(records):
+            self._preprocessor.check_due([record.data["new_obs"] for record in records])
+            return list(records)
+        plan = getattr(self._preprocessor, "plan", None)
+        if plan is None or plan.kind in ("none", "repeated"):
+            return [self.transform(record) for record in records]
+        if any(["new_obs" not in (data := self._columns_of(r)) or "obs" in data for r in records]):
+            return [self.transform(record) for record in records]
+        observations = [record.data["new_obs"] for record in records]
+        for observation in observations:
+            self._preprocessor.check_shape(observation)
+        rows = plan.transform_batch(batch_items(observations))
         return [
-            AgentConnectorDataType(record.env_id, record.agent_id, {**record.data, **columns})
-            for record, columns in zip(records, found, strict=True)
+            AgentConnectorDataType(record.env_id, record.agent_id, {**record.data, "new_obs": row})
+            for record, row in zip(records, rows, strict=True)
         ]
 
     def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
@@ -92,6 +90,16 @@ class ObsPreprocessorConnector(AgentConnector):
     def from_state(ctx: ConnectorContext, params: Any) -> ObsPreprocessorConnector:
         """A connector for the observation space of `ctx`."""
         return ObsPreprocessorConnector(ctx)
+
+    def _are_plain(self, records: Sequence[AgentConnectorDataType]) -> bool:
+        """Whether each record holds nothing to preprocess but one array of the space's shape."""
+        shape = self._preprocessor.array_shape
+        try:
+            return all(
+                ["obs" not in (d := r.data) and d["new_obs"].shape == shape for r in records]
+            )
+        except (KeyError, TypeError, AttributeError):
+            return False
 
     @staticmethod
     def _columns_of(record: AgentConnectorDataType) -> dict[str, Any]:

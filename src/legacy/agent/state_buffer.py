@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from ...core import nest
 from ...core.errors import PieceError
-from ...core.types import Nest
+from ..action.immutable import locked
 from ..connector import AgentConnector
 from ..context import ConnectorContext
 from ..rows import zero_of
 from ..types import ActionConnectorDataType, AgentConnectorDataType
-from ..views import KNOWN_NOW
 
 
 class StateBufferConnector(AgentConnector):
@@ -22,10 +18,6 @@ class StateBufferConnector(AgentConnector):
 
     Before the first answer of an episode that is zeros for the actions, and the initial states.
     Actions are those the policy gave, before any action connector changed them.
-
-    Ray 2.3 to 2.6 forgot all answers at every step of an evaluation. A policy of theirs that looks
-    at no earlier action or state gets the same records here; any other one is better off with
-    what it learned to expect, and gets its answers back.
 
     Args:
         ctx: The context.
@@ -36,6 +28,11 @@ class StateBufferConnector(AgentConnector):
         carries_actions: False reports zeros for the last action always, as Ray 2.3 to 2.5 do
             (they also forget the rest; see `build`, which decides).
 
+    Attributes:
+        carries_actions: Whether records get the last actions rather than zeros. Ray 2.3 to 2.5
+            forgot them at every step of an evaluation; policies of theirs that never look at
+            them are loaded with False, so that their records equal Ray's.
+
     Example:
         >>> from gymnasium.spaces import Discrete
         >>> connector = StateBufferConnector(ConnectorContext(action_space=Discrete(2)))
@@ -44,11 +41,10 @@ class StateBufferConnector(AgentConnector):
         {'new_obs': 3, 'actions': 1}
     """
 
-    _forgets: bool = False
-
     def __init__(self, ctx: ConnectorContext | None = None, states: Any = None) -> None:
         super().__init__(ctx)
-        self.carries_actions = True
+        self.carries_actions: bool = True
+        self._start: dict[str, Any] = {}
         self._answers: dict[Any, dict[Any, dict[str, Any]]] = {}
         if isinstance(states, Mapping):
             entries = states.get("answers", ())
@@ -60,17 +56,12 @@ class StateBufferConnector(AgentConnector):
     def bind(self, ctx: ConnectorContext) -> None:
         """Read the action space and the initial states of `ctx`."""
         super().bind(ctx)
-        self._zero_action: Nest = None if ctx.action_space is None else zero_of(ctx.action_space)
-        self._forgets = _ray_forgot(ctx)
-        self._initial_states = {
+        # One set of arrays for all first steps; read-only, lest one agent changes another's.
+        self._start = {
             f"state_out_{number}": state for number, state in enumerate(ctx.initial_states)
         }
-
-    def in_eval(self) -> None:
-        """Switch to evaluation; where Ray forgot all answers then, so does this."""
-        super().in_eval()
-        if self._forgets:
-            self._answers.clear()
+        if ctx.action_space is not None:
+            self._start = {"actions": locked(zero_of(ctx.action_space)), **self._start}
 
     def reset(self, env_id: Any) -> None:
         """Forget the answers for `env_id`."""
@@ -81,10 +72,36 @@ class StateBufferConnector(AgentConnector):
         _check_ids(output)
         actions, states, fetches = output.output
         columns: dict[str, Any] = {"actions": actions}
+        if not self.carries_actions:
+            columns["actions"] = self._first_columns()["actions"]
         for number, state in enumerate(states):
             columns[f"state_out_{number}"] = state
         columns.update(fetches)
         self._answers.setdefault(output.env_id, {})[output.agent_id] = columns
+
+    def __call__(self, acd_list: Sequence[AgentConnectorDataType]) -> list[AgentConnectorDataType]:
+        """Add the last answers to the records of all agents."""
+        records = self.checked_list(acd_list)
+        if len(records) == 1:
+            return [self.transform(records[0])]
+        answers, start = self._answers, self._first_columns()
+        nobody: dict[Any, Any] = {}
+        new = object.__new__
+        made = []
+        for record in records:
+            answer = answers.get(record.env_id, nobody).get(record.agent_id)
+            if answer is None:
+                _check_ids(record)
+                answer = start
+            # As in view_requirement.py: filled in place, without a constructor call.
+            built = new(AgentConnectorDataType)
+            built.env_id, built.agent_id = record.env_id, record.agent_id
+            try:
+                built.data = {**record.data, **answer}
+            except TypeError:
+                return [self.transform(each) for each in records]
+            made.append(built)
+        return made
 
     def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
         """Add the last answer to the columns of one record."""
@@ -100,10 +117,7 @@ class StateBufferConnector(AgentConnector):
         agents = self._answers.get(env_id)
         answer = None if agents is None else agents.get(agent_id)
         if answer is None:
-            zeros = {"actions": self._zero(), **self._initial_states}
-            return AgentConnectorDataType(env_id, agent_id, {**data, **zeros})
-        if not self.carries_actions:
-            answer = {**answer, "actions": self._zero()}
+            answer = self._first_columns()
         return AgentConnectorDataType(env_id, agent_id, {**data, **answer})
 
     def to_state(self) -> tuple[str, Any]:
@@ -120,30 +134,14 @@ class StateBufferConnector(AgentConnector):
         """A connector that goes on from `params`, or afresh if Ray pickled them."""
         return StateBufferConnector(ctx, params)
 
-    def _zero(self) -> Nest:
-        zero = self._zero_action
-        if isinstance(zero, np.ndarray):
-            return zero.copy()
-        if zero is None:
+    def _first_columns(self) -> dict[str, Any]:
+        """What stands for an answer before there is one."""
+        if "actions" not in self._start:
             raise PieceError(
                 "StateBufferConnector does not know the action space.",
                 hint="give the context an action_space.",
             )
-        return nest.map_structure(np.copy, self._zero_action)
-
-
-def _ray_forgot(ctx: ConnectorContext) -> bool:
-    """Whether Ray forgot the answers of this policy at each step, and nothing misses them."""
-    try:
-        release = tuple(int(part) for part in ctx.ray_version.split(".")[:2])
-    except ValueError:
-        return False
-    views = (ctx.view_requirements or {}).items()
-    is_missed = any(
-        view.used_for_compute_actions and (view.data_col or name) not in KNOWN_NOW
-        for name, view in views
-    )
-    return (2, 3) <= release < (2, 7) and not ctx.initial_states and not is_missed
+        return self._start
 
 
 def _check_ids(record: Any) -> None:

@@ -7,12 +7,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...core import nest
 from ...core.errors import PieceError
 from ..connector import AgentConnector
 from ..context import ConnectorContext
 from ..sample_batch import SampleBatch
 from ..types import AgentConnectorDataType, AgentConnectorsOutput
-from ..view_builder import ViewBuilder, split_rows
+from ..view_builder import ViewBuilder
 from ..views import ViewPlan
 
 _ONE: Final = np.ones(1, np.int64)
@@ -27,6 +28,32 @@ class RecordList(list[AgentConnectorDataType]):
     """
 
     columns: dict[str, Any]
+
+
+class RowOutput(AgentConnectorsOutput):
+    """An output whose batch is cut out of that of all agents when somebody asks for it."""
+
+    __slots__ = ("_batch", "_columns", "_row")
+
+    _columns: dict[str, Any]
+    _row: int
+    _batch: SampleBatch
+
+    @property
+    def sample_batch(self) -> SampleBatch:
+        """One row, ready for the policy; a view of the batch of all agents."""
+        try:
+            return self._batch
+        except AttributeError:
+            rows = slice(self._row, self._row + 1)
+            self._batch = SampleBatch.of(
+                {name: _cut(column, rows) for name, column in self._columns.items()}
+            )
+            return self._batch
+
+    @sample_batch.setter
+    def sample_batch(self, batch: SampleBatch) -> None:
+        self._batch = batch
 
 
 class ViewRequirementAgentConnector(AgentConnector):
@@ -64,21 +91,29 @@ class ViewRequirementAgentConnector(AgentConnector):
         if len(records) == 1:
             return [self.transform(records[0])]
         builder = self._builder or self._make_builder()
-        groups: tuple[list[int], list[int]] = ([], [])
-        for position, record in enumerate(records):
-            _check(record)
-            groups[builder.is_known(record)].append(position)
+        try:
+            observations = [record.data["new_obs"] for record in records]
+        except (KeyError, TypeError):
+            for record in records:
+                _check(record)
+            raise
+        slots = builder.slots_of(records)
+        if None not in slots and len(set(slots)) == len(slots):
+            return self._build(builder, records, observations, slots) if records else []
         if len({(record.env_id, record.agent_id) for record in records}) < len(records):
             return [self.transform(record) for record in records]  # one agent twice: in order
-        starting, going = groups
-        if starting and going:
-            made: list[Any] = [None] * len(records)
-            for positions, is_first in ((starting, True), (going, False)):
-                part = self._build(builder, [records[each] for each in positions], is_first)
-                for position, record in zip(positions, part, strict=True):
-                    made[position] = record
-            return made
-        return self._build(builder, records, bool(starting)) if records else []
+        if not any(slots):
+            return self._build(builder, records, observations, None)
+        made: list[Any] = [None] * len(records)
+        starting = [place for place, slot in enumerate(slots) if slot is None]
+        going = [place for place, slot in enumerate(slots) if slot is not None]
+        for places, known in ((starting, None), (going, [slots[place] for place in going])):
+            chosen = [records[place] for place in places]
+            seen = [observations[place] for place in places]
+            part = self._build(builder, chosen, seen, known)
+            for place, record in zip(places, part, strict=True):
+                made[place] = record
+        return made
 
     def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
         """Build the batch of one agent."""
@@ -118,24 +153,36 @@ class ViewRequirementAgentConnector(AgentConnector):
         return self._builder
 
     def _build(
-        self, builder: ViewBuilder, records: Sequence[AgentConnectorDataType], is_first: bool
+        self,
+        builder: ViewBuilder,
+        records: Sequence[AgentConnectorDataType],
+        observations: list[Any],
+        known: Sequence[Any] | None,
     ) -> list[AgentConnectorDataType]:
-        columns = builder.build_many(records, is_first)
+        columns = builder.build_many(records, observations, known)
         if self._is_recurrent:
             columns["seq_lens"] = np.ones(len(records), np.int64)
-        names = list(columns)
-        rows = zip(*(split_rows(column, len(records)) for column in columns.values()), strict=True)
         made = RecordList()
-        for record, row in zip(records, rows, strict=True):
-            batch = SampleBatch.__new__(SampleBatch)
-            dict.update(batch, zip(names, row, strict=True))
-            made.append(
-                AgentConnectorDataType(
-                    record.env_id, record.agent_id, AgentConnectorsOutput(record.data, batch)
-                )
-            )
+        # Objects are filled in place here: their constructors would cost more than all columns.
+        new = object.__new__
+        for row, record in enumerate(records):
+            output = new(RowOutput)
+            output.raw_dict = record.data
+            output._columns = columns
+            output._row = row
+            built = new(AgentConnectorDataType)
+            built.env_id = record.env_id
+            built.agent_id = record.agent_id
+            built.data = output
+            made.append(built)
         made.columns = columns
         return made
+
+
+def _cut(column: Any, rows: slice) -> Any:
+    if isinstance(column, np.ndarray):
+        return column[rows]
+    return nest.map_structure(lambda leaf: leaf[rows], column)
 
 
 def _check(record: AgentConnectorDataType) -> None:
@@ -151,10 +198,4 @@ def _check(record: AgentConnectorDataType) -> None:
             "a record has no observation",
             expected="a column 'new_obs'",
             found=f"columns {list(data)}",
-        )
-    if record.env_id is None or record.agent_id is None:
-        raise PieceError(
-            "a record does not say whose it is",
-            expected="env_id and agent_id",
-            found=f"env_id={record.env_id!r}, agent_id={record.agent_id!r}",
         )
