@@ -257,7 +257,7 @@ def _weights(node: Node, decoding: Decoding) -> WeightTable:
         return WeightTable()
     flat: dict[str, np.ndarray[Any, Any]] = {}
     for name, value in mapping_of(held).items():
-        if isinstance(value, (np.ndarray, np.generic)):
+        if isinstance(name, str) and isinstance(value, (np.ndarray, np.generic)):
             flat[name] = np.asarray(value)
     return WeightTable(flat)
 

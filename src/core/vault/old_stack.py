@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -39,6 +40,9 @@ _RENAMED: Final = {
     "framework_str": "framework",
     "num_rollout_workers": "num_workers",
 }
+# Far more than a network has: parts of a weight tree, characters in a weight's name.
+_MAX_PARTS: Final = 100_000
+_MAX_NAME: Final = 500
 _HIDDEN: Final = frozenset({"algo_class", "_is_frozen"})
 
 
@@ -90,19 +94,20 @@ def weights_of(state: Mapping[str, Any]) -> WeightTable:
         arrays = {str(i): np.asarray(w) for i, w in enumerate(held) if _is_array(w)}
         return WeightTable(arrays, named=False)
     flat: dict[str, np.ndarray[Any, Any]] = {}
-    pending = [("", held)]
-    seen: set[int] = set()  # objects may refer to each other in circles
-    while pending:
-        prefix, part = pending.pop(0)
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
+    # Objects may refer to each other in circles: each part knows the parts above it.
+    pending: deque[tuple[str, Any, tuple[int, ...]]] = deque([("", held, ())])
+    for _ in range(_MAX_PARTS):
+        if not pending:
+            break
+        prefix, part, above = pending.popleft()
         for name, value in mapping_of(part).items():
-            path = f"{prefix}{name}"
+            path = f"{prefix}{name}" if isinstance(name, (str, int)) else ""
+            if not path or len(path) > _MAX_NAME:
+                continue
             if _is_array(value):
                 flat[path] = np.asarray(value)
-            elif isinstance(value, (dict, Opaque)) and len(flat) < 100_000:
-                pending.append((f"{path}.", value))
+            elif isinstance(value, (dict, Opaque)) and id(value) not in above:
+                pending.append((f"{path}.", value, (*above, id(value))))
     return WeightTable(flat)
 
 
