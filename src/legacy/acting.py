@@ -17,6 +17,7 @@ from ..core.types import Array
 from .exploration import Exploration
 from .heads.acting import choose_actions
 from .networks import NetworkOutput, PolicyNetworks, rows_of
+from .refusals import has_nan, nan_refusal
 
 
 class Acting:
@@ -60,6 +61,8 @@ class Acting:
             index += 1
         rows = rows_of(columns["obs"])
         found = self.networks.for_rows(rows).run(columns, state, self._seq_lens(columns, state))
+        if has_nan(found.dist_inputs):
+            raise nan_refusal(self, columns, found.dist_inputs)
         return self._act(found, explore, timestep, rows)
 
     def compute_actions(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from ..core import nest
 from ..core.errors import ConfigError, PieceError
+from .endings import remembers
+from .refusals import NUMBERS, Asked, no_numbers, told
 from .types import ActionConnectorDataType, AgentConnectorDataType
 
 if TYPE_CHECKING:
@@ -66,17 +69,26 @@ def local_policy_inference(
     if info is not None:
         data["infos"] = info
     outputs = []
-    for record in agent_pipeline([AgentConnectorDataType(env_id, agent_id, data)]):
-        found = policy.compute_actions_from_input_dict(
-            record.data.sample_batch, explore=explore, timestep=timestep
-        )
-        output = _row(found, 0)
-        raw = ActionConnectorDataType(record.env_id, record.agent_id, record.data.raw_dict, output)
-        acted = action_pipeline(raw)
-        outputs.append(acted.output)
-        agent_pipeline.on_policy_output(
-            ActionConnectorDataType(record.env_id, record.agent_id, record.data.raw_dict, output)
-        )
+    try:
+        if policy.endings:
+            policy.endings.check(policy, env_id, agent_id)
+        if type(obs) is np.ndarray and obs.dtype.kind not in NUMBERS:
+            raise no_numbers(obs)
+        for record in agent_pipeline([AgentConnectorDataType(env_id, agent_id, data)]):
+            found = policy.compute_actions_from_input_dict(
+                record.data.sample_batch, explore=explore, timestep=timestep
+            )
+            output = _row(found, 0)
+            env, agent, raw = record.env_id, record.agent_id, record.data.raw_dict
+            outputs.append(action_pipeline(ActionConnectorDataType(env, agent, raw, output)).output)
+            agent_pipeline.on_policy_output(ActionConnectorDataType(env, agent, raw, output))
+    except Exception as error:
+        better = told(policy, [Asked(env_id, agent_id, obs, reward)], error)
+        if better is error:
+            raise
+        raise better from error
+    if terminated or truncated:
+        policy.endings.note(policy, env_id, agent_id)
     return outputs
 
 
@@ -113,7 +125,7 @@ def batch_policy_inference(
         One (actions, states, fetches) for each record the agent connectors let through, in
         their order.
     """
-    agent_pipeline, action_pipeline = _pipelines(policy)
+    agent_pipeline, _ = _pipelines(policy)
     count = len(env_ids)
     observations = _slots(obs_batch, count)
     columns = {
@@ -143,25 +155,60 @@ def batch_policy_inference(
             zip(env_ids, agent_ids, observations, strict=True)
         )
     ]
-    ready = agent_pipeline(records)
-    if not ready:
-        return []
+    earned = [None] * count if rewards is None else rewards
+    asked = [Asked(*slot) for slot in zip(env_ids, agent_ids, observations, earned, strict=True)]
+    outputs = []
+    try:
+        _check_slots(policy, asked)
+        if isinstance(obs_batch, np.ndarray) and obs_batch.dtype.kind not in NUMBERS:
+            raise no_numbers(obs_batch)
+        ready = agent_pipeline(records)
+        asked = [Asked(record.env_id, record.agent_id, None) for record in ready]
+        outputs = _acted(policy, ready, explore, timestep) if ready else []
+    except Exception as error:
+        better = told(policy, asked, error)
+        if better is error:
+            raise
+        raise better from error
+    for place in map(int, np.flatnonzero(given.get("dones", ()))):
+        policy.endings.note(policy, env_ids[place], agent_ids[place])
+    return outputs
+
+
+def _acted(
+    policy: Policy, ready: Sequence[Any], explore: bool | None, timestep: int | None
+) -> list[PolicyOutput]:
+    """What the policy answers to records that its agent connectors are done with."""
+    agent_pipeline: Any = policy.agent_connectors
+    action_pipeline: Any = policy.action_connectors
     batch = getattr(ready, "columns", None)  # all rows at once, where the last connector has them
     if batch is None:
         batch = _joined([record.data.sample_batch for record in ready])
-    actions, states, fetches = policy.compute_actions_from_input_dict(
-        batch, explore=explore, timestep=timestep
-    )
+    found = policy.compute_actions_from_input_dict(batch, explore=explore, timestep=timestep)
     outputs = []
     for row, record in enumerate(ready):
-        output = _row((actions, states, fetches), row)
-        data = ActionConnectorDataType(record.env_id, record.agent_id, record.data.raw_dict, output)
-        agent_pipeline.on_policy_output(data)
-        copied = ActionConnectorDataType(
-            record.env_id, record.agent_id, record.data.raw_dict, output
-        )
-        outputs.append(action_pipeline(copied).output)
+        output = _row(found, row)
+        env, agent, raw = record.env_id, record.agent_id, record.data.raw_dict
+        agent_pipeline.on_policy_output(ActionConnectorDataType(env, agent, raw, output))
+        outputs.append(action_pipeline(ActionConnectorDataType(env, agent, raw, output)).output)
     return outputs
+
+
+def _check_slots(policy: Policy, asked: Sequence[Asked]) -> None:
+    """Refuse slots that stand twice in one batch, or whose episode is over."""
+    slots = {(one.env_id, one.agent_id) for one in asked}
+    if len(slots) < len(asked) and remembers(policy):
+        counts = Counter((one.env_id, one.agent_id) for one in asked)
+        (env_id, agent_id), count = counts.most_common(1)[0]
+        raise PieceError(
+            f"agent {agent_id!r} of environment {env_id!r} stands {count} times in one batch, but "
+            "its second answer depends on its first",
+            expected="each slot once",
+            hint="step it in several calls.",
+        )
+    if policy.endings:
+        for env_id, agent_id in slots:
+            policy.endings.check(policy, env_id, agent_id)
 
 
 def _pipelines(policy: Policy) -> tuple[Any, Any]:

@@ -19,6 +19,7 @@ from ..core.actions import get_base_struct_from_space
 from ..core.types import Array
 from .acting import Acting
 from .default_views import default_views
+from .endings import Endings
 from .exploration_config import exploration_for
 from .heads.algorithms import algorithm_named
 from .networks import PolicyNetworks
@@ -86,6 +87,7 @@ class Policy(Acting):
         self.exploration = exploration_for(action_space, self.config, exploration_state)
         self.agent_connectors: AgentConnectorPipeline | None = None
         self.action_connectors: ActionConnectorPipeline | None = None
+        self.endings = Endings()
         self.networks = PolicyNetworks(
             self.algorithm,
             observation_space,
@@ -216,7 +218,8 @@ class Policy(Acting):
         from .export import saved_pipelines
 
         agent, action = saved_pipelines(self)
-        return {**vars(self), "agent_connectors": agent, "action_connectors": action}
+        pipelines = {"agent_connectors": agent, "action_connectors": action}
+        return {**vars(self), **pipelines, "endings": Endings()}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         from .build import restore_pipelines

@@ -124,6 +124,12 @@ class ViewRequirementAgentConnector(AgentConnector):
         output = AgentConnectorsOutput(ac_data.data, SampleBatch.of(columns))
         return AgentConnectorDataType(ac_data.env_id, ac_data.agent_id, output)
 
+    def episode(self, env_id: Any, agent_id: Any) -> Any:
+        """What stands for an agent's running episode, another object after each reset."""
+        if self._builder is None:
+            return None
+        return self._builder.slots_of([AgentConnectorDataType(env_id, agent_id, None)])[0]
+
     def to_state(self) -> tuple[str, Any]:
         """Its name; views come from the context, and histories do not outlive a process."""
         return "ViewRequirementAgentConnector", None
