@@ -59,7 +59,9 @@ def _common(
 
 @app.command()
 def inspect(
-    path: Annotated[Path, typer.Argument(help="A checkpoint folder, or a checkpoint-<n> file.")],
+    path: Annotated[
+        str, typer.Argument(help="A checkpoint folder, a checkpoint-<n> file, or a URL (s3://...).")
+    ],
     as_json: Json = False,
     policy: Annotated[
         str | None, typer.Option("--policy", metavar="ID", help="Show this policy or module only.")

@@ -6,7 +6,6 @@ as markup: a name cannot clear the screen, colour the page or break a table.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..core.vault import Checkpoint, WeightTable
+from ..core.vault.description import short_path
 from .theme import LEVEL_MARKS, LEVEL_STYLES
 from .visible import visible, visible_data
 
@@ -104,18 +104,13 @@ def _header(d: dict[str, Any]) -> Panel:
     return Panel(
         body,
         title=Text(title, "title"),
-        subtitle=Text(_short(d["path"]), "label"),
+        subtitle=Text(short_path(d["path"]), "label"),
         title_align="left",
         subtitle_align="left",
         box=box.ROUNDED,
         border_style=style,
         padding=(1, 2),
     )
-
-
-def _short(path: str) -> str:
-    here = os.path.relpath(path)
-    return here if len(here) < len(path) else path
 
 
 def _trained(d: dict[str, Any]) -> str:

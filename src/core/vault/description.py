@@ -22,6 +22,7 @@ from .records import (
     ModuleRecord,
     PolicyRecord,
 )
+from .remote import is_url
 from .verdict import judge, verdict
 from .weights import WeightTable
 
@@ -196,7 +197,7 @@ def _json(value: Any) -> Any:
 
 def next_steps(checkpoint: Checkpoint) -> list[dict[str, str]]:
     """What to do with the checkpoint now: exact commands, the most useful first."""
-    shown = _short_path(checkpoint.path)
+    shown = short_path(checkpoint.path)
     path = shlex.quote(shown)
     steps = []
     if checkpoint.has_weights:
@@ -226,8 +227,10 @@ def next_steps(checkpoint: Checkpoint) -> list[dict[str, str]]:
     return steps
 
 
-def _short_path(path: str) -> str:
+def short_path(path: str) -> str:
     """A path as one would type it here; never mistaken for an option."""
+    if is_url(path):
+        return path
     try:
         here = os.path.relpath(path)
     except (OSError, ValueError):  # another drive, or the working folder is gone

@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..errors import CheckpointError
 from .decoding import Decoding
 from .layout import KNOWN_VERSIONS, Node, locate
 from .limits import DEFAULT_LIMITS, Limits
 from .new_stack import read_modules, read_new, require_content
 from .old_stack import read_old
 from .records import Checkpoint
+from .remote import fetched, is_url
 from .worker_file import read_worker_file
 
 
@@ -21,7 +23,8 @@ def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = Non
 
     Args:
         path: A folder RLlib or rlconnect wrote (algorithm, policy, policies, module, pipeline,
-            ...) or a `checkpoint-<n>` file of Ray 2.0 and older.
+            ...) or a `checkpoint-<n>` file of Ray 2.0 and older. With the `remote` extra also a
+            URL (`s3://...`).
         limits: How much reading may take; the defaults suit files up to several gigabytes.
 
     Raises:
@@ -32,7 +35,18 @@ def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = Non
         LimitExceededError: It asks for more memory, depth or work than allowed.
     """
     limits = limits or DEFAULT_LIMITS
-    root = Path(os.path.abspath(os.fspath(path)))
+    text = os.fspath(path)
+    if isinstance(text, str) and is_url(text):
+        with fetched(text, limits) as local:
+            try:
+                return replace(_open(local, limits), path=text)
+            except CheckpointError as error:
+                error.message = error.message.replace(str(local), text)
+                raise
+    return _open(Path(os.path.abspath(text)), limits)
+
+
+def _open(root: Path, limits: Limits) -> Checkpoint:
     node = locate(root, limits)
     decoding = Decoding(root if root.is_dir() else root.parent, limits)
     for part in node.walk():

@@ -1,0 +1,133 @@
+"""Checkpoints behind a URL (`s3://`, `gs://`, `hf://`, `memory://`, ...), by the `remote` extra.
+
+The files a checkpoint may consist of are copied to a folder of ours first: their number and
+size are checked before a byte is fetched, and their names may not leave that folder.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from ..errors import (
+    CheckpointError,
+    CheckpointNotFoundError,
+    LimitExceededError,
+    MissingExtraError,
+    UnsafeCheckpointError,
+)
+from .layout import ENCODINGS
+from .limits import Limits
+
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]+(::[a-z][a-z0-9+.-]+)*://", re.IGNORECASE)
+_NAMED: Final = re.compile(r"checkpoint-\d+(\.tune_metadata)?|\.tune_metadata|\.is_checkpoint")
+_SUFFIXES: Final = frozenset({*ENCODINGS, ".json", ".safetensors"})
+
+
+def is_url(path: str) -> bool:
+    """Whether a path names a file system other than the local one.
+
+    Example:
+        >>> is_url("s3://bucket/run/checkpoint_000010"), is_url("/tmp/x"), is_url("C:/x")
+        (True, False, False)
+    """
+    return _URL.match(path) is not None
+
+
+@contextmanager
+def fetched(url: str, limits: Limits) -> Iterator[Path]:
+    """A local copy of the checkpoint at `url`, for as long as the block lasts.
+
+    Raises:
+        MissingExtraError: fsspec, or what it needs for that kind of URL, is not installed.
+        CheckpointNotFoundError: Nothing lies there.
+        LimitExceededError: There is more than may be read.
+    """
+    system, root = _system(url)
+    sizes = _listing(system, root, url, limits)
+    with tempfile.TemporaryDirectory(prefix="rlconnect-") as folder:
+        for remote, (local, _size) in sizes.items():
+            target = Path(folder, local)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                system.get_file(remote, str(target))
+            except Exception as error:  # each file system has errors of its own
+                raise _unreachable(url, error) from None
+        only = next(iter(sizes.values()))[0] if len(sizes) == 1 else ""
+        single = only and PurePosixPath(root).name == only
+        yield Path(folder, only) if single else Path(folder)
+
+
+def _system(url: str) -> tuple[Any, str]:
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise MissingExtraError(
+            f"reading {url} needs fsspec, which is not installed",
+            hint='pip install "rlconnect[remote]", and what that file system needs (s3fs, ...).',
+        ) from None
+    try:
+        system, root = url_to_fs(url)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"reading {url} needs one more package", hint=str(error).split("\n")[0]
+        ) from None
+    except Exception as error:  # each file system has errors of its own
+        raise _unreachable(url, error) from None
+    return system, str(root)
+
+
+def _listing(system: Any, root: str, url: str, limits: Limits) -> dict[str, tuple[str, int]]:
+    """Remote name -> local name and size of every file that may belong to the checkpoint."""
+    try:
+        found = system.find(root, maxdepth=9, detail=True)
+    except FileNotFoundError:
+        found = {}
+    except Exception as error:  # each file system has errors of its own
+        raise _unreachable(url, error) from None
+    if len(found) > limits.max_entries:
+        raise LimitExceededError(f"more than {limits.max_entries:,} files lie at {url}")
+    chosen: dict[str, tuple[str, int]] = {}
+    for remote, facts in found.items():
+        name = _local_name(str(remote), root)
+        last = PurePosixPath(name).name
+        if PurePosixPath(last).suffix in _SUFFIXES or _NAMED.fullmatch(last):
+            chosen[str(remote)] = (name, int(facts.get("size") or 0))
+    total = sum(size for _, size in chosen.values())
+    if total > limits.max_file_bytes:
+        raise LimitExceededError(
+            f"{url} holds {total:,} bytes",
+            expected=f"at most {limits.max_file_bytes:,}",
+            hint="pass limits=Limits(max_file_bytes=...) to fetch it all the same.",
+        )
+    if not chosen:
+        raise CheckpointNotFoundError(
+            f"nothing of a checkpoint lies at {url}", hint="check the URL and its spelling."
+        )
+    return chosen
+
+
+def _local_name(remote: str, root: str) -> str:
+    """Where a remote file goes below our folder."""
+    root = root.rstrip("/")
+    name = remote[len(root) :].lstrip("/") if remote.startswith(f"{root}/") else ""
+    name = name or PurePosixPath(remote).name
+    parts = PurePosixPath(name).parts
+    if not parts or ".." in parts or PurePosixPath(name).is_absolute() or "\0" in name:
+        raise UnsafeCheckpointError(f"a remote file is named {name[:80]!r}")
+    return name
+
+
+def _unreachable(url: str, error: Exception) -> CheckpointError:
+    if isinstance(error, CheckpointError):
+        return error
+    first = (str(error).splitlines() or [""])[0]
+    return CheckpointError(
+        f"{url} cannot be read",
+        found=f"{type(error).__name__}: {first}"[:200],
+        hint="check the URL, your credentials and the network.",
+    )
