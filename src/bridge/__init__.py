@@ -1,1 +1,1 @@
-"""Placeholder docstring."""
+"""Both stacks in one: wrap, adapt, migrate, prove. Empty until there is something to bridge."""
