@@ -1,0 +1,395 @@
+"""The episode of one agent: observations, actions, rewards, infos and outputs by time step."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Hashable, Mapping
+from time import perf_counter
+from typing import Any, Final, Literal, TypeVar
+
+import gymnasium as gym
+import numpy as np
+from typing_extensions import Self, override
+
+from ...core.errors import EpisodeError
+from . import stretches
+from .episode_state import pickle_of, restore_pickle, restore_state, state_of
+from .errors import EpisodeItemError
+from .indexing import Steps
+from .lookback_buffer import InfiniteLookbackBuffer
+from .space_state import REWARD_SPACE
+from .step_access import StepAccess
+
+_Episode = TypeVar("_Episode", bound="SingleAgentEpisode")
+_NONE: Final[Mapping[str, Any]] = {}
+
+
+class SingleAgentEpisode(StepAccess):
+    """One agent's steps in an environment, or a stretch of them.
+
+    There is one observation and info more than actions, rewards and extra model outputs. Steps
+    before `t_started` are look-back: they are read with negative indices and belong to no one.
+
+    Args:
+        id_: Its id; a random one by default.
+        observations: Those of steps already made, as a list or as arrays.
+        observation_space: The space of one observation.
+        infos: With each observation; empty ones by default.
+        actions: One less than observations.
+        action_space: The space of one action.
+        rewards: As many as actions.
+        terminated: Whether the last step ended the episode.
+        truncated: Whether it was cut off after the last step.
+        extra_model_outputs: What the module returned besides actions, as many as actions.
+        t_started: The step of the whole episode at which this stretch starts.
+        len_lookback_buffer: How many of the given steps are look-back; "auto" takes all of them.
+        agent_id: The agent's id, in a multi-agent episode.
+        module_id: The id of its module.
+        multi_agent_episode_id: The id of the multi-agent episode it belongs to.
+
+    Example:
+        >>> episode = SingleAgentEpisode()
+        >>> episode.add_env_reset(observation=0)
+        >>> episode.add_env_step(observation=1, action=5, reward=0.5)
+        >>> len(episode), episode.get_observations(), episode.get_actions(-1)
+        (1, [0, 1], 5)
+    """
+
+    __slots__ = (
+        "_action_space",
+        "_custom_data",
+        "_last_step_time",
+        "_observation_space",
+        "_start_time",
+        "actions",
+        "agent_id",
+        "extra_model_outputs",
+        "id_",
+        "infos",
+        "is_terminated",
+        "is_truncated",
+        "module_id",
+        "multi_agent_episode_id",
+        "observations",
+        "rewards",
+        "t",
+        "t_started",
+    )
+
+    def __init__(
+        self,
+        id_: str | None = None,
+        *,
+        observations: Any = None,
+        observation_space: gym.Space[Any] | None = None,
+        infos: Any = None,
+        actions: Any = None,
+        action_space: gym.Space[Any] | None = None,
+        rewards: Any = None,
+        terminated: bool = False,
+        truncated: bool = False,
+        extra_model_outputs: Mapping[str, Any] | None = None,
+        t_started: int | None = None,
+        len_lookback_buffer: int | Literal["auto"] = "auto",
+        agent_id: Hashable | None = None,
+        module_id: str | None = None,
+        multi_agent_episode_id: str | None = None,
+    ) -> None:
+        self.id_ = id_ or uuid.uuid4().hex
+        self.agent_id = agent_id
+        self.module_id = module_id
+        self.multi_agent_episode_id = multi_agent_episode_id
+        self._observation_space = observation_space
+        self._action_space = action_space
+        given = _as_buffer(rewards, 0, REWARD_SPACE)
+        if isinstance(rewards, InfiniteLookbackBuffer):
+            lookback = rewards.lookback
+        else:
+            steps = given.len_incl_lookback()
+            lookback = steps if len_lookback_buffer == "auto" else min(len_lookback_buffer, steps)
+            given.lookback = lookback
+        self.rewards = given
+        self.observations = _as_buffer(observations, lookback, observation_space)
+        if infos is None:
+            infos = [{} for _ in range(self.observations.len_incl_lookback())]
+        self.infos = _as_buffer(infos, lookback, None)
+        self.actions = _as_buffer(actions, lookback, action_space)
+        self.extra_model_outputs = {
+            key: _as_buffer(values, lookback, None)
+            for key, values in (extra_model_outputs or {}).items()
+        }
+        self.is_terminated = terminated
+        self.is_truncated = truncated
+        self.t_started = t_started or 0
+        self.t = self.t_started + len(self.rewards)
+        self._custom_data = {}
+        self._start_time = None
+        self._last_step_time = None
+        self.validate()
+
+    @property
+    def observation_space(self) -> gym.Space[Any] | None:
+        """The space of the observations, if known."""
+        return self._observation_space
+
+    @observation_space.setter
+    def observation_space(self, value: gym.Space[Any] | None) -> None:
+        self._observation_space = self.observations.space = value
+
+    @property
+    def action_space(self) -> gym.Space[Any] | None:
+        """The space of the actions, if known."""
+        return self._action_space
+
+    @action_space.setter
+    def action_space(self, value: gym.Space[Any] | None) -> None:
+        self._action_space = self.actions.space = value
+
+    # Stepping
+
+    def add_env_reset(self, observation: Any, infos: dict[Any, Any] | None = None) -> None:
+        """Add the first observation.
+
+        Args:
+            observation: What the environment's `reset` returned.
+            infos: The infos it returned.
+
+        Raises:
+            EpisodeError: There is a first observation already.
+        """
+        if self.is_done or self.is_reset:
+            raise EpisodeError(
+                f"episode {self.id_} cannot be reset: it has a first observation",
+                hint="a new episode of the environment is a new SingleAgentEpisode.",
+            )
+        self.observations.append(observation)
+        self.infos.append({} if infos is None else infos)
+        self._start_time = perf_counter()
+
+    def add_env_step(
+        self,
+        observation: Any,
+        action: Any,
+        reward: Any,
+        infos: dict[Any, Any] | None = None,
+        *,
+        terminated: bool = False,
+        truncated: bool = False,
+        extra_model_outputs: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Add one step.
+
+        Args:
+            observation: What the environment returned for the action.
+            action: The action that was sent.
+            reward: What it earned.
+            infos: The infos that came with the observation.
+            terminated: Whether this ended the episode.
+            truncated: Whether the episode is cut off here.
+            extra_model_outputs: What the module returned besides the action; the same keys in
+                every step.
+
+        Raises:
+            EpisodeError: The episode is done or not reset, or its model outputs are others.
+        """
+        if self.is_terminated or self.is_truncated:
+            raise EpisodeError(
+                f"episode {self.id_} is already done: no step can be added",
+                hint="a new episode of the environment is a new SingleAgentEpisode.",
+            )
+        outputs = self.extra_model_outputs
+        given = extra_model_outputs or _NONE
+        earned = self.rewards._data
+        steps = len(earned)
+        if not steps or len(given) != len(outputs):
+            self._begin(given, steps)
+        # Almost always all columns are lists. Where one is not, what was added already is taken
+        # back and the columns add for themselves.
+        try:
+            for key, value in given.items():
+                outputs[key]._data.append(value)
+            self.observations._data.append(observation)
+            self.actions._data.append(action)
+            self.infos._data.append({} if infos is None else infos)
+            earned.append(reward)
+        except (KeyError, AttributeError):
+            self._add_carefully(observation, action, reward, infos, given, steps)
+        self.t += 1
+        self.is_terminated = terminated
+        self.is_truncated = truncated
+        self._last_step_time = perf_counter()
+
+    def _begin(self, given: Mapping[str, Any], steps: int) -> None:
+        """Before the first step: begin the columns of its outputs. Later outputs must be those."""
+        outputs = self.extra_model_outputs
+        if steps:
+            raise EpisodeError(
+                f"episode {self.id_} needs the same extra model outputs in every step",
+                expected=f"{sorted(map(str, outputs))}",
+                found=f"{sorted(map(str, given))}",
+                hint="an output must be there from the first step on; start a new episode.",
+            )
+        if not self.is_reset:
+            raise EpisodeError(
+                f"episode {self.id_} has no first observation",
+                hint="call add_env_reset() before add_env_step().",
+            )
+        if given.keys() != outputs.keys():
+            outputs.clear()
+            outputs.update({key: InfiniteLookbackBuffer() for key in given})
+
+    def _add_carefully(
+        self,
+        observation: Any,
+        action: Any,
+        reward: Any,
+        infos: dict[Any, Any] | None,
+        given: Mapping[str, Any],
+        steps: int,
+    ) -> None:
+        """Add a step to columns of any form; an error leaves all of them as they were."""
+        outputs = self.extra_model_outputs
+        items = [
+            (self.observations, steps + 1, observation),
+            (self.actions, steps, action),
+            (self.rewards, steps, reward),
+            (self.infos, steps + 1, {} if infos is None else infos),
+            *((column, steps, given.get(key)) for key, column in outputs.items()),
+        ]
+
+        def take_back() -> None:
+            for column, count, _ in items:
+                while column.len_incl_lookback() > count:
+                    column.pop()
+
+        take_back()
+        if given.keys() != outputs.keys():
+            self._begin(given, steps)
+        try:
+            for column, _, item in items:
+                column.append(item)
+        except EpisodeError:
+            take_back()
+            raise
+
+    def to_numpy(self) -> Self:
+        """Turn its lists of items into arrays, in place; infos stay a list.
+
+        As long as there is no step only observations are turned.
+
+        Returns:
+            The episode itself.
+        """
+        self.observations.finalize()
+        if self.t > self.t_started:
+            self.actions.finalize()
+            self.rewards.finalize()
+            for buffer in self.extra_model_outputs.values():
+                buffer.finalize()
+        return self
+
+    # Taking apart and putting together
+
+    def cut(self, len_lookback_buffer: int = 0) -> Self:
+        """The episode that goes on where this one stops: same id, no step yet.
+
+        Args:
+            len_lookback_buffer: How many of the last steps it gets as look-back.
+
+        Raises:
+            EpisodeError: The episode is done.
+        """
+        return stretches.successor(self, len_lookback_buffer)
+
+    def concat_episode(self, other: SingleAgentEpisode) -> None:
+        """Append the steps of the episode that goes on where this one stops.
+
+        Args:
+            other: Comes from `cut()`; done flags and custom data are taken over from it.
+
+        Raises:
+            EpisodeError: It does not go on here: another id, time or joining observation.
+        """
+        stretches.append_successor(self, other)
+
+    def slice(self, slice_: Steps, *, len_lookback_buffer: int | None = None) -> Self:
+        """A stretch of the steps as an episode of its own; `episode[a:b]` does the same.
+
+        Changing one of them never changes the other. Done flags stay if it reaches the end.
+
+        Args:
+            slice_: The steps; bounds beyond the episode are moved to its ends.
+            len_lookback_buffer: How many steps before it it gets as look-back, if there are so
+                many; by default as many as this episode has.
+
+        Raises:
+            EpisodeItemError: It has a step other than 1.
+        """
+        return stretches.stretch(self, slice_, len_lookback_buffer)
+
+    def __getitem__(self, item: Steps) -> Self:
+        if isinstance(item, slice):
+            return self.slice(item)
+        raise EpisodeItemError(
+            f"a SingleAgentEpisode has no item {item!r}",
+            expected="a slice: episode[a:b]",
+            hint="get_observations(i), get_actions(i), ... return single steps.",
+        )
+
+    # As data
+
+    def get_data_dict(self) -> dict[str, Any]:
+        """All steps by column name, with done flags, time and id; without look-back."""
+        steps = len(self)
+        ends: dict[str, Any] = {
+            "terminateds": [False] * (steps - 1) + [self.is_terminated] * (steps > 0),
+            "truncateds": [False] * (steps - 1) + [self.is_truncated] * (steps > 0),
+            "t": list(range(self.t_started, self.t)),
+            "eps_id": [self.id_] * steps,
+        }
+        if self.is_numpy:
+            ends = {key: np.array(values) for key, values in ends.items()}
+        return {
+            **ends,
+            "obs": self.get_observations(slice(None, -1)) if self.is_reset else [],
+            "infos": self.get_infos(slice(None, -1)) if self.is_reset else [],
+            "actions": self.get_actions(),
+            "rewards": self.get_rewards(),
+            **{key: buffer.get() for key, buffer in self.extra_model_outputs.items()},
+        }
+
+    def get_state(self) -> dict[str, Any]:
+        """All of it as plain data and arrays, by RLlib's names."""
+        return state_of(self)
+
+    @staticmethod
+    def from_state(state: Mapping[str, Any]) -> SingleAgentEpisode:
+        """The episode that `get_state` described, RLlib's or ours."""
+        episode = _empty(SingleAgentEpisode)
+        restore_state(episode, state)
+        return episode
+
+    def __reduce__(self) -> Any:
+        return _empty, (type(self),), pickle_of(self)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        restore_pickle(self, state)
+
+    @override
+    def __repr__(self) -> str:
+        return (
+            f"SAEps(len={len(self)} done={self.is_done} "
+            f"R={self.get_return() if len(self) else 0} id_={self.id_})"
+        )
+
+
+def _empty(kind: type[_Episode]) -> _Episode:
+    return kind.__new__(kind)
+
+
+def _as_buffer(values: Any, lookback: int, space: gym.Space[Any] | None) -> InfiniteLookbackBuffer:
+    if isinstance(values, InfiniteLookbackBuffer):
+        return values
+    if isinstance(values, list):
+        values = values.copy()
+    return InfiniteLookbackBuffer(values, lookback, space)

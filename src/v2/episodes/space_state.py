@@ -1,0 +1,127 @@
+"""Spaces inside the states and pickles of episodes, written and read once per space.
+
+Thousands of episodes share a handful of spaces, and both directions are slow, so both are
+remembered: forth by the identity of the space, back by the text of the data. States hold the dicts
+RLlib writes; pickles our own lossless ones, or the space itself if it is a class of the user's.
+"""
+
+from __future__ import annotations
+
+import copy
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+import gymnasium as gym
+import numpy as np
+
+from ...core.errors import SpaceError
+from ...core.space_codec import (
+    gym_space_from_dict,
+    gym_space_to_dict,
+    space_from_data,
+    space_to_data,
+)
+from ...core.spaces import AnySpace, children_of, kind_of
+
+_MOST_REMEMBERED: Final = 256
+
+REWARD_SPACE: Final = gym.spaces.Box(-np.inf, np.inf, (), np.float32)
+"""The space of a reward: any single number."""
+
+_Written: TypeAlias = OrderedDict[int, tuple[weakref.ref[Any], Any]]
+
+_states: Final[_Written] = OrderedDict()
+_pickles: Final[_Written] = OrderedDict()
+_read: Final[OrderedDict[str, Any]] = OrderedDict()
+
+_PLAIN: Final = frozenset({"Box", "Discrete", "MultiDiscrete", "MultiBinary", "Dict", "Tuple"})
+_PLAIN_ATTRIBUTES: Final = frozenset(
+    {"_np_random", "_shape", "dtype", "low", "high", "bounded_below", "bounded_above"}
+    | {"low_repr", "high_repr", "n", "nvec", "spaces", "start"}
+)
+
+
+def space_to_state(space: AnySpace | None) -> Any:
+    """The space as RLlib writes it; None, and a space RLlib has no form for, as they are."""
+    state = _written(_states, space, _ray_form)
+    if not isinstance(state, dict):
+        return state
+    # All but Dict and Tuple are flat: their values are numbers, strings and tuples.
+    return state.copy() if "spaces" not in state else copy.deepcopy(state)
+
+
+def space_from_state(state: Any) -> AnySpace | None:
+    """The space a state holds; equal states give the same object. Spaces pass as they are."""
+    space: AnySpace | None = _found(state, gym_space_from_dict)
+    return space
+
+
+def space_to_pickle(space: AnySpace | None) -> Any:
+    """What to pickle for a space: plain data that gives it back exactly, else the space."""
+    return _written(_pickles, space, _own_form)
+
+
+def space_from_pickle(data: Any) -> AnySpace | None:
+    """The space that `space_to_pickle` wrote; equal data gives the same object."""
+    space: AnySpace | None = _found(data, space_from_data)
+    return space
+
+
+def _ray_form(space: AnySpace) -> Any:
+    try:
+        return gym_space_to_dict(space)
+    except SpaceError:
+        return space
+
+
+def _own_form(space: AnySpace) -> Any:
+    return space_to_data(space) if _is_plain(space) else space
+
+
+def _is_plain(space: AnySpace) -> bool:
+    """Whether the space is gymnasium's own and holds nothing but what its class does."""
+    kind = type(space).__name__
+    return (
+        kind in _PLAIN
+        and kind == kind_of(space)
+        and type(space).__module__.startswith("gymnasium.")
+        and vars(space).keys() <= _PLAIN_ATTRIBUTES
+        and all(_is_plain(child) for _, child in children_of(space))
+    )
+
+
+def _written(table: _Written, space: AnySpace | None, write: Callable[[AnySpace], Any]) -> Any:
+    if space is None:
+        return None
+    known = table.get(id(space))
+    if known is None or known[0]() is not space:
+        form = write(space)
+        if form is space:  # Remembering it would keep it alive.
+            return space
+        known = weakref.ref(space), form
+        _remember(table, id(space), known)
+    return known[1]
+
+
+def _found(data: Any, read: Callable[[Any], AnySpace | None]) -> Any:
+    if not isinstance(data, Mapping):
+        return data
+    text = repr(data)
+    space = _read.get(text)
+    if space is None:
+        space = read(data)
+        # A shortened text, as numpy makes of large arrays, would not tell two spaces apart.
+        if "..." not in text:
+            _remember(_read, text, space)
+    return space
+
+
+def _remember(table: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    table[key] = value
+    if len(table) > _MOST_REMEMBERED:
+        table.popitem(last=False)
+
+
+_read[repr(space_to_state(REWARD_SPACE))] = REWARD_SPACE

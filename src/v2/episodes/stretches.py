@@ -1,0 +1,174 @@
+"""Single-agent episodes taken apart and put together: successors, joints, slices."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, TypeVar
+
+from ...core.compare import differences
+from ...core.errors import EpisodeError
+from .column_items import copied
+from .errors import EpisodeItemError
+from .indexing import Steps
+from .lookback_buffer import InfiniteLookbackBuffer
+
+if TYPE_CHECKING:
+    from .single_agent import SingleAgentEpisode
+
+_Episode = TypeVar("_Episode", bound="SingleAgentEpisode")
+
+
+def successor(episode: _Episode, len_lookback_buffer: int) -> _Episode:
+    """The episode that goes on where `episode` stops; it shares no memory with it."""
+    if episode.is_done:
+        raise EpisodeError(
+            f"episode {episode.id_} is done: it cannot be cut, nothing follows",
+            hint="slice it (episode[a:b]) to look at a part.",
+        )
+    keep = max(0, min(len_lookback_buffer, episode.rewards.len_incl_lookback()))
+    follower = like(
+        episode,
+        (
+            last_items(episode.observations, keep + 1, keep),
+            last_items(episode.actions, keep, keep),
+            last_items(episode.rewards, keep, keep),
+            last_items(episode.infos, keep + 1, keep),
+        ),
+        {
+            key: last_items(buffer, keep, keep)
+            for key, buffer in episode.extra_model_outputs.items()
+        },
+        episode.t,
+        episode.t,
+    )
+    if episode._custom_data:
+        follower._custom_data = copy.deepcopy(episode._custom_data)
+    return follower
+
+
+def append_successor(episode: SingleAgentEpisode, other: SingleAgentEpisode) -> None:
+    """Append the steps of `other`, which goes on where `episode` stops."""
+    _expect_successor(episode, other)
+    outputs = episode.extra_model_outputs
+    if not len(episode):
+        for key in other.extra_model_outputs.keys() - outputs.keys():
+            outputs[key] = InfiniteLookbackBuffer()
+    # The joining observation is in both; what `other` made of it wins.
+    episode.observations.pop()
+    episode.infos.pop()
+    episode.observations.concat(other.observations)
+    episode.infos.concat(other.infos)
+    episode.actions.concat(other.actions)
+    episode.rewards.concat(other.rewards)
+    for key, buffer in other.extra_model_outputs.items():
+        if len(buffer):
+            outputs[key].concat(buffer)
+    episode.t = other.t
+    episode.is_terminated = other.is_terminated
+    episode.is_truncated = other.is_truncated
+    episode._last_step_time = other._last_step_time or episode._last_step_time
+    episode._custom_data.update(other._custom_data)
+
+
+def stretch(episode: _Episode, steps: Steps, len_lookback_buffer: int | None) -> _Episode:
+    """Some steps of an episode; arrays are shared until one of the two changes a row."""
+    if steps.step not in (None, 1):
+        raise EpisodeItemError(
+            "an episode can only be sliced with step 1", found=f"step {steps.step}"
+        )
+    start, stop, _ = steps.indices(len(episode))
+    stop = max(start, stop)
+    own = episode.observations.lookback
+    wanted = own if len_lookback_buffer is None else len_lookback_buffer
+    lookback = max(0, min(wanted, own + start))
+    first, end = own + start - lookback, own + stop
+    part = like(
+        episode,
+        (
+            some_items(episode.observations, first, end + 1, lookback),
+            some_items(episode.actions, first, end, lookback),
+            some_items(episode.rewards, first, end, lookback),
+            some_items(episode.infos, first, end + 1, lookback),
+        ),
+        {
+            key: some_items(buffer, first, end, lookback)
+            for key, buffer in episode.extra_model_outputs.items()
+        },
+        episode.t_started + start,
+        episode.t_started + stop,
+    )
+    # As in RLlib: values that fill gaps between the rewards of a slice keep their own dtype.
+    part.rewards.space = None
+    if stop == len(episode):
+        part.is_terminated, part.is_truncated = episode.is_terminated, episode.is_truncated
+    return part
+
+
+def like(
+    episode: _Episode,
+    columns: tuple[InfiniteLookbackBuffer, ...],
+    outputs: dict[str, InfiniteLookbackBuffer],
+    t_started: int,
+    t: int,
+) -> _Episode:
+    """An unfinished stretch of the same agent's episode, made of checked parts."""
+    part = type(episode).__new__(type(episode))
+    part.id_ = episode.id_
+    part.agent_id = episode.agent_id
+    part.module_id = episode.module_id
+    part.multi_agent_episode_id = episode.multi_agent_episode_id
+    part._observation_space = episode._observation_space
+    part._action_space = episode._action_space
+    part.observations, part.actions, part.rewards, part.infos = columns
+    part.extra_model_outputs = outputs
+    part.is_terminated = part.is_truncated = False
+    part.t_started = t_started
+    part.t = t
+    part._custom_data = {}
+    part._start_time = part._last_step_time = None
+    return part
+
+
+def last_items(buffer: InfiniteLookbackBuffer, count: int, lookback: int) -> InfiniteLookbackBuffer:
+    """The last items as a buffer that shares no rows."""
+    total = buffer.len_incl_lookback()
+    rows = buffer._rows(max(0, total - count), total)
+    if buffer.finalized:
+        rows = copied(rows)
+    return InfiniteLookbackBuffer._of(rows, lookback, buffer._space, buffer.finalized, False)
+
+
+def some_items(
+    buffer: InfiniteLookbackBuffer, first: int, end: int, lookback: int
+) -> InfiniteLookbackBuffer:
+    """Some items as a buffer; arrays are shared until one of the two changes a row."""
+    is_array = buffer.finalized
+    if is_array:
+        buffer._is_shared = True
+    rows = buffer._rows(first, end)
+    return InfiniteLookbackBuffer._of(rows, lookback, buffer._space, is_array, is_array)
+
+
+def _expect_successor(episode: SingleAgentEpisode, other: SingleAgentEpisode) -> None:
+    def refusal(what: str, expected: object, found: object) -> EpisodeError:
+        return EpisodeError(
+            f"episode {episode.id_} cannot take the steps of the other: {what}",
+            expected=str(expected),
+            found=str(found),
+            hint="only what `cut()` of this episode returned goes on here.",
+        )
+
+    if other.id_ != episode.id_:
+        raise refusal("another id", episode.id_, other.id_)
+    if episode.is_done:
+        raise refusal("this one is done", "an unfinished episode", "a finished one")
+    if other.t_started != episode.t:
+        raise refusal("a gap in time", f"t_started {episode.t}", other.t_started)
+    episode.validate()
+    other.validate()
+    own, others = episode.extra_model_outputs, other.extra_model_outputs
+    if len(other) and len(episode) and others.keys() != own.keys():
+        raise refusal("other extra model outputs", sorted(own), sorted(others))
+    last, first = episode.get_observations(-1), other.get_observations(0)
+    if last is not first and not differences(last, first).is_equal:
+        raise refusal("another observation where they join", last, first)
