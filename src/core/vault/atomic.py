@@ -99,9 +99,13 @@ def sweep(target: Path) -> None:
 
 
 def flush_folder(folder: Path) -> None:
-    """Wait until each file of a flat folder, and the folder itself, are on the disk."""
+    """Wait until each file below a folder, and the folder itself, are on the disk."""
     with os.scandir(folder) as entries:
-        for name in sorted(entry.name for entry in entries):
+        inside = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+    for name, is_folder in inside:
+        if is_folder:
+            flush_folder(folder / name)
+        else:
             _flush(folder / name, os.O_RDWR)
     _flush(folder, os.O_RDONLY)
 

@@ -1,0 +1,275 @@
+"""Objects that save themselves to a folder and come back from it, in RLlib's layout."""
+
+from __future__ import annotations
+
+import abc
+import os
+import tempfile
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from typing_extensions import Self
+
+from ..core.errors import CheckpointError, ConfigError
+from .checkpoint_files import (
+    CHECKPOINT_VERSION,
+    locate_component,
+    plain_state,
+    read_constructor,
+    read_state,
+    replaced_tree,
+    revived,
+    write_component,
+)
+from .class_names import UnknownClassError, find_class, saved_name
+
+Names = str | Collection[str] | None
+
+
+class Checkpointable(abc.ABC):
+    """Saves its class, constructor arguments and state; sub-components in sub-folders.
+
+    A subclass gives `get_state`, `set_state` and `get_ctor_args_and_kwargs`, and names its
+    sub-components in `get_checkpointable_components`.
+    """
+
+    STATE_FILE_NAME: ClassVar[str] = "state"
+    CLASS_AND_CTOR_ARGS_FILE_NAME: ClassVar[str] = "class_and_ctor_args.pkl"
+    METADATA_FILE_NAME: ClassVar[str] = "metadata.json"
+
+    SAVES_WITHOUT_STATE: ClassVar[bool] = True
+    """Whether a sub-component of this kind gets a folder although its state is empty."""
+
+    @abc.abstractmethod
+    def get_state(
+        self, components: Names = None, *, not_components: Names = None, **kwargs: Any
+    ) -> dict[str, Any]:
+        """Give the state as plain data, that of sub-components under their names.
+
+        Args:
+            components: Only these sub-components; "a/b" for one inside another.
+            not_components: All but these.
+            **kwargs: For subclasses.
+        """
+
+    @abc.abstractmethod
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what `get_state` gave."""
+
+    @abc.abstractmethod
+    def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Give the arguments it can be built with again."""
+
+    def get_metadata(self) -> dict[str, Any]:
+        """Give what goes into the JSON file beside the names of the other files."""
+        return {"checkpoint_version": CHECKPOINT_VERSION}
+
+    def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:
+        """Give sub-components that are saved in folders of their own, by name."""
+        return []
+
+    def save_to_path(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        state: Mapping[str, Any] | None = None,
+        filesystem: Any = None,
+        use_msgpack: bool = False,
+    ) -> str:
+        """Save everything, all or nothing.
+
+        Args:
+            path: The folder to write; None makes a temporary one.
+            state: What to save in place of `get_state()`.
+            filesystem: Only None: local files.
+            use_msgpack: Whether states are msgpack instead of pickles. Either is read without
+                running it; the constructor's file is always a pickle, as RLlib wants it.
+
+        Returns:
+            The path.
+        """
+        _check_local(filesystem)
+        target = Path(os.path.abspath(path or tempfile.mkdtemp(prefix="checkpoint_")))
+        with replaced_tree(target) as folder:
+            self._write_tree(folder, state, use_msgpack)
+        return str(path or target)
+
+    def _write_tree(self, folder: Path, state: Mapping[str, Any] | None, use_msgpack: bool) -> None:
+        components = self.get_checkpointable_components()
+        names = [name for name, _ in components]
+        if state is None:
+            own: Any = self.get_state(not_components=names)
+        else:
+            own = {key: part for key, part in state.items() if key not in names}
+        args, kwargs = self.get_ctor_args_and_kwargs()
+        write_component(
+            folder,
+            cls=type(self),
+            args=args,
+            kwargs=kwargs,
+            state=plain_state(own),
+            state_name=self.STATE_FILE_NAME,
+            class_name=self.CLASS_AND_CTOR_ARGS_FILE_NAME,
+            metadata_name=self.METADATA_FILE_NAME,
+            metadata=self.get_metadata(),
+            use_msgpack=use_msgpack,
+        )
+        for name, component in components:
+            held = state.get(name) if state is not None else component.get_state()
+            if held or component.SAVES_WITHOUT_STATE:
+                component._write_tree(folder / _folder_name(name), held, use_msgpack)
+
+    def restore_from_path(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        component: str | None = None,
+        filesystem: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Take over the state that a folder holds.
+
+        Args:
+            path: The folder.
+            component: Only this sub-component, "a/b" for one inside another.
+            filesystem: Only None: local files.
+            **kwargs: Handed to sub-components.
+
+        Raises:
+            CheckpointNotFoundError: Nothing lies there.
+            CheckpointError: It cannot be read.
+        """
+        _check_local(filesystem)
+        node = locate_component(path)
+        components = dict(self.get_checkpointable_components())
+        if component is not None:
+            first, _, rest = component.partition("/")
+            if first not in components:
+                raise ConfigError(
+                    f"{type(self).__name__} has no component {first!r}",
+                    expected=", ".join(components) or "none at all",
+                )
+            below = Path(path) / _folder_name(first)
+            components[first].restore_from_path(below, component=rest or None, **kwargs)
+            return
+        state = read_state(node)
+        if state is not None:
+            self.set_state(state)
+        for name, part in components.items():
+            if (Path(path) / _folder_name(name)).is_dir():
+                part.restore_from_path(Path(path) / _folder_name(name), **kwargs)
+
+    @classmethod
+    def from_checkpoint(
+        cls,
+        path: str | os.PathLike[str],
+        filesystem: Any = None,
+        *,
+        module_classes: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Build the object that a folder holds; no code of the folder runs.
+
+        Args:
+            path: The folder.
+            filesystem: Only None: local files.
+            module_classes: Your own classes and functions by the dotted name the file gives them.
+            **kwargs: Handed to `restore_from_path`.
+
+        Raises:
+            UnknownClassError: It names a class that neither rlconnect nor you have given.
+            ConfigError: It holds something else than `cls`.
+        """
+        _check_local(filesystem)
+        given = module_classes or {}
+        try:
+            saved, args, ctor_kwargs = read_constructor(locate_component(path))
+        except CheckpointError:
+            if cls.__abstractmethods__:
+                raise
+            found, args, ctor_kwargs = cls, (), {}
+        else:
+            found = _class_of(cls, saved, given)
+        find = _finder(given)
+        built = found(*revived(args, find), **revived(ctor_kwargs, find))
+        built.restore_from_path(path, **kwargs)
+        return built
+
+    @staticmethod
+    def _check_component(name: str, components: Names, not_components: Names) -> bool:
+        """Whether a sub-component is among those asked for."""
+        wanted = _as_list(components)
+        unwanted = _as_list(not_components) or []
+        if name in unwanted:
+            return False
+        return wanted is None or any(w == name or w.startswith(f"{name}/") for w in wanted)
+
+    @staticmethod
+    def _get_subcomponents(name: str, components: Names) -> list[str] | None:
+        """What is asked for inside a sub-component; None where nothing in particular is."""
+        inside = [
+            asked[len(name) + 1 :]
+            for asked in _as_list(components) or []
+            if asked.startswith(f"{name}/")
+        ]
+        return inside or None
+
+
+def _class_of(cls: type[Any], saved: Any, given: Mapping[str, Any]) -> type[Any]:
+    from ..core.vault.standins import class_path
+
+    path = class_path(saved)
+    found = find_class(path, Checkpointable, given, cls)
+    if found is None and not cls.__abstractmethods__ and path.endswith(f".{cls.__name__}"):
+        found = cls
+    if found is None:
+        raise _unknown(path)
+    if not issubclass(found, cls):
+        raise ConfigError(
+            "the checkpoint is of another class",
+            expected=cls.__name__,
+            found=".".join(saved_name(found)),
+            hint=f"use {found.__name__}.from_checkpoint().",
+        )
+    return found
+
+
+def _finder(given: Mapping[str, Any]) -> Any:
+    def find(path: str) -> Any:
+        # Only what can be no harm as an argument: not just any class this process has loaded.
+        found = find_class(path, Checkpointable, given)
+        if found is None:
+            raise _unknown(path)
+        return found
+
+    return find
+
+
+def _unknown(path: str) -> UnknownClassError:
+    return UnknownClassError(
+        f"the checkpoint needs {path!r}, which rlconnect does not have",
+        hint=f"pass it: from_checkpoint(path, module_classes={{{path!r}: ...}}).",
+        class_name=path,
+    )
+
+
+def _as_list(names: Names) -> list[str] | None:
+    if names is None:
+        return None
+    return [names] if isinstance(names, str) else [str(name) for name in names]
+
+
+def _folder_name(name: str) -> str:
+    """A sub-component's folder; a name that would lead elsewhere is refused."""
+    text = str(name)
+    if not text or text in (".", "..") or "/" in text or "\\" in text or "\0" in text:
+        raise ConfigError(f"{name!r} cannot be the name of a folder")
+    return text
+
+
+def _check_local(filesystem: Any) -> None:
+    if filesystem is not None:
+        raise ConfigError(
+            "filesystem", expected="None: local files", found=type(filesystem).__name__
+        )

@@ -1,0 +1,122 @@
+"""Our classes and the names RLlib's checkpoints give them.
+
+A checkpoint names a class by dotted path. Paths below `ray.rllib` are looked up by class name in
+the table of `rlconnect.v2`, old spellings first in `_RENAMED`; nothing is imported because a file
+names it. Written checkpoints name our own classes as RLlib does, so that Ray can read them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ..core.errors import CheckpointError
+
+_RAY: Final = "ray.rllib."
+_OURS: Final = "rlconnect.v2"
+
+# Older class names -> today's.
+_RENAMED: Final = {
+    "APPOTorchRLModule": "DefaultAPPOTorchRLModule",
+    "BCTorchRLModule": "DefaultBCTorchRLModule",
+    "BCTorchRLModuleWithSharedGlobalEncoder": "DefaultBCTorchRLModule",
+    "DQNRainbowCatalog": "DQNCatalog",
+    "DQNRainbowTorchRLModule": "DefaultDQNTorchRLModule",
+    "DQNTorchRLModule": "DefaultDQNTorchRLModule",
+    "IMPALATorchRLModule": "DefaultPPOTorchRLModule",
+    "ImpalaTorchRLModule": "DefaultPPOTorchRLModule",
+    "MARWILCatalog": "PPOCatalog",
+    "MARWILTorchRLModule": "DefaultPPOTorchRLModule",
+    "MultiAgentRLModule": "MultiRLModule",
+    "MultiAgentRLModuleSpec": "MultiRLModuleSpec",
+    "PPOTorchRLModule": "DefaultPPOTorchRLModule",
+    "PrevActionsPrevRewardsConnector": "PrevActionsPrevRewards",
+    "SACTorchRLModule": "DefaultSACTorchRLModule",
+    "SingleAgentRLModuleSpec": "RLModuleSpec",
+}
+
+# Our class -> RLlib's module below `ray.rllib`, as of Ray 2.60.
+_RAY_MODULES: Final = {
+    "BCCatalog": "algorithms.bc.bc_catalog",
+    "Catalog": "core.models.catalog",
+    "DQNCatalog": "algorithms.dqn.dqn_catalog",
+    "DefaultAPPOTorchRLModule": "algorithms.appo.torch.default_appo_torch_rl_module",
+    "DefaultBCTorchRLModule": "algorithms.bc.torch.default_bc_torch_rl_module",
+    "DefaultDQNTorchRLModule": "algorithms.dqn.torch.default_dqn_torch_rl_module",
+    "DefaultModelConfig": "core.rl_module.default_model_config",
+    "DefaultPPOTorchRLModule": "algorithms.ppo.torch.default_ppo_torch_rl_module",
+    "DefaultSACTorchRLModule": "algorithms.sac.torch.default_sac_torch_rl_module",
+    "MultiRLModule": "core.rl_module.multi_rl_module",
+    "MultiRLModuleSpec": "core.rl_module.multi_rl_module",
+    "PPOCatalog": "algorithms.ppo.ppo_catalog",
+    "RLModule": "core.rl_module.rl_module",
+    "RLModuleSpec": "core.rl_module.rl_module",
+    "SACCatalog": "algorithms.sac.sac_catalog",
+    "TorchRLModule": "core.rl_module.torch.torch_rl_module",
+}
+
+
+class UnknownClassError(CheckpointError):
+    """A checkpoint is of a class that rlconnect does not have.
+
+    `class_name` is its dotted name. `weights` holds what could be read beside it: the arrays by
+    name of a module, one such table per id of a multi-module.
+    """
+
+
+def find_class(
+    path: str, base: type[Any], given: Mapping[str, Any], called: type[Any] | None = None
+) -> type[Any] | None:
+    """The class that a dotted path means, if it is known and derived from `base`.
+
+    Known are: the classes the caller gave, by full path, `module:qualname` or bare name; our own,
+    by RLlib's names; the class that was called; and what this process has imported already.
+
+    Args:
+        path: The dotted path that a file holds.
+        base: What it has to be derived from; anything else is not found.
+        given: The caller's classes.
+        called: The class whose method the caller used.
+    """
+    module, _, name = path.rpartition(".")
+    for known in (path, f"{module}:{name}", name):
+        if known in given:
+            return given[known]  # type: ignore[no-any-return]  # the caller answers for it
+    if path.startswith((_RAY, f"{_OURS}.")):
+        return _own(name, base)
+    if called is not None and path == f"{called.__module__}.{called.__qualname__}":
+        return called
+    found = _imported(path)
+    return found if isinstance(found, type) and issubclass(found, base) else None
+
+
+def _own(name: str, base: type[Any]) -> type[Any] | None:
+    package = sys.modules[__package__]
+    name = _RENAMED.get(name, name)
+    if name not in package.__all__:
+        return None
+    found = getattr(package, name)
+    return found if isinstance(found, type) and issubclass(found, base) else None
+
+
+def _imported(path: str) -> Any:
+    """What lies at a dotted path in modules that are loaded already; nothing is loaded."""
+    parts = path.split(".")
+    for split in range(len(parts) - 1, 0, -1):
+        module = sys.modules.get(".".join(parts[:split]))
+        if module is None:
+            continue
+        found: Any = module
+        for name in parts[split:]:
+            found = vars(found).get(name) if hasattr(found, "__dict__") else None
+        return found
+    return None
+
+
+def saved_name(cls: Any) -> tuple[str, str]:
+    """Module and name under which a class or function is saved: RLlib's for our own."""
+    module, name = cls.__module__, cls.__qualname__
+    if module.startswith(_OURS) and name in _RAY_MODULES:
+        return _RAY + _RAY_MODULES[name], name
+    return module, name

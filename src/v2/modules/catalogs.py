@@ -1,0 +1,244 @@
+"""The catalogs of the algorithms: which heads stand on which encoders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.spaces import Space
+from typing_extensions import override
+
+from ...core.columns import Columns
+from .action_distributions import UnsupportedSpaceException
+from .catalog import Catalog, _check_if_diag_gaussian
+from .network_configs import (
+    ActorCriticEncoderConfig,
+    MLPEncoderConfig,
+    MultiStreamEncoderConfig,
+)
+
+__all__ = ["BCCatalog", "DQNCatalog", "PPOCatalog", "SACCatalog", "_check_if_diag_gaussian"]
+
+
+class PPOCatalog(Catalog):
+    """An encoder for actor and critic, a policy head and a value head (PPO, APPO, IMPALA, MARWIL).
+
+    Args:
+        observation_space: What the module takes.
+        action_space: What it gives.
+        model_config_dict: Settings, see `DefaultModelConfig`.
+    """
+
+    def __init__(
+        self,
+        observation_space: Space[Any],
+        action_space: Space[Any],
+        model_config_dict: Mapping[str, Any],
+    ) -> None:
+        super().__init__(observation_space, action_space, model_config_dict)
+        self.actor_critic_encoder_config = ActorCriticEncoderConfig(
+            base_encoder_config=self._encoder_config,
+            shared=self._model_config_dict["vf_share_layers"],
+        )
+        self.pi_and_vf_head_hiddens = self._model_config_dict["head_fcnet_hiddens"]
+        self.pi_and_vf_head_activation = self._model_config_dict["head_fcnet_activation"]
+        self.pi_head_config: Any = None  # known only once the distribution is
+        self.vf_head_config: Any = self._head_config(
+            1, use_layernorm=self._model_config_dict["head_fcnet_use_layernorm"]
+        )
+
+    def build_actor_critic_encoder(self, framework: str = "torch") -> Any:
+        """Make the encoder for both."""
+        return self.actor_critic_encoder_config.build(framework=framework)
+
+    @override
+    def build_encoder(self, framework: str = "torch") -> Any:
+        """Refuse: there is `build_actor_critic_encoder`."""
+        raise NotImplementedError("use PPOCatalog.build_actor_critic_encoder() instead.")
+
+    def build_pi_head(self, framework: str = "torch") -> Any:
+        """Make the head that gives the distribution's inputs."""
+        self.pi_head_config = self._policy_head_config(framework)
+        return self.pi_head_config.build(framework=framework)
+
+    def build_vf_head(self, framework: str = "torch") -> Any:
+        """Make the head that gives one value."""
+        return self.vf_head_config.build(framework=framework)
+
+
+class BCCatalog(Catalog):
+    """An encoder and a policy head.
+
+    Args:
+        observation_space: What the module takes.
+        action_space: What it gives.
+        model_config_dict: Settings, see `DefaultModelConfig`.
+    """
+
+    def __init__(
+        self,
+        observation_space: Space[Any],
+        action_space: Space[Any],
+        model_config_dict: Mapping[str, Any],
+    ) -> None:
+        super().__init__(observation_space, action_space, model_config_dict)
+        self.pi_head_hiddens = self._model_config_dict["head_fcnet_hiddens"]
+        self.pi_head_activation = self._model_config_dict["head_fcnet_activation"]
+        self.pi_head_config: Any = None  # known only once the distribution is
+
+    def build_pi_head(self, framework: str = "torch") -> Any:
+        """Make the head that gives the distribution's inputs."""
+        self.pi_head_config = self._policy_head_config(framework)
+        return self.pi_head_config.build(framework=framework)
+
+
+class DQNCatalog(Catalog):
+    """An encoder, a head for advantages per action and, when dueling, a head for the value.
+
+    Args:
+        observation_space: What the module takes.
+        action_space: A Discrete space.
+        model_config_dict: Settings, see `DefaultModelConfig`; `num_atoms` above 1 asks for a
+            distribution over returns.
+    """
+
+    def __init__(
+        self,
+        observation_space: Space[Any],
+        action_space: Space[Any],
+        model_config_dict: Mapping[str, Any],
+    ) -> None:
+        super().__init__(observation_space, action_space, model_config_dict)
+        if not isinstance(action_space, spaces.Discrete):
+            raise UnsupportedSpaceException(
+                "DQN", expected="a Discrete action space", found=repr(action_space)
+            )
+        self.num_atoms = int(self._model_config_dict.get("num_atoms") or 1)
+        self.af_head_config: Any = self._get_head_config(int(action_space.n) * self.num_atoms)
+        self.vf_head_config: Any = self._get_head_config(1)
+
+    def _get_head_config(self, output_layer_dim: int) -> Any:
+        """Describe a head."""
+        return self._head_config(output_layer_dim)
+
+    def build_af_head(self, framework: str = "torch") -> Any:
+        """Make the head for advantages, or for action values when not dueling."""
+        return self.af_head_config.build(framework=framework)
+
+    def build_vf_head(self, framework: str = "torch") -> Any:
+        """Make the head for the value."""
+        return self.vf_head_config.build(framework=framework)
+
+
+class SACCatalog(Catalog):
+    """Encoders and heads for a policy and for action values, apart from each other.
+
+    Args:
+        observation_space: What the module takes.
+        action_space: A flat Box or a Discrete space.
+        model_config_dict: Settings, see `DefaultModelConfig`.
+    """
+
+    def __init__(
+        self,
+        observation_space: Space[Any],
+        action_space: Space[Any],
+        model_config_dict: Mapping[str, Any],
+    ) -> None:
+        if not isinstance(action_space, (spaces.Box, spaces.Discrete)):
+            self._raise_unsupported_action_space_error(action_space)
+        super().__init__(observation_space, action_space, model_config_dict)
+        self.pi_and_qf_head_hiddens = self._model_config_dict["head_fcnet_hiddens"]
+        self.pi_and_qf_head_activation = self._model_config_dict["head_fcnet_activation"]
+        self.pi_head_config: Any = None  # known only once the distribution is
+        width = int(action_space.n) if isinstance(action_space, spaces.Discrete) else 1
+        self.qf_head_config: Any = self._head_config(width)
+
+    def build_qf_encoder(self, framework: str = "torch") -> Any:
+        """Make the encoder for action values: of observations, in a Box also of actions."""
+        if isinstance(self.action_space, spaces.Discrete):
+            return self._build_qf_encoder_discrete(framework=framework)
+        return self._build_qf_encoder_continuous(framework=framework)
+
+    def _build_qf_encoder_discrete(self, framework: str) -> Any:
+        self.qf_encoder_config: Any = self._encoder_config
+        return self.qf_encoder_config.build(framework=framework)
+
+    def _build_qf_encoder_continuous(self, framework: str) -> Any:
+        settings = self._model_config_dict
+        width = int(np.prod(self.action_space.shape or ()))
+        if settings.get("qf_encoder_joins_inputs"):  # releases before Ray 2.49
+            return self._build_joint_qf_encoder(width, framework)
+        dense = {
+            f"{layer}_layer_{part}_initializer{end}": settings[f"fcnet_{kind}_initializer{ending}"]
+            for layer in ("hidden", "output")
+            for part, kind in (("weights", "kernel"), ("bias", "bias"))
+            for end, ending in (("", ""), ("_config", "_kwargs"))
+        }
+        joining = {
+            f"{layer}_layer_{part}_initializer{end}": settings[
+                f"fusionnet_{kind}_initializer{ending}"
+            ]
+            for layer in ("hidden", "output")
+            for part, kind in (("weights", "kernel"), ("bias", "bias"))
+            for end, ending in (("", ""), ("_config", "_kwargs"))
+        }
+        self.qf_action_encoder_config = MLPEncoderConfig(
+            input_dims=(width,),
+            hidden_layer_dims=settings["fcnet_hiddens"][:-1],
+            hidden_layer_activation=settings["fcnet_activation"],
+            output_layer_dim=self.latent_dims[0],
+            output_layer_activation=settings["fcnet_activation"],
+            **dense,
+        )
+        self.qf_encoder_config = MultiStreamEncoderConfig(
+            base_encoder_configs={
+                Columns.OBS: self._encoder_config,
+                Columns.ACTIONS: self.qf_action_encoder_config,
+            },
+            hidden_layer_dims=settings["fusionnet_hiddens"],
+            hidden_layer_activation=settings["fusionnet_activation"],
+            output_layer_dim=self.latent_dims[0],
+            output_layer_activation=settings["fusionnet_activation"],
+            **joining,
+        )
+        return self.qf_encoder_config.build(framework=framework)
+
+    def _build_joint_qf_encoder(self, width: int, framework: str) -> Any:
+        """One dense encoder of observation and action side by side."""
+        observed = int(np.prod(self.observation_space.shape or ()))
+        joint = spaces.Box(-np.inf, np.inf, (observed + width,), np.float32)
+        self.qf_encoder_config = self._get_encoder_config(
+            observation_space=joint,
+            model_config_dict=self._model_config_dict,
+            action_space=self.action_space,
+        )
+        return self.qf_encoder_config.build(framework=framework)
+
+    def build_pi_head(self, framework: str = "torch") -> Any:
+        """Make the head that gives the distribution's inputs."""
+        action_dist_cls = self.get_action_dist_cls(framework=framework)
+        width = int(action_dist_cls.required_input_dim(space=self.action_space))
+        self.pi_head_config = self._head_config(width)
+        return self.pi_head_config.build(framework=framework)
+
+    def build_qf_head(self, framework: str = "torch") -> Any:
+        """Make the head for action values: one of all actions, or of the one given."""
+        return self.qf_head_config.build(framework=framework)
+
+    @override
+    def get_action_dist_cls(self, framework: str = "torch") -> Any:
+        """Give the squashed normal for a Box, else the categorical."""
+        from ..distributions.torch_continuous import TorchSquashedGaussian
+        from ..distributions.torch_discrete import TorchCategorical
+
+        if isinstance(self.action_space, spaces.Discrete):
+            return TorchCategorical
+        return TorchSquashedGaussian
+
+    def _raise_unsupported_action_space_error(self, action_space: Space[Any]) -> None:
+        raise UnsupportedSpaceException(
+            "SAC", expected="a Box or Discrete action space", found=repr(action_space)
+        )

@@ -1,0 +1,255 @@
+"""Stacks of dense and convolutional layers, with RLlib's parameter names."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ...core.errors import ConfigError
+from .convolution_shapes import Convolution
+
+Initializer = str | Callable[..., Any] | None
+
+LAYER_NORM_EPSILON = 1e-3
+_ACTIVATIONS: Mapping[str, type[nn.Module] | None] = {
+    "linear": None,
+    "relu": nn.ReLU,
+    "tanh": nn.Tanh,
+    "elu": nn.ELU,
+    "silu": nn.SiLU,
+    "swish": nn.SiLU,
+}
+
+
+def get_activation_fn(name: Any = None, framework: str = "torch") -> type[nn.Module] | Any:
+    """The class of an activation; None where there is none.
+
+    Args:
+        name: "relu", "tanh", "elu", "silu", "swish", "linear", None, the name of a `torch.nn`
+            class, or a class itself.
+        framework: Only "torch".
+
+    Example:
+        >>> get_activation_fn("swish")
+        <class 'torch.nn.modules.activation.SiLU'>
+    """
+    if name is None or not isinstance(name, str):
+        return name
+    if name.lower() in _ACTIVATIONS:
+        return _ACTIVATIONS[name.lower()]
+    found = getattr(nn, name, None)
+    if inspect.isclass(found) and issubclass(found, nn.Module):
+        return found
+    raise ConfigError(
+        f"unknown activation {name!r}",
+        expected=f"one of {', '.join(_ACTIVATIONS)} or the name of a torch.nn class",
+    )
+
+
+def get_initializer_fn(name: Initializer, framework: str = "torch") -> Callable[..., Any] | None:
+    """The in-place function of `torch.nn.init` that fills a weight; None for torch's default."""
+    if name is None or callable(name):
+        return name
+    found = getattr(nn.init, name, None)
+    if callable(found) and name.endswith("_") and not name.startswith("_"):
+        return found  # type: ignore[no-any-return]  # torch.nn.init has nothing else there
+    raise ConfigError(
+        f"unknown initializer {name!r}",
+        expected="a function of torch.nn.init that works in place, such as 'xavier_uniform_'",
+    )
+
+
+def initialized(
+    layer: nn.Module,
+    weights: Initializer = None,
+    weights_config: Mapping[str, Any] | None = None,
+    bias: Initializer = None,
+    bias_config: Mapping[str, Any] | None = None,
+) -> nn.Module:
+    """The layer itself, its weights and biases filled as asked."""
+    for part, initializer, config in (
+        ("weight", weights, weights_config),
+        ("bias", bias, bias_config),
+    ):
+        fill = get_initializer_fn(initializer)
+        if fill is None:
+            continue
+        for name, parameter in layer.named_parameters():
+            if name.startswith(part):
+                fill(parameter, **(config or {}))
+    return layer
+
+
+class TorchMLP(nn.Module):
+    """Dense layers under the name `mlp`: each linear, perhaps normalised, then activated.
+
+    Args:
+        input_dim: Width of the input.
+        hidden_layer_dims: Sizes of the layers before the output.
+        hidden_layer_activation: After each of them.
+        hidden_layer_use_bias: Whether they add a bias.
+        hidden_layer_use_layernorm: Whether to normalise before the activation.
+        hidden_layer_weights_initializer: Of their weights.
+        hidden_layer_weights_initializer_config: Its further arguments.
+        hidden_layer_bias_initializer: Of their biases.
+        hidden_layer_bias_initializer_config: Its further arguments.
+        output_dim: Size of the output layer; None leaves it out.
+        output_use_bias: Whether it adds a bias.
+        output_use_layernorm: Whether to normalise it.
+        output_activation: After it.
+        output_weights_initializer: Of its weights.
+        output_weights_initializer_config: Its further arguments.
+        output_bias_initializer: Of its bias.
+        output_bias_initializer_config: Its further arguments.
+    """
+
+    def __init__(
+        self,
+        *,
+        input_dim: int,
+        hidden_layer_dims: Sequence[int],
+        hidden_layer_activation: Any = "relu",
+        hidden_layer_use_bias: bool = True,
+        hidden_layer_use_layernorm: bool = False,
+        hidden_layer_weights_initializer: Initializer = None,
+        hidden_layer_weights_initializer_config: Mapping[str, Any] | None = None,
+        hidden_layer_bias_initializer: Initializer = None,
+        hidden_layer_bias_initializer_config: Mapping[str, Any] | None = None,
+        output_dim: int | None = None,
+        output_use_bias: bool = True,
+        output_use_layernorm: bool = False,
+        output_activation: Any = "linear",
+        output_weights_initializer: Initializer = None,
+        output_weights_initializer_config: Mapping[str, Any] | None = None,
+        output_bias_initializer: Initializer = None,
+        output_bias_initializer_config: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self.input_dim = int(input_dim)
+        layers: list[nn.Module] = []
+        width = self.input_dim
+
+        def add(size: int, bias: bool, norm: bool, activation: Any, *initializers: Any) -> None:
+            layers.append(initialized(nn.Linear(width, size, bias=bias), *initializers))
+            if norm:
+                layers.append(nn.LayerNorm(size, eps=LAYER_NORM_EPSILON))
+            kind = get_activation_fn(activation)
+            if kind is not None:
+                layers.append(kind())
+
+        for size in hidden_layer_dims:
+            add(
+                int(size),
+                hidden_layer_use_bias,
+                hidden_layer_use_layernorm,
+                hidden_layer_activation,
+                hidden_layer_weights_initializer,
+                hidden_layer_weights_initializer_config,
+                hidden_layer_bias_initializer,
+                hidden_layer_bias_initializer_config,
+            )
+            width = int(size)
+        if output_dim is not None:
+            add(
+                int(output_dim),
+                output_use_bias,
+                output_use_layernorm,
+                output_activation,
+                output_weights_initializer,
+                output_weights_initializer_config,
+                output_bias_initializer,
+                output_bias_initializer_config,
+            )
+            width = int(output_dim)
+        self.output_dim = width
+        self.mlp = nn.Sequential(*layers)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map `(..., input_dim)` to `(..., output_dim)`."""
+        out: Tensor = self.mlp(x)
+        return out
+
+
+class TorchCNN(nn.Module):
+    """Convolutions under the name `cnn`; images in and out are `(B, height, width, channels)`.
+
+    Args:
+        input_dims: Height, width and channels of an image.
+        cnn_filter_specifiers: One `[channels, kernel, stride]` per layer, perhaps with "valid".
+        cnn_use_bias: Whether they add a bias.
+        cnn_use_layernorm: Whether to normalise over channels before the activation.
+        cnn_activation: After each layer.
+        cnn_kernel_initializer: Of the kernels.
+        cnn_kernel_initializer_config: Its further arguments.
+        cnn_bias_initializer: Of the biases.
+        cnn_bias_initializer_config: Its further arguments.
+    """
+
+    def __init__(
+        self,
+        *,
+        input_dims: Sequence[int],
+        cnn_filter_specifiers: Sequence[Any],
+        cnn_use_bias: bool = True,
+        cnn_use_layernorm: bool = False,
+        cnn_activation: Any = "relu",
+        cnn_kernel_initializer: Initializer = None,
+        cnn_kernel_initializer_config: Mapping[str, Any] | None = None,
+        cnn_bias_initializer: Initializer = None,
+        cnn_bias_initializer_config: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        height, width, channels = (int(side) for side in input_dims)
+        size = (height, width)
+        kind = get_activation_fn(cnn_activation)
+        layers: list[nn.Module] = []
+        for described in cnn_filter_specifiers:
+            layer = Convolution.read(described)
+            if layer.is_padded:
+                layers.append(nn.ZeroPad2d(layer.padding(size)))
+            convolution = nn.Conv2d(
+                channels, layer.channels, layer.kernel, layer.stride, bias=cnn_use_bias
+            )
+            layers.append(
+                initialized(
+                    convolution,
+                    cnn_kernel_initializer,
+                    cnn_kernel_initializer_config,
+                    cnn_bias_initializer,
+                    cnn_bias_initializer_config,
+                )
+            )
+            if cnn_use_layernorm:
+                layers.append(LayerNorm1D(layer.channels, eps=LAYER_NORM_EPSILON))
+            if kind is not None:
+                layers.append(kind())
+            size, channels = layer.output_size(size), layer.channels
+        self.output_height, self.output_width = size
+        self.output_depth = channels
+        self.cnn = nn.Sequential(*layers)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Map `(B, height, width, channels)` to the same with other sizes."""
+        out: Tensor = self.cnn(inputs.permute(0, 3, 1, 2))
+        return out.permute(0, 2, 3, 1)
+
+
+class LayerNorm1D(nn.Module):
+    """Normalises the channels of images `(B, channels, height, width)`, place by place.
+
+    Args:
+        num_features: Channels.
+        **kwargs: Settings of `torch.nn.LayerNorm`.
+    """
+
+    def __init__(self, num_features: int, **kwargs: Any) -> None:
+        super().__init__()
+        self.layer_norm = nn.LayerNorm(num_features, **kwargs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Keep the shape."""
+        return torch.movedim(self.layer_norm(torch.movedim(x, 1, -1)), -1, 1)

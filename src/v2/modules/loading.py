@@ -1,0 +1,244 @@
+"""From the records of a checkpoint to live modules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ...core.errors import ConfigError, MissingPartError, NotACheckpointError, WeightsError
+from ...core.vault import Checkpoint, ModuleRecord, open_checkpoint
+from ..apis import InferenceOnlyAPI, TargetNetworkAPI
+from ..class_names import UnknownClassError, find_class, saved_name
+from .multi_rl_module import MultiRLModule
+from .old_settings import modern_settings, renamed_weights
+from .rl_module import RLModule
+
+_M = TypeVar("_M", bound=RLModule)
+Weights = Mapping[str, "np.ndarray[Any, Any]"]
+
+
+def load_module(
+    cls: type[_M],
+    path: str | os.PathLike[str],
+    given: Mapping[str, Any],
+    *,
+    strict: bool = True,
+    overrides: Mapping[str, Any] | None = None,
+) -> _M:
+    """Build what `cls.from_checkpoint(path)` asks for; see there."""
+    checkpoint = open_checkpoint(path)
+    if not checkpoint.modules:
+        raise NotACheckpointError(
+            f"{checkpoint.path} holds no RLModule",
+            expected="a checkpoint of the new stack",
+            found=f"a {checkpoint.kind} of the {checkpoint.stack} stack",
+            hint="its old-stack policies open with rlconnect.legacy."
+            if checkpoint.policies
+            else "",
+        )
+    loader = _Loader(checkpoint, given, strict, overrides or {})
+    module: RLModule
+    if checkpoint.kind == "module":
+        (record,) = checkpoint.modules.values()
+        module = loader.module(record, cls)
+    else:
+        module = loader.multi_module(cls)
+    if not isinstance(module, cls):
+        raise ConfigError(
+            f"{checkpoint.path} is of another class",
+            expected=cls.__name__,
+            found=".".join(saved_name(type(module))),
+            hint=f"use {type(module).__name__}.from_checkpoint().",
+        )
+    return module
+
+
+class _Loader:
+    """Builds modules of one checkpoint.
+
+    Args:
+        checkpoint: Its records.
+        given: The caller's classes.
+        strict: Whether all weights must fit.
+        overrides: Constructor arguments that go before the saved ones.
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        given: Mapping[str, Any],
+        strict: bool,
+        overrides: Mapping[str, Any],
+    ) -> None:
+        self.checkpoint = checkpoint
+        self.given = given
+        self.strict = strict
+        self.overrides = overrides
+
+    def multi_module(self, cls: type[RLModule]) -> MultiRLModule:
+        """All modules in one."""
+        kind = cls if issubclass(cls, MultiRLModule) else MultiRLModule
+        multi = kind()
+        for module_id, record in self.checkpoint.modules.items():
+            multi.add_module(module_id, self.module(record, RLModule))
+        parts = list(multi.values())
+        multi.inference_only = bool(parts) and all(part.inference_only for part in parts)
+        return multi
+
+    def module(self, record: ModuleRecord, cls: type[RLModule]) -> RLModule:
+        """One module with its weights."""
+        if not record.weights:
+            raise self._without_weights(record)
+        kind = self._class_of(record, cls)
+        arguments = self._arguments(record)
+        module = self._built(kind, arguments, record)
+        own = _own_names(module, record.weights)
+        spare = _spare(module, own) if own is not None else set()
+        if own is not None and spare and spare == own - set(record.weights):
+            # A runner saved it: what only learning needs is not there.
+            module = self._built(kind, {**arguments, "inference_only": True}, record)
+        self._fill(module, record)
+        return module
+
+    def _class_of(self, record: ModuleRecord, cls: type[RLModule]) -> type[RLModule]:
+        found = find_class(record.module_class, RLModule, self.given, cls)
+        if found is None and not _is_base(cls):
+            name = record.module_class.rpartition(".")[2]
+            found = cls if name in ("", cls.__name__) else None
+        if found is not None and not _is_base(found):
+            return found
+        tables = {key: held.weights for key, held in self.checkpoint.modules.items()}
+        name = record.module_class
+        raise UnknownClassError(
+            f"module {record.id!r} is of class {name!r}, which rlconnect does not have"
+            if name
+            else f"the checkpoint does not say of which class module {record.id!r} is",
+            hint=(
+                f"pass it: from_checkpoint(path, module_classes={{{name!r}: YourClass}})"
+                if name
+                else "call from_checkpoint() of that class"
+            )
+            + "; its weights are in this error's `weights`.",
+            class_name=name,
+            module_id=record.id,
+            record=record,
+            weights=record.weights if self.checkpoint.kind == "module" else tables,
+        )
+
+    def _arguments(self, record: ModuleRecord) -> dict[str, Any]:
+        from .catalog import Catalog
+
+        shapes = {name: record.weights.describe(name)[0] for name in record.weights}
+        catalog = record.catalog_class
+        arguments = {
+            "observation_space": record.observation_space,
+            "action_space": record.action_space,
+            "inference_only": bool(record.inference_only),
+            "learner_only": bool(record.extra.get("learner_only", False)),
+            "model_config": modern_settings(record.model_config, shapes),
+            "catalog_class": find_class(catalog, Catalog, self.given) if catalog else None,
+            **self.overrides,
+        }
+        if catalog and arguments["catalog_class"] is None:
+            raise UnknownClassError(
+                f"module {record.id!r} needs catalog {catalog!r}, which rlconnect does not have",
+                hint=f"pass it: from_checkpoint(path, module_classes={{{catalog!r}: YourCatalog}})"
+                ", or another as catalog_class=.",
+                class_name=catalog,
+                module_id=record.id,
+                record=record,
+                weights=record.weights,
+            )
+        return arguments
+
+    def _built(
+        self, kind: type[RLModule], arguments: Mapping[str, Any], record: ModuleRecord
+    ) -> RLModule:
+        for name in ("observation_space", "action_space"):
+            if arguments[name] is None:
+                problems = "; ".join(map(str, self.checkpoint.problems))
+                raise MissingPartError(
+                    f"the {name.replace('_', ' ')} of module {record.id!r} is not known",
+                    found=problems or "no trace of it",
+                    hint=f"give it: from_checkpoint(path, {name}=...).",
+                    record=record,
+                    weights=record.weights,
+                )
+        return kind(**arguments)
+
+    def _fill(self, module: RLModule, record: ModuleRecord) -> None:
+        if not hasattr(module, "state_dict"):
+            module.set_state(dict(record.weights))
+            return
+        own = set(module.state_dict())
+        if set(record.weights) - own and not module.inference_only and _lacks_targets(module):
+            module.make_target_networks()  # type: ignore[attr-defined]  # checked one line above
+            own = set(module.state_dict())
+        names = renamed_weights(record.weights, own)
+        weights = {names.get(name, name): array for name, array in record.weights.items()}
+        missing = sorted(name for name in own - set(weights) if not name.endswith("_const"))
+        unexpected = sorted(set(weights) - own - _spare(module, set(weights)))
+        if self.strict and (missing or unexpected):
+            raise WeightsError(
+                f"the weights of module {record.id!r} do not fit {type(module).__name__} with its "
+                "settings",
+                expected=_listed(missing, "nothing more"),
+                found=_listed(unexpected, "nothing else"),
+                hint="strict=False takes what fits.",
+                missing=missing,
+                unexpected=unexpected,
+                weights=record.weights,
+            )
+        constants = {
+            name: value
+            for name, value in module.get_state().items()
+            if name not in weights and (name.endswith("_const") or not self.strict)
+        }
+        module.set_state({**constants, **weights})
+
+    def _without_weights(self, record: ModuleRecord) -> MissingPartError:
+        told = [str(problem) for problem in self.checkpoint.problems]
+        return MissingPartError(
+            f"the weights of module {record.id!r} are not in {self.checkpoint.path}",
+            found="; ".join(told) or "no module_state file",
+            hint="copy its module_state file (.pkl, .msgpack or .pt) from where it was made.",
+            missing=[f"{record.where}/module_state"],
+        )
+
+
+def _is_base(cls: type[RLModule]) -> bool:
+    """Whether a class is one of the bases that are no network by themselves."""
+    return cls.__name__ in ("RLModule", "TorchRLModule") and cls.__module__.startswith(
+        __name__.rpartition(".")[0]
+    )
+
+
+def _own_names(module: RLModule, weights: Weights) -> set[str] | None:
+    """The names of the module's weights, but for copies that the checkpoint has none of."""
+    if not hasattr(module, "state_dict"):
+        return None
+    return {name for name in module.state_dict() if not name.endswith("_const") or name in weights}
+
+
+def _spare(module: RLModule, names: set[str]) -> set[str]:
+    """Those of the names that acting does not need."""
+    if not isinstance(module, InferenceOnlyAPI):
+        return set()
+    prefixes = tuple(f"{name}." for name in module.get_non_inference_attributes())
+    return {name for name in names if name.startswith(prefixes)}
+
+
+def _lacks_targets(module: RLModule) -> bool:
+    if not isinstance(module, TargetNetworkAPI):
+        return False
+    try:
+        return not module.get_target_network_pairs()
+    except AttributeError:
+        return True
+
+
+def _listed(names: list[str], nothing: str) -> str:
+    return ", ".join(names[:8]) + (" ..." if len(names) > 8 else "") if names else nothing

@@ -1,0 +1,121 @@
+"""The settings of the default networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, is_dataclass
+from typing import Any
+
+Initializer = str | Callable[..., Any] | None
+
+
+@dataclass
+class DefaultModelConfig:
+    """How a default network is built; any of it may also be given as a dict.
+
+    Args:
+        fcnet_hiddens: Sizes of the dense encoder's layers; the last one is its output.
+        fcnet_activation: "relu", "tanh", "elu", "silu", "swish", "linear" or the name of a
+            `torch.nn` class, after each layer.
+        fcnet_kernel_initializer: Name of a `torch.nn.init` function that works in place, such as
+            "xavier_uniform_", or such a function; None for torch's default.
+        fcnet_kernel_initializer_kwargs: Its further arguments.
+        fcnet_bias_initializer: The same for biases.
+        fcnet_bias_initializer_kwargs: Its further arguments.
+        fcnet_use_layernorm: Whether to normalise between each layer and its activation.
+        conv_filters: For images, one entry per layer: `[channels, kernel, stride]` and perhaps
+            "same" or "valid"; None takes the default for 10, 42, 64, 84 or 96 pixels a side.
+        conv_activation: After each convolution.
+        conv_kernel_initializer: As for dense layers.
+        conv_kernel_initializer_kwargs: Its further arguments.
+        conv_bias_initializer: As for dense layers.
+        conv_bias_initializer_kwargs: Its further arguments.
+        head_fcnet_hiddens: Sizes of the layers between the encoder and each head's output.
+        head_fcnet_activation: After each of them, not after the output.
+        head_fcnet_kernel_initializer: For a head's hidden layers and its output.
+        head_fcnet_kernel_initializer_kwargs: Its further arguments.
+        head_fcnet_bias_initializer: The same for biases.
+        head_fcnet_bias_initializer_kwargs: Its further arguments.
+        head_fcnet_use_layernorm: Whether to normalise between each layer and its activation.
+        free_log_std: Whether the deviations of continuous actions are parameters of their own,
+            not outputs of the network.
+        log_std_clip_param: Bound on their logarithms' magnitude.
+        vf_share_layers: Whether actor and critic share one encoder.
+        use_lstm: Whether an LSTM follows the encoder.
+        max_seq_len: Steps a training sequence is cut into.
+        lstm_cell_size: Cells of the LSTM.
+        lstm_use_prev_action: Kept for RLlib's sake; use `PrevActionsPrevRewards`.
+        lstm_use_prev_reward: Kept for RLlib's sake; use `PrevActionsPrevRewards`.
+        lstm_kernel_initializer: As for dense layers.
+        lstm_kernel_initializer_kwargs: Its further arguments.
+        lstm_bias_initializer: As for dense layers.
+        lstm_bias_initializer_kwargs: Its further arguments.
+        fusionnet_hiddens: Sizes of the layers that join observation and action (SAC).
+        fusionnet_activation: After each of them.
+        fusionnet_kernel_initializer: As for dense layers.
+        fusionnet_kernel_initializer_kwargs: Its further arguments.
+        fusionnet_bias_initializer: As for dense layers.
+        fusionnet_bias_initializer_kwargs: Its further arguments.
+
+    Example:
+        >>> DefaultModelConfig(fcnet_hiddens=[64]).fcnet_hiddens
+        [64]
+    """
+
+    fcnet_hiddens: list[int] = field(default_factory=lambda: [256, 256])
+    fcnet_activation: str = "tanh"
+    fcnet_kernel_initializer: Initializer = None
+    fcnet_kernel_initializer_kwargs: dict[str, Any] | None = None
+    fcnet_bias_initializer: Initializer = None
+    fcnet_bias_initializer_kwargs: dict[str, Any] | None = None
+    fcnet_use_layernorm: bool = False
+
+    conv_filters: list[Any] | None = None
+    conv_activation: str = "relu"
+    conv_kernel_initializer: Initializer = None
+    conv_kernel_initializer_kwargs: dict[str, Any] | None = None
+    conv_bias_initializer: Initializer = None
+    conv_bias_initializer_kwargs: dict[str, Any] | None = None
+
+    head_fcnet_hiddens: list[int] = field(default_factory=list)
+    head_fcnet_activation: str = "relu"
+    head_fcnet_kernel_initializer: Initializer = None
+    head_fcnet_kernel_initializer_kwargs: dict[str, Any] | None = None
+    head_fcnet_bias_initializer: Initializer = None
+    head_fcnet_bias_initializer_kwargs: dict[str, Any] | None = None
+    head_fcnet_use_layernorm: bool = False
+
+    free_log_std: bool = False
+    log_std_clip_param: float = 20.0
+    vf_share_layers: bool = True
+
+    use_lstm: bool = False
+    max_seq_len: int = 20
+    lstm_cell_size: int = 256
+    lstm_use_prev_action: bool = False
+    lstm_use_prev_reward: bool = False
+    lstm_kernel_initializer: Initializer = None
+    lstm_kernel_initializer_kwargs: dict[str, Any] | None = None
+    lstm_bias_initializer: Initializer = None
+    lstm_bias_initializer_kwargs: dict[str, Any] | None = None
+
+    fusionnet_hiddens: list[int] = field(default_factory=lambda: [256, 256])
+    fusionnet_activation: str = "tanh"
+    fusionnet_kernel_initializer: Initializer = None
+    fusionnet_kernel_initializer_kwargs: dict[str, Any] | None = None
+    fusionnet_bias_initializer: Initializer = None
+    fusionnet_bias_initializer_kwargs: dict[str, Any] | None = None
+
+
+def as_settings(model_config: Any) -> dict[str, Any]:
+    """Settings as a dict of their own, whether given as a dict, a dataclass or None."""
+    if model_config is None:
+        return {}
+    if is_dataclass(model_config) and not isinstance(model_config, type):
+        return asdict(model_config)
+    return dict(model_config)
+
+
+def with_defaults(model_config: Mapping[str, Any] | DefaultModelConfig | None) -> dict[str, Any]:
+    """Settings as a dict, with a default for each that is not given."""
+    return {**asdict(DefaultModelConfig()), **as_settings(model_config)}

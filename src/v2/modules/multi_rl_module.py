@@ -1,0 +1,303 @@
+"""Several modules by id, called and saved together."""
+
+from __future__ import annotations
+
+from collections.abc import (
+    Callable,
+    Collection,
+    ItemsView,
+    Iterable,
+    Iterator,
+    KeysView,
+    Mapping,
+    ValuesView,
+)
+from dataclasses import replace
+from typing import Any
+
+from gymnasium.spaces import Space
+from typing_extensions import Self, override
+
+from ...core.errors import ConfigError, DuplicateNameError, UnknownNameError
+from ..checkpointable import Checkpointable
+from .rl_module import RLModule
+from .spec import RLModuleSpec
+
+
+class UnknownModuleError(UnknownNameError, KeyError):
+    """There is no module of that id."""
+
+    @classmethod
+    def of(cls, module_id: object, known: Iterable[object]) -> Self:
+        """Name the id and those that are there."""
+        ids = ", ".join(repr(name) for name in known) or "none at all"
+        return cls(f"there is no module {module_id!r}", expected=f"one of {ids}")
+
+
+class MultiRLModule(RLModule):
+    """Modules by id; a dict of them in most respects.
+
+    A forward pass calls each module whose id the batch holds, with that part of the batch.
+
+    Args:
+        observation_space: For a subclass that has one.
+        action_space: For a subclass that has one.
+        inference_only: Whether all modules are; None asks the specs.
+        learner_only: Whether it lives on learners only.
+        model_config: Settings for a subclass.
+        rl_module_specs: Module id to spec.
+        catalog_class: For a subclass that has one.
+    """
+
+    def __init__(
+        self,
+        *,
+        observation_space: Space[Any] | None = None,
+        action_space: Space[Any] | None = None,
+        inference_only: bool | None = None,
+        learner_only: bool | None = None,
+        model_config: Any = None,
+        rl_module_specs: Mapping[str, RLModuleSpec] | None = None,
+        catalog_class: Any = None,
+    ) -> None:
+        specs = self._check_module_specs(rl_module_specs or {})
+        if inference_only is None:
+            inference_only = bool(specs) and all(spec.inference_only for spec in specs.values())
+        if inference_only:
+            specs = {
+                key: replace(spec, inference_only=True)
+                for key, spec in specs.items()
+                if not spec.learner_only
+            }
+        self.rl_module_specs: dict[str, RLModuleSpec] = dict(specs)
+        self._rl_modules: dict[str, RLModule] = {}
+        super().__init__(
+            observation_space=observation_space,
+            action_space=action_space,
+            inference_only=inference_only,
+            learner_only=learner_only,
+            model_config=model_config,
+            catalog_class=catalog_class,
+        )
+
+    @classmethod
+    def _check_module_specs(
+        cls, rl_module_specs: Mapping[str, RLModuleSpec]
+    ) -> Mapping[str, RLModuleSpec]:
+        for module_id, spec in rl_module_specs.items():
+            if not isinstance(spec, RLModuleSpec):
+                raise ConfigError(
+                    f"the spec of module {module_id!r}",
+                    expected="an RLModuleSpec",
+                    found=type(spec).__name__,
+                )
+        return rl_module_specs
+
+    @override
+    def setup(self) -> None:
+        """Build every module."""
+        for module_id, spec in self.rl_module_specs.items():
+            try:
+                self._rl_modules[module_id] = spec.build()
+            except ConfigError as error:
+                error.message = f"module {module_id!r}: {error.message}"
+                raise
+        frameworks = {module.framework for module in self._rl_modules.values()}
+        if len(frameworks) == 1:
+            self.framework = frameworks.pop()
+
+    @override
+    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        return self._each("_forward", batch, kwargs)
+
+    @override
+    def _forward_inference(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        return self._each("forward_inference", batch, kwargs)
+
+    @override
+    def _forward_exploration(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        return self._each("forward_exploration", batch, kwargs)
+
+    @override
+    def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        return self._each("forward_train", batch, kwargs)
+
+    def _each(
+        self, method: str, batch: Mapping[str, Any], kwargs: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        return {
+            module_id: getattr(self._rl_modules[module_id], method)(part, **kwargs)
+            for module_id, part in batch.items()
+            if module_id in self._rl_modules
+        }
+
+    @override
+    def get_initial_state(self) -> Any:
+        """Give the modules' own states by id, empty ones too."""
+        return {key: module.get_initial_state() for key, module in self._rl_modules.items()}
+
+    @override
+    def is_stateful(self) -> bool:
+        """Whether any of its modules is."""
+        return any(module.is_stateful() for module in self._rl_modules.values())
+
+    # A dict of modules
+
+    def add_module(self, module_id: str, module: RLModule, *, override: bool = False) -> None:
+        """Add a module.
+
+        Args:
+            module_id: Its id.
+            module: The module.
+            override: Whether it may take the place of another.
+
+        Raises:
+            DuplicateNameError: There is one of that id.
+        """
+        if not isinstance(module, RLModule):
+            raise ConfigError(
+                f"module {module_id!r}", expected="an RLModule", found=type(module).__name__
+            )
+        if module_id in self._rl_modules and not override:
+            raise DuplicateNameError(
+                f"there is a module {module_id!r} already",
+                hint="use override=True to replace it, or remove_module() first.",
+            )
+        self._rl_modules[module_id] = module
+        self.rl_module_specs[module_id] = RLModuleSpec.from_module(module)
+        if len(self._rl_modules) == 1:
+            self.framework = module.framework
+
+    def remove_module(self, module_id: str, *, raise_err_if_not_found: bool = True) -> None:
+        """Remove a module.
+
+        Args:
+            module_id: Its id.
+            raise_err_if_not_found: Whether a wrong id is an error.
+
+        Raises:
+            UnknownModuleError: There is none of that id.
+        """
+        if raise_err_if_not_found:
+            self._check_module_exists(module_id)
+        self._rl_modules.pop(module_id, None)
+        self.rl_module_specs.pop(module_id, None)
+
+    def foreach_module(
+        self, func: Callable[..., Any], *, return_dict: bool = False, **kwargs: Any
+    ) -> Any:
+        """Call a function with each id and module.
+
+        Args:
+            func: Called as `func(module_id, module, **kwargs)`.
+            return_dict: Whether to give results by id, not as a list.
+            **kwargs: Handed on.
+        """
+        results = {
+            module_id: func(module_id, module.unwrapped(), **kwargs)
+            for module_id, module in list(self._rl_modules.items())
+        }
+        return results if return_dict else list(results.values())
+
+    def get(self, module_id: str, default: Any = None) -> Any:
+        """Give a module, or the default where there is none of that id."""
+        return self._rl_modules.get(module_id, default)
+
+    def items(self) -> ItemsView[str, RLModule]:
+        """Give ids with modules."""
+        return self._rl_modules.items()
+
+    def keys(self) -> KeysView[str]:
+        """Give the ids."""
+        return self._rl_modules.keys()
+
+    def values(self) -> ValuesView[RLModule]:
+        """Give the modules."""
+        return self._rl_modules.values()
+
+    def __getitem__(self, module_id: str) -> RLModule:
+        self._check_module_exists(module_id)
+        return self._rl_modules[module_id]
+
+    def __contains__(self, module_id: object) -> bool:
+        return module_id in self._rl_modules
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rl_modules)
+
+    def __len__(self) -> int:
+        return len(self._rl_modules)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{key!r}: {type(m).__name__}" for key, m in self._rl_modules.items())
+        return f"{type(self).__name__}({{{inside}}})"
+
+    def _check_module_exists(self, module_id: object) -> None:
+        if module_id not in self._rl_modules:
+            raise UnknownModuleError.of(module_id, self._rl_modules)
+
+    # State and checkpoints
+
+    @override
+    def get_state(
+        self,
+        components: str | Collection[str] | None = None,
+        *,
+        not_components: str | Collection[str] | None = None,
+        inference_only: bool = False,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Give the weights of the modules by id.
+
+        Args:
+            components: Only these modules.
+            not_components: All but these.
+            inference_only: Whether to leave out what acting does not need.
+            **kwargs: Handed on.
+        """
+        return {
+            module_id: module.get_state(
+                components=self._get_subcomponents(module_id, components),
+                not_components=self._get_subcomponents(module_id, not_components),
+                inference_only=inference_only,
+                **kwargs,
+            )
+            for module_id, module in self._rl_modules.items()
+            if self._check_component(module_id, components, not_components)
+        }
+
+    @override
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take weights over, of the modules that are here."""
+        for module_id, module_state in state.items():
+            if module_id in self._rl_modules:
+                self._rl_modules[module_id].set_state(module_state)
+
+    @override
+    def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:
+        """Give the modules by id."""
+        return list(self._rl_modules.items())
+
+    @override
+    def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (), {
+            "observation_space": self.observation_space,
+            "action_space": self.action_space,
+            "inference_only": self.inference_only,
+            "learner_only": self.learner_only,
+            "model_config": self.model_config or None,
+            "rl_module_specs": dict(self.rl_module_specs),
+        }
+
+    @override
+    def as_multi_rl_module(self) -> MultiRLModule:
+        """Give itself."""
+        return self
+
+    @override
+    def unwrapped(self) -> MultiRLModule:
+        """Give itself."""
+        return self

@@ -1,0 +1,193 @@
+"""Several modules before they are built."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gymnasium.spaces import Space
+
+from ...core.errors import ConfigError
+from ..class_names import find_class, saved_name
+from .spec import RLModuleSpec, _space_data, _space_of
+
+if TYPE_CHECKING:
+    from .multi_rl_module import MultiRLModule
+    from .rl_module import RLModule
+
+
+def _multi_rl_module() -> Any:
+    from .multi_rl_module import MultiRLModule
+
+    return MultiRLModule
+
+
+@dataclass
+class MultiRLModuleSpec:
+    """What a multi-module is built from: one spec per module id.
+
+    Args:
+        multi_rl_module_class: The class that holds the modules.
+        observation_space: For a class of your own that has one.
+        action_space: For a class of your own that has one.
+        inference_only: Whether all modules are; None asks them.
+        model_config: Settings for a class of your own.
+        rl_module_specs: Module id to spec.
+        load_state_path: A checkpoint a learner starts from.
+        modules_to_load: Ids of the modules it takes from there; None for all.
+    """
+
+    multi_rl_module_class: Any = field(default_factory=_multi_rl_module)
+    observation_space: Space[Any] | None = None
+    action_space: Space[Any] | None = None
+    inference_only: bool | None = None
+    model_config: Any = None
+    rl_module_specs: dict[str, RLModuleSpec] = field(default_factory=dict)
+    load_state_path: str | None = None
+    modules_to_load: set[str] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rl_module_specs, Mapping):
+            raise ConfigError(
+                "MultiRLModuleSpec(rl_module_specs=...)",
+                expected="a dict of module id to RLModuleSpec",
+                found=type(self.rl_module_specs).__name__,
+                hint="give an RLModuleSpec for all modules to config.rl_module() directly.",
+            )
+        if self.inference_only is None:
+            specs = self.rl_module_specs.values()
+            self.inference_only = bool(specs) and all(spec.inference_only for spec in specs)
+
+    def build(self, module_id: str | None = None) -> RLModule:
+        """Make the multi-module, or just one of its modules.
+
+        Raises:
+            ConfigError: A spec is incomplete; the message names the module.
+        """
+        self._check_before_build()
+        if module_id is not None:
+            return self[module_id].build()
+        module: RLModule = self.multi_rl_module_class(
+            observation_space=self.observation_space,
+            action_space=self.action_space,
+            inference_only=self.inference_only,
+            model_config=self.model_config,
+            rl_module_specs=self.rl_module_specs,
+        )
+        return module
+
+    def _check_before_build(self) -> None:
+        if not self.rl_module_specs:
+            raise ConfigError(
+                "there is nothing to build: rl_module_specs is empty",
+                expected="a dict of module id to RLModuleSpec",
+            )
+
+    def add_modules(self, module_specs: Mapping[str, RLModuleSpec], override: bool = True) -> None:
+        """Add specs.
+
+        Args:
+            module_specs: Module id to spec.
+            override: Whether one replaces the one that is there; otherwise that is updated.
+        """
+        for module_id, spec in module_specs.items():
+            if override or module_id not in self.rl_module_specs:
+                self.rl_module_specs[module_id] = spec
+            else:
+                self.rl_module_specs[module_id].update(spec)
+
+    def remove_modules(self, module_ids: str | Collection[str]) -> None:
+        """Remove specs; ids that are not there are passed over."""
+        for module_id in [module_ids] if isinstance(module_ids, str) else list(module_ids):
+            self.rl_module_specs.pop(module_id, None)
+
+    @classmethod
+    def from_module(cls, module: MultiRLModule) -> MultiRLModuleSpec:
+        """Describe a multi-module that is there already."""
+        return cls(
+            multi_rl_module_class=type(module),
+            observation_space=module.observation_space,
+            action_space=module.action_space,
+            inference_only=module.inference_only,
+            model_config=module.model_config or None,
+            rl_module_specs={
+                module_id: RLModuleSpec.from_module(part) for module_id, part in module.items()
+            },
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data: classes by name, spaces as RLlib's dicts."""
+        return {
+            "multi_rl_module_class": ".".join(saved_name(self.multi_rl_module_class)),
+            "observation_space": _space_data(self.observation_space),
+            "action_space": _space_data(self.action_space),
+            "inference_only": self.inference_only,
+            "model_config": self.model_config,
+            "rl_module_specs": {key: spec.to_dict() for key, spec in self.rl_module_specs.items()},
+        }
+
+    @classmethod
+    def from_dict(
+        cls, d: Mapping[str, Any], *, module_classes: Mapping[str, Any] | None = None
+    ) -> MultiRLModuleSpec:
+        """Take back what `to_dict` gave.
+
+        Args:
+            d: The data.
+            module_classes: Your own classes by dotted name.
+        """
+        base = _multi_rl_module()
+        name = d.get("multi_rl_module_class") or ""
+        return cls(
+            multi_rl_module_class=find_class(name, base, module_classes or {}) or base,
+            observation_space=_space_of(d.get("observation_space")),
+            action_space=_space_of(d.get("action_space")),
+            inference_only=d.get("inference_only"),
+            model_config=d.get("model_config"),
+            rl_module_specs={
+                key: RLModuleSpec.from_dict(spec, module_classes=module_classes)
+                for key, spec in d.get("rl_module_specs", {}).items()
+            },
+        )
+
+    def update(self, other: MultiRLModuleSpec | RLModuleSpec, override: bool = False) -> None:
+        """Take over specs, or one spec for all modules.
+
+        Args:
+            other: Specs by id, or one for each of ours.
+            override: Whether their fields replace ours; otherwise they only fill empty ones.
+        """
+        if isinstance(other, RLModuleSpec):
+            for spec in self.rl_module_specs.values():
+                spec.update(other, override=override)
+            return
+        if not isinstance(other, MultiRLModuleSpec):
+            raise ConfigError(
+                "update()", expected="another spec of modules", found=type(other).__name__
+            )
+        for module_id, spec in other.rl_module_specs.items():
+            if module_id in self.rl_module_specs:
+                self.rl_module_specs[module_id].update(spec, override=override)
+            else:
+                self.rl_module_specs[module_id] = spec
+
+    def as_multi_rl_module_spec(self) -> MultiRLModuleSpec:
+        """Give itself."""
+        return self
+
+    def __contains__(self, module_id: object) -> bool:
+        return module_id in self.rl_module_specs
+
+    def __getitem__(self, module_id: str) -> RLModuleSpec:
+        from .multi_rl_module import UnknownModuleError
+
+        if module_id not in self.rl_module_specs:
+            raise UnknownModuleError.of(module_id, self.rl_module_specs)
+        return self.rl_module_specs[module_id]
+
+    def __len__(self) -> int:
+        return len(self.rl_module_specs)
+
+    def __bool__(self) -> bool:
+        return True

@@ -1,0 +1,308 @@
+"""What networks are built from: small dataclasses with a `build` method; no torch needed here."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...core.errors import ConfigError
+from .convolution_shapes import output_shape
+
+Initializer = str | Callable[..., Any] | None
+Dims = Sequence[int] | None
+
+
+@dataclass
+class ModelConfig(abc.ABC):
+    """Base of all of them.
+
+    Args:
+        input_dims: Shape of one input.
+        always_check_shapes: Kept for RLlib's sake; torch checks them itself.
+    """
+
+    input_dims: Dims = None
+    always_check_shapes: bool = False
+
+    @abc.abstractmethod
+    def build(self, framework: str = "torch") -> Any:
+        """Make the network."""
+
+    @property
+    def output_dims(self) -> tuple[int, ...] | None:
+        """Shape of one output, where it is known."""
+        return None
+
+
+@dataclass
+class _MLPConfig(ModelConfig):
+    """Dense layers.
+
+    Args:
+        hidden_layer_dims: Sizes of the layers before the output.
+        hidden_layer_use_bias: Whether they add a bias.
+        hidden_layer_activation: After each of them.
+        hidden_layer_use_layernorm: Whether to normalise before it.
+        hidden_layer_weights_initializer: Of their weights; see `DefaultModelConfig`.
+        hidden_layer_weights_initializer_config: Its further arguments.
+        hidden_layer_bias_initializer: Of their biases.
+        hidden_layer_bias_initializer_config: Its further arguments.
+        output_layer_dim: Size of the output layer; None leaves it out.
+        output_layer_use_layernorm: Whether to normalise it.
+        output_layer_use_bias: Whether it adds a bias.
+        output_layer_activation: After it.
+        output_layer_weights_initializer: Of its weights.
+        output_layer_weights_initializer_config: Its further arguments.
+        output_layer_bias_initializer: Of its bias.
+        output_layer_bias_initializer_config: Its further arguments.
+        clip_log_std: Whether the second half of the outputs are logarithms of deviations, to be
+            held within `log_std_clip_param`.
+        log_std_clip_param: That bound.
+    """
+
+    hidden_layer_dims: Sequence[int] = (256, 256)
+    hidden_layer_use_bias: bool = True
+    hidden_layer_activation: Any = "relu"
+    hidden_layer_use_layernorm: bool = False
+    hidden_layer_weights_initializer: Initializer = None
+    hidden_layer_weights_initializer_config: Mapping[str, Any] | None = None
+    hidden_layer_bias_initializer: Initializer = None
+    hidden_layer_bias_initializer_config: Mapping[str, Any] | None = None
+    output_layer_dim: int | None = None
+    output_layer_use_layernorm: bool = False
+    output_layer_use_bias: bool = True
+    output_layer_activation: Any = "linear"
+    output_layer_weights_initializer: Initializer = None
+    output_layer_weights_initializer_config: Mapping[str, Any] | None = None
+    output_layer_bias_initializer: Initializer = None
+    output_layer_bias_initializer_config: Mapping[str, Any] | None = None
+    clip_log_std: bool = False
+    log_std_clip_param: float = 20.0
+
+    @property
+    def output_dims(self) -> tuple[int, ...]:
+        """Shape of one output."""
+        if self.output_layer_dim is None and not self.hidden_layer_dims:
+            raise ConfigError("a dense network needs hidden_layer_dims or an output_layer_dim")
+        last = self.output_layer_dim
+        return (int(self.hidden_layer_dims[-1] if last is None else last),)
+
+
+@dataclass
+class MLPHeadConfig(_MLPConfig):
+    """Dense layers from features to outputs."""
+
+    def build(self, framework: str = "torch") -> Any:
+        """Make the head."""
+        from .heads import TorchMLPHead
+
+        _check_framework(framework)
+        return TorchMLPHead(self)
+
+
+@dataclass
+class FreeLogStdMLPHeadConfig(_MLPConfig):
+    """Dense layers for the means of actions; their deviations are parameters of their own."""
+
+    def build(self, framework: str = "torch") -> Any:
+        """Make the head."""
+        from .heads import TorchFreeLogStdMLPHead
+
+        _check_framework(framework)
+        if self.output_dims[0] % 2:
+            raise ConfigError(
+                "a head with free log-deviations has means and deviations",
+                expected="an even output_layer_dim",
+                found=str(self.output_dims[0]),
+            )
+        return TorchFreeLogStdMLPHead(self)
+
+
+@dataclass
+class MLPEncoderConfig(_MLPConfig):
+    """Dense layers from the `obs` column to features."""
+
+    def build(self, framework: str = "torch") -> Any:
+        """Make the encoder."""
+        from .encoders import TorchMLPEncoder
+
+        _check_framework(framework)
+        return TorchMLPEncoder(self)
+
+
+@dataclass
+class CNNEncoderConfig(ModelConfig):
+    """Convolutions from images `(height, width, channels)` to features.
+
+    Args:
+        cnn_filter_specifiers: One entry per layer: `[channels, kernel, stride]`, perhaps with
+            "same" (the default) or "valid".
+        cnn_use_bias: Whether they add a bias.
+        cnn_activation: After each of them.
+        cnn_use_layernorm: Whether to normalise over channels before it.
+        cnn_kernel_initializer: Of their kernels.
+        cnn_kernel_initializer_config: Its further arguments.
+        cnn_bias_initializer: Of their biases.
+        cnn_bias_initializer_config: Its further arguments.
+        flatten_at_end: Whether features are a flat vector.
+    """
+
+    cnn_filter_specifiers: Sequence[Any] = field(
+        default_factory=lambda: [[16, [4, 4], 2], [32, [4, 4], 2], [64, [8, 8], 2]]
+    )
+    cnn_use_bias: bool = True
+    cnn_activation: Any = "relu"
+    cnn_use_layernorm: bool = False
+    cnn_kernel_initializer: Initializer = None
+    cnn_kernel_initializer_config: Mapping[str, Any] | None = None
+    cnn_bias_initializer: Initializer = None
+    cnn_bias_initializer_config: Mapping[str, Any] | None = None
+    flatten_at_end: bool = True
+
+    @property
+    def output_dims(self) -> tuple[int, ...]:
+        """Shape of one output."""
+        height, width, channels = output_shape(self.input_dims or (), self.cnn_filter_specifiers)
+        return (height * width * channels,) if self.flatten_at_end else (height, width, channels)
+
+    def build(self, framework: str = "torch") -> Any:
+        """Make the encoder."""
+        from .encoders import TorchCNNEncoder
+
+        _check_framework(framework)
+        return TorchCNNEncoder(self)
+
+
+@dataclass
+class RecurrentEncoderConfig(ModelConfig):
+    """A recurrent layer over the features of another encoder.
+
+    Args:
+        recurrent_layer_type: "lstm" or "gru".
+        hidden_dim: Its cells.
+        num_layers: Layers on top of each other.
+        batch_major: Whether the batch axis comes before the time axis.
+        hidden_weights_initializer: Of its weights.
+        hidden_weights_initializer_config: Its further arguments.
+        use_bias: Whether it adds biases.
+        hidden_bias_initializer: Of its biases.
+        hidden_bias_initializer_config: Its further arguments.
+        tokenizer_config: The encoder before it; None feeds observations as they are.
+    """
+
+    recurrent_layer_type: str = "lstm"
+    hidden_dim: int = 256
+    num_layers: int = 1
+    batch_major: bool = True
+    hidden_weights_initializer: Initializer = None
+    hidden_weights_initializer_config: Mapping[str, Any] | None = None
+    use_bias: bool = True
+    hidden_bias_initializer: Initializer = None
+    hidden_bias_initializer_config: Mapping[str, Any] | None = None
+    tokenizer_config: ModelConfig | None = None
+
+    @property
+    def output_dims(self) -> tuple[int, ...]:
+        """Shape of one output."""
+        return (int(self.hidden_dim),)
+
+    def build(self, framework: str = "torch") -> Any:
+        """Make the encoder."""
+        from .encoders import TorchGRUEncoder, TorchLSTMEncoder
+
+        _check_framework(framework)
+        if self.recurrent_layer_type not in ("lstm", "gru"):
+            raise ConfigError(
+                "recurrent_layer_type", expected="'lstm' or 'gru'", found=self.recurrent_layer_type
+            )
+        return (TorchLSTMEncoder if self.recurrent_layer_type == "lstm" else TorchGRUEncoder)(self)
+
+
+@dataclass
+class ActorCriticEncoderConfig(ModelConfig):
+    """One encoder for actor and critic, or one each.
+
+    Args:
+        base_encoder_config: What each of them is.
+        shared: Whether there is one.
+        inference_only: Whether the critic's own one is left out.
+    """
+
+    base_encoder_config: ModelConfig | None = None
+    shared: bool = True
+    inference_only: bool = False
+
+    def build(self, framework: str = "torch") -> Any:
+        """Make the encoder."""
+        from .actor_critic import TorchActorCriticEncoder, TorchStatefulActorCriticEncoder
+
+        _check_framework(framework)
+        if isinstance(self.base_encoder_config, RecurrentEncoderConfig):
+            return TorchStatefulActorCriticEncoder(self)
+        return TorchActorCriticEncoder(self)
+
+
+@dataclass
+class MultiStreamEncoderConfig(ModelConfig):
+    """One encoder per column, joined by dense layers that each see the joined features again.
+
+    Args:
+        base_encoder_configs: Column name to encoder.
+        hidden_layer_dims: Sizes of the joining layers.
+        hidden_layer_use_bias: Whether they add a bias.
+        hidden_layer_activation: After each of them.
+        hidden_layer_weights_initializer: Of their weights.
+        hidden_layer_weights_initializer_config: Its further arguments.
+        hidden_layer_bias_initializer: Of their biases.
+        hidden_layer_bias_initializer_config: Its further arguments.
+        output_layer_dim: Size of the output layer; None leaves it out.
+        output_layer_use_bias: Whether it adds a bias.
+        output_layer_activation: After it.
+        output_layer_weights_initializer: Of its weights.
+        output_layer_weights_initializer_config: Its further arguments.
+        output_layer_bias_initializer: Of its bias.
+        output_layer_bias_initializer_config: Its further arguments.
+    """
+
+    base_encoder_configs: Mapping[str, ModelConfig] = field(default_factory=dict)
+    hidden_layer_dims: Sequence[int] = (256, 256, 256)
+    hidden_layer_use_bias: bool = True
+    hidden_layer_activation: Any = "relu"
+    hidden_layer_weights_initializer: Initializer = None
+    hidden_layer_weights_initializer_config: Mapping[str, Any] | None = None
+    hidden_layer_bias_initializer: Initializer = None
+    hidden_layer_bias_initializer_config: Mapping[str, Any] | None = None
+    output_layer_dim: int | None = None
+    output_layer_use_bias: bool = True
+    output_layer_activation: Any = "linear"
+    output_layer_weights_initializer: Initializer = None
+    output_layer_weights_initializer_config: Mapping[str, Any] | None = None
+    output_layer_bias_initializer: Initializer = None
+    output_layer_bias_initializer_config: Mapping[str, Any] | None = None
+
+    @property
+    def joined_dim(self) -> int:
+        """Width of all features side by side."""
+        return sum((config.output_dims or (0,))[0] for config in self.base_encoder_configs.values())
+
+    @property
+    def output_dims(self) -> tuple[int, ...]:
+        """Shape of one output."""
+        if self.output_layer_dim is not None:
+            return (int(self.output_layer_dim),)
+        last = self.hidden_layer_dims[-1] if self.hidden_layer_dims else 0
+        return (int(last) + self.joined_dim,)
+
+    def build(self, framework: str = "torch") -> Any:
+        """Make the encoder."""
+        from .multi_stream import TorchMultiStreamEncoder
+
+        _check_framework(framework)
+        return TorchMultiStreamEncoder(self)
+
+
+def _check_framework(framework: str) -> None:
+    if framework != "torch":
+        raise ConfigError("the framework of a network", expected="'torch'", found=repr(framework))

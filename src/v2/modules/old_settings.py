@@ -1,0 +1,78 @@
+"""Settings of older releases as those of today; the names of the weights decide where in doubt."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+_HEADS: Final = ("pi", "_pi_head", "af", "qf")
+_CLIP: Final = "log_std_clip_param_const"
+_LINEAR: Final = re.compile(r"net\.mlp\.(\d+)\.weight")
+
+
+def modern_settings(
+    settings: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
+) -> dict[str, Any]:
+    """Settings that build the networks the weights belong to.
+
+    Args:
+        settings: As saved by any release.
+        shapes: Names and shapes of the weights.
+
+    Example:
+        >>> shapes = {"pi.net.mlp.0.weight": (7, 4), "pi.net.mlp.2.weight": (2, 7)}
+        >>> modern_settings({"post_fcnet_hiddens": [7]}, shapes)["head_fcnet_hiddens"]
+        [7]
+    """
+    found = dict(settings)
+    if not shapes:
+        return found
+    if found.get("encoder_latent_dim"):  # Ray 2.5 to 2.9: one more layer
+        found["fcnet_hiddens"] = [*found.get("fcnet_hiddens", ()), found["encoder_latent_dim"]]
+    if "head_fcnet_hiddens" not in found:
+        hiddens = _head_hiddens(shapes)
+        if hiddens:
+            found["head_fcnet_hiddens"] = hiddens
+            found.setdefault("head_fcnet_activation", found.get("post_fcnet_activation", "relu"))
+    if any(name.startswith("encoder.encoder.") for name in shapes):
+        found["vf_share_layers"] = True
+    elif any(name.startswith("encoder.actor_encoder.") for name in shapes):
+        found["vf_share_layers"] = False
+    if not any(name.endswith(_CLIP) for name in shapes):  # before Ray 2.10 there was no bound
+        found["log_std_clip_param"] = math.inf
+    if "twin_q" not in found and any(name.startswith("qf") for name in shapes):
+        found["twin_q"] = any(name.startswith("qf_twin") for name in shapes)
+    if any(name.startswith("qf_encoder.net.mlp.") for name in shapes):
+        found["qf_encoder_joins_inputs"] = True
+    return found
+
+
+def renamed_weights(names: Iterable[str], own: Iterable[str]) -> dict[str, str]:
+    """Saved name to today's name, for copies that once had no underscore or had one.
+
+    Example:
+        >>> renamed_weights(["target_af.weight"], ["_target_af.weight"])
+        {'target_af.weight': '_target_af.weight'}
+    """
+    known = set(own)
+    found = {}
+    for name in names:
+        other = name[1:] if name.startswith("_") else f"_{name}"
+        if name not in known and other in known:
+            found[name] = other
+    return found
+
+
+def _head_hiddens(shapes: Mapping[str, tuple[int, ...]]) -> list[int]:
+    """Sizes of a head's layers before its output."""
+    for head in _HEADS:
+        widths = {}
+        for name, shape in shapes.items():
+            match = _LINEAR.fullmatch(name.removeprefix(f"{head}."))
+            if name.startswith(f"{head}.") and match and len(shape) == 2:
+                widths[int(match[1])] = shape[0]
+        if widths:
+            return [widths[number] for number in sorted(widths)][:-1]
+    return []

@@ -1,0 +1,147 @@
+"""The default modules of PPO, IMPALA and MARWIL, and that of APPO with its slow copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typing_extensions import override
+
+from ...core.columns import Columns
+from ..apis import (
+    TARGET_NETWORK_ACTION_DIST_INPUTS,
+    InferenceOnlyAPI,
+    TargetNetworkAPI,
+    ValueFunctionAPI,
+)
+from .catalogs import PPOCatalog
+from .network_configs import RecurrentEncoderConfig
+from .networks import ACTOR, CRITIC, ENCODER_OUT
+from .rl_module import RLModule
+from .target_networks import make_target_network
+from .torch_rl_module import TorchRLModule
+
+
+class DefaultPPORLModule(RLModule, InferenceOnlyAPI, ValueFunctionAPI):
+    """An encoder for actor and critic, a policy head `pi` and a value head `vf`."""
+
+    encoder: Any
+    pi: Any
+    vf: Any
+
+    @override
+    def setup(self) -> None:
+        """Build the networks; without the critic's where the module only acts."""
+        catalog = self._needed_catalog()
+        config = catalog.actor_critic_encoder_config
+        if isinstance(config.base_encoder_config, RecurrentEncoderConfig):
+            # The critic's state is part of every episode, so acting needs it too.
+            self.inference_only = False
+        config.inference_only = bool(self.inference_only)
+        self.encoder = catalog.build_actor_critic_encoder(framework=self.framework)
+        self.pi = catalog.build_pi_head(framework=self.framework)
+        self.vf = None if self.inference_only else catalog.build_vf_head(framework=self.framework)
+
+    @override
+    def get_initial_state(self) -> Any:
+        """Give the encoder's."""
+        give = getattr(self.encoder, "get_initial_state", None)
+        return give() if give is not None else {}
+
+    @override
+    def get_non_inference_attributes(self) -> list[str]:
+        """Name the value head and the critic's own encoder."""
+        is_shared = getattr(self.encoder, "encoder", None) is not None
+        return ["vf"] if is_shared else ["vf", "encoder.critic_encoder"]
+
+
+class DefaultPPOTorchRLModule(TorchRLModule, DefaultPPORLModule):
+    """The default module of PPO, IMPALA and MARWIL.
+
+    Example:
+        >>> import torch
+        >>> from gymnasium.spaces import Box, Discrete
+        >>> module = DefaultPPOTorchRLModule(
+        ...     observation_space=Box(-1, 1, (3,)), action_space=Discrete(2), model_config={}
+        ... )
+        >>> module.compute_values({"obs": torch.zeros(5, 3)}).shape
+        torch.Size([5])
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        catalog_class = kwargs.pop("catalog_class", None) or PPOCatalog
+        super().__init__(*args, **kwargs, catalog_class=catalog_class)
+
+    @override
+    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        encoded = self.encoder(batch)
+        return {
+            **_state_of(encoded),
+            Columns.ACTION_DIST_INPUTS: self.pi(encoded[ENCODER_OUT][ACTOR]),
+        }
+
+    @override
+    def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        encoded = self.encoder(batch)
+        return {
+            Columns.EMBEDDINGS: encoded[ENCODER_OUT][CRITIC],
+            **_state_of(encoded),
+            Columns.ACTION_DIST_INPUTS: self.pi(encoded[ENCODER_OUT][ACTOR]),
+        }
+
+    @override
+    def compute_values(self, batch: dict[str, Any], embeddings: Any | None = None) -> Any:
+        """Estimate values `(B,)` or `(B, T)`.
+
+        Args:
+            batch: Columns of a forward batch.
+            embeddings: What `forward_train` gave under `embeddings`, if it has run already.
+        """
+        if embeddings is None:
+            embeddings = self._critic_features(batch)
+        return self.vf(embeddings).squeeze(-1)
+
+    def _critic_features(self, batch: dict[str, Any]) -> Any:
+        critic = getattr(self.encoder, "critic_encoder", None)
+        if critic is None:
+            return self.encoder(batch)[ENCODER_OUT][CRITIC]
+        if self.is_stateful():
+            batch = {**batch, Columns.STATE_IN: batch[Columns.STATE_IN][CRITIC]}
+        return critic(batch)[ENCODER_OUT]
+
+
+class DefaultAPPORLModule(DefaultPPORLModule, TargetNetworkAPI):
+    """PPO's networks, and copies of encoder and policy that follow them slowly."""
+
+    _old_encoder: Any
+    _old_pi: Any
+
+    @override
+    def make_target_networks(self) -> None:
+        """Create the copies."""
+        self._old_encoder = make_target_network(self.encoder)
+        self._old_pi = make_target_network(self.pi)
+
+    @override
+    def get_target_network_pairs(self) -> list[tuple[Any, Any]]:
+        """Pair encoder and policy with their copies."""
+        return [(self.encoder, self._old_encoder), (self.pi, self._old_pi)]
+
+    @override
+    def forward_target(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """Compute the distribution's inputs by the copies."""
+        features = self._old_encoder(batch)[ENCODER_OUT][ACTOR]
+        return {TARGET_NETWORK_ACTION_DIST_INPUTS: self._old_pi(features)}
+
+    @override
+    def get_non_inference_attributes(self) -> list[str]:
+        """Name the copies as well."""
+        return [*super().get_non_inference_attributes(), "_old_encoder", "_old_pi"]
+
+
+class DefaultAPPOTorchRLModule(DefaultPPOTorchRLModule, DefaultAPPORLModule):
+    """The default module of APPO."""
+
+
+def _state_of(encoded: dict[str, Any]) -> dict[str, Any]:
+    state = encoded.get(Columns.STATE_OUT)
+    return {} if state is None else {Columns.STATE_OUT: state}

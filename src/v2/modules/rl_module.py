@@ -1,0 +1,235 @@
+"""The base of every module: a network with three forward passes, a state and a checkpoint.
+
+A subclass builds its layers in `setup` and computes in `_forward`, or in `_forward_inference`,
+`_forward_exploration` and `_forward_train` where they differ. `torch_rl_module` adds torch,
+`multi_rl_module` holds several modules by id, `spec` describes one before it is built.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from gymnasium.spaces import Space
+from typing_extensions import Self, override
+
+from ...core.columns import DEFAULT_MODULE_ID
+from ...core.errors import PieceError
+from ..checkpointable import Checkpointable, _check_local
+
+if TYPE_CHECKING:
+    from .multi_rl_module import MultiRLModule
+
+
+class InferenceOnlyError(PieceError, RuntimeError):
+    """A module that only acts was asked to learn."""
+
+
+class RLModule(Checkpointable):
+    """A network of one policy.
+
+    Args:
+        observation_space: What it takes, after the connectors.
+        action_space: What it gives, before the connectors.
+        inference_only: Whether parts that only learning needs may be left out.
+        learner_only: Whether it lives on learners only.
+        model_config: Settings, a dict or a `DefaultModelConfig`.
+        catalog_class: Builds its networks; a module may do without.
+
+    Example:
+        >>> class Constant(RLModule):
+        ...     def _forward(self, batch, **kwargs):
+        ...         return {"actions": [self.model_config["action"]] * len(batch["obs"])}
+        >>> Constant(model_config={"action": 3}).forward_inference({"obs": [0.5, 0.6]})
+        {'actions': [3, 3]}
+    """
+
+    framework: str | None = None
+    STATE_FILE_NAME: ClassVar[str] = "module_state"
+
+    def __init__(
+        self,
+        *,
+        observation_space: Space[Any] | None = None,
+        action_space: Space[Any] | None = None,
+        inference_only: bool | None = None,
+        learner_only: bool | None = False,
+        model_config: Any = None,
+        catalog_class: Any = None,
+    ) -> None:
+        self.observation_space: Any = observation_space
+        self.action_space: Any = action_space
+        self.inference_only = inference_only
+        self.learner_only = learner_only
+        self.model_config: Any = {} if model_config is None else model_config
+        self.action_dist_cls: Any = None
+        self.catalog: Any = None
+        # A module may have networks of its own for spaces no catalog knows: the error waits
+        # until somebody asks for the catalog.
+        self._catalog_ctor_error: Exception | None = None
+        self._catalog_class = catalog_class
+        self._is_stateful: bool | None = None
+        if catalog_class is not None:
+            try:
+                self.catalog = catalog_class(
+                    observation_space=observation_space,
+                    action_space=action_space,
+                    model_config_dict=self.model_config,
+                )
+                self.action_dist_cls = self.catalog.get_action_dist_cls(framework=self.framework)
+            except Exception as error:
+                self.catalog, self._catalog_ctor_error = None, error
+        self._is_setup = False
+        self.setup()
+        self._is_setup = True
+
+    def setup(self) -> None:
+        """Build the layers; spaces, settings and the catalog are there."""
+
+    def _needed_catalog(self) -> Any:
+        """The catalog, or why there is none."""
+        if self.catalog is not None:
+            return self.catalog
+        if self._catalog_ctor_error is not None:
+            raise self._catalog_ctor_error
+        raise PieceError(f"{type(self).__name__} needs a catalog_class to build its networks")
+
+    # Acting and learning
+
+    def forward_inference(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        """Compute what the best actions follow from."""
+        return self._forward_inference(batch, **kwargs)
+
+    def forward_exploration(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        """Compute what exploring actions follow from; `t` is the number of steps sampled."""
+        return self._forward_exploration(batch, **kwargs)
+
+    def forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        """Compute what a loss needs.
+
+        Raises:
+            InferenceOnlyError: The module has left out what learning needs.
+        """
+        if self.inference_only:
+            raise InferenceOnlyError(
+                "forward_train() was called on an inference_only module",
+                found=type(self).__name__,
+                hint="build it with inference_only=False.",
+            )
+        return self._forward_train(batch, **kwargs)
+
+    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        """Compute the outputs, where all three passes are the same."""
+        return {}
+
+    def _forward_inference(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        return self._forward(batch, **kwargs)
+
+    def _forward_exploration(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        return self._forward(batch, **kwargs)
+
+    def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        return self._forward(batch, **kwargs)
+
+    def get_inference_action_dist_cls(self) -> Any:
+        """Name the distribution that `forward_inference` gives the inputs of."""
+        raise NotImplementedError(f"{type(self).__name__} names no distribution.")
+
+    def get_exploration_action_dist_cls(self) -> Any:
+        """Name the distribution that `forward_exploration` gives the inputs of."""
+        raise NotImplementedError(f"{type(self).__name__} names no distribution.")
+
+    def get_train_action_dist_cls(self) -> Any:
+        """Name the distribution that `forward_train` gives the inputs of."""
+        raise NotImplementedError(f"{type(self).__name__} names no distribution.")
+
+    # Recurrent state
+
+    def get_initial_state(self) -> Any:
+        """Give the state before an episode's first step, without a batch axis; {} if stateless."""
+        return {}
+
+    def is_stateful(self) -> bool:
+        """Whether it carries a state from step to step."""
+        if self._is_stateful is None:
+            initial = self.get_initial_state()
+            if not isinstance(initial, dict):
+                raise PieceError(
+                    f"{type(self).__name__}.get_initial_state()",
+                    expected="a dict",
+                    found=type(initial).__name__,
+                )
+            self._is_stateful = bool(initial)
+        return self._is_stateful
+
+    # State and checkpoints
+
+    @override
+    def get_state(
+        self,
+        components: str | Collection[str] | None = None,
+        *,
+        not_components: str | Collection[str] | None = None,
+        inference_only: bool = False,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        return {}
+
+    @override
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take weights over; the base has none."""
+
+    @override
+    def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (), {
+            "observation_space": self.observation_space,
+            "action_space": self.action_space,
+            "inference_only": self.inference_only,
+            "learner_only": self.learner_only,
+            "model_config": self.model_config,
+            "catalog_class": None if self.catalog is None else type(self.catalog),
+        }
+
+    @classmethod
+    @override
+    def from_checkpoint(
+        cls,
+        path: str | os.PathLike[str],
+        filesystem: Any = None,
+        *,
+        module_classes: Mapping[str, Any] | None = None,
+        strict: bool = True,
+        **kwargs: Any,
+    ) -> Self:
+        """Build the module that a folder holds, without running a byte of it.
+
+        Args:
+            path: A module's or multi-module's folder, or a checkpoint that contains one.
+            filesystem: Only None: local files.
+            module_classes: Your own classes by the dotted name the checkpoint gives them:
+                modules, catalogs, whatever its settings name.
+            strict: Whether every weight must be there and fit; otherwise what fits is taken.
+            **kwargs: Constructor arguments to use in place of the saved ones.
+
+        Raises:
+            UnknownClassError: It is of a class rlconnect does not have; the error carries what
+                could be read, weights included.
+            CheckpointError: Nothing there can be read.
+        """
+        from .loading import load_module
+
+        _check_local(filesystem)
+        return load_module(cls, path, module_classes or {}, strict=strict, overrides=kwargs)
+
+    def as_multi_rl_module(self) -> MultiRLModule:
+        """Give a multi-module that holds only this one, by the default id."""
+        from .multi_rl_module import MultiRLModule
+
+        multi = MultiRLModule()
+        multi.add_module(DEFAULT_MODULE_ID, self)
+        return multi
+
+    def unwrapped(self) -> RLModule:
+        """Give the module itself, should it be wrapped."""
+        return self

@@ -1,0 +1,192 @@
+"""A module before it is built: its class, spaces and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from gymnasium.spaces import Space
+
+from ...core.columns import DEFAULT_MODULE_ID
+from ...core.errors import ConfigError
+from ...core.space_codec import space_from_ray, space_to_dict
+from ..class_names import UnknownClassError, find_class, saved_name
+from .model_config import as_settings
+
+if TYPE_CHECKING:
+    from .multi_spec import MultiRLModuleSpec
+    from .rl_module import RLModule
+
+
+@dataclass
+class RLModuleSpec:
+    """What one module is built from.
+
+    Args:
+        module_class: The class.
+        observation_space: What it takes.
+        action_space: What it gives.
+        inference_only: Whether parts that only learning needs are left out.
+        learner_only: Whether it lives on learners only.
+        model_config: Settings, a dict or a `DefaultModelConfig`.
+        catalog_class: Builds its networks; None leaves the choice to the class.
+        load_state_path: A checkpoint a learner starts from.
+
+    Example:
+        >>> from gymnasium.spaces import Box, Discrete
+        >>> from rlconnect.v2 import DefaultPPOTorchRLModule
+        >>> spec = RLModuleSpec(DefaultPPOTorchRLModule, Box(-1, 1, (3,)), Discrete(2))
+        >>> type(spec.build()).__name__
+        'DefaultPPOTorchRLModule'
+    """
+
+    module_class: Any = None
+    observation_space: Space[Any] | None = None
+    action_space: Space[Any] | None = None
+    inference_only: bool | None = False
+    learner_only: bool | None = False
+    model_config: Any = None
+    catalog_class: Any = None
+    load_state_path: str | None = None
+
+    def build(self) -> RLModule:
+        """Make the module.
+
+        Raises:
+            ConfigError: The class or a space is missing.
+        """
+        if self.module_class is None:
+            raise ConfigError("the RLModule class is not set", hint="give module_class.")
+        if self.observation_space is None:
+            raise ConfigError("Observation space is not set", hint="give observation_space.")
+        if self.action_space is None:
+            raise ConfigError("Action space is not set", hint="give action_space.")
+        module: RLModule = self.module_class(
+            observation_space=self.observation_space,
+            action_space=self.action_space,
+            inference_only=self.inference_only,
+            learner_only=self.learner_only,
+            model_config=as_settings(self.model_config),
+            catalog_class=self.catalog_class,
+        )
+        return module
+
+    @classmethod
+    def from_module(cls, module: RLModule) -> RLModuleSpec:
+        """Describe a module that is there already.
+
+        Raises:
+            ConfigError: It is a multi-module.
+        """
+        from .multi_rl_module import MultiRLModule
+
+        if isinstance(module, MultiRLModule):
+            raise ConfigError(
+                "RLModuleSpec.from_module() got a MultiRLModule",
+                hint="use MultiRLModuleSpec.from_module().",
+            )
+        module = module.unwrapped()
+        return cls(
+            module_class=type(module),
+            observation_space=module.observation_space,
+            action_space=module.action_space,
+            inference_only=module.inference_only,
+            learner_only=module.learner_only,
+            model_config=as_settings(module.model_config),
+            catalog_class=None if module.catalog is None else type(module.catalog),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data: classes by name, spaces as RLlib's dicts."""
+        return {
+            "module_class": _name(self.module_class),
+            "observation_space": _space_data(self.observation_space),
+            "action_space": _space_data(self.action_space),
+            "inference_only": self.inference_only,
+            "learner_only": self.learner_only,
+            "model_config": as_settings(self.model_config),
+            "catalog_class": _name(self.catalog_class),
+        }
+
+    @classmethod
+    def from_dict(
+        cls, d: Mapping[str, Any], *, module_classes: Mapping[str, Any] | None = None
+    ) -> RLModuleSpec:
+        """Take back what `to_dict` gave.
+
+        Args:
+            d: The data.
+            module_classes: Your own classes by dotted name.
+
+        Raises:
+            UnknownClassError: It names a class that nobody has given.
+        """
+        from .catalog import Catalog
+        from .rl_module import RLModule
+
+        given = module_classes or {}
+        return cls(
+            module_class=_named(d.get("module_class"), RLModule, given),
+            observation_space=_space_of(d.get("observation_space")),
+            action_space=_space_of(d.get("action_space")),
+            inference_only=d.get("inference_only", False),
+            learner_only=d.get("learner_only", False),
+            model_config=d.get("model_config"),
+            catalog_class=_named(d.get("catalog_class"), Catalog, given),
+        )
+
+    def update(self, other: RLModuleSpec, override: bool = True) -> None:
+        """Take fields over from another spec.
+
+        Args:
+            other: The other one; what it leaves empty changes nothing.
+            override: Whether its fields replace ours; otherwise they only fill empty ones.
+
+        Raises:
+            ConfigError: It is no RLModuleSpec.
+        """
+        if not isinstance(other, RLModuleSpec):
+            raise ConfigError(
+                "update()", expected="another RLModuleSpec", found=type(other).__name__
+            )
+        for part in fields(self):
+            theirs = getattr(other, part.name)
+            is_empty = theirs is None or (part.name == "model_config" and not as_settings(theirs))
+            mine = getattr(self, part.name)
+            is_mine_empty = mine is None or (part.name == "model_config" and not as_settings(mine))
+            if not is_empty and (override or is_mine_empty):
+                setattr(self, part.name, theirs)
+
+    def as_multi_rl_module_spec(self) -> MultiRLModuleSpec:
+        """Give a multi-module spec that holds only this one, by the default id."""
+        from .multi_spec import MultiRLModuleSpec
+
+        return MultiRLModuleSpec(
+            rl_module_specs={DEFAULT_MODULE_ID: self}, load_state_path=self.load_state_path
+        )
+
+
+def _name(cls: Any) -> str | None:
+    return None if cls is None else ".".join(saved_name(cls))
+
+
+def _named(path: Any, base: type[Any], given: Mapping[str, Any]) -> Any:
+    if not isinstance(path, str):
+        return path
+    found = find_class(path, base, given)
+    if found is None:
+        raise UnknownClassError(
+            f"the spec names {path!r}, which rlconnect does not have",
+            hint=f"pass it: from_dict(data, module_classes={{{path!r}: ...}}).",
+            class_name=path,
+        )
+    return found
+
+
+def _space_data(space: Space[Any] | None) -> Any:
+    return None if space is None else space_to_dict(space)
+
+
+def _space_of(data: Any) -> Any:
+    return space_from_ray(data) if isinstance(data, Mapping) else data

@@ -1,0 +1,174 @@
+"""A module that is a `torch.nn.Module`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from torch import nn
+from typing_extensions import override
+
+from ...core.errors import ConfigError, WeightsError
+from ..apis import InferenceOnlyAPI
+from ..distributions.torch_continuous import TorchDiagGaussian
+from ..distributions.torch_discrete import TorchCategorical
+from .rl_module import RLModule
+
+
+class WeightShapeError(WeightsError, RuntimeError):
+    """A weight has another shape than the layer it is for."""
+
+
+class TorchRLModule(nn.Module, RLModule):
+    """An RLModule whose layers are torch's.
+
+    `forward_inference` and `forward_exploration` run in evaluation mode and without gradients; the
+    mode is put back afterwards.
+
+    Example:
+        >>> from gymnasium.spaces import Box, Discrete
+        >>> class Linear(TorchRLModule):
+        ...     def setup(self):
+        ...         self.layer = nn.Linear(self.observation_space.shape[0], self.action_space.n)
+        ...     def _forward(self, batch, **kwargs):
+        ...         return {"action_dist_inputs": self.layer(batch["obs"])}
+        >>> module = Linear(observation_space=Box(-1, 1, (3,)), action_space=Discrete(2))
+        >>> module.forward_inference({"obs": torch.zeros(5, 3)})["action_dist_inputs"].shape
+        torch.Size([5, 2])
+    """
+
+    framework: str | None = "torch"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        nn.Module.__init__(self)
+        RLModule.__init__(self, *args, **kwargs)
+
+    def forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        """Compute the outputs of `_forward`; modules are called by their three passes instead."""
+        return self._forward(batch, **kwargs)
+
+    @override
+    def forward_inference(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        with self._acting():
+            return self._forward_inference(batch, **kwargs)
+
+    @override
+    def forward_exploration(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        with self._acting():
+            return self._forward_exploration(batch, **kwargs)
+
+    @override
+    def forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        if not self.training:
+            self.train()
+        return RLModule.forward_train(self, batch, **kwargs)
+
+    @contextmanager
+    def _acting(self) -> Iterator[None]:
+        """Evaluation mode and no gradients; each layer that was training trains again after."""
+        training = [layer for layer in self.modules() if layer.training]
+        if training:
+            self.eval()
+        try:
+            with torch.no_grad():
+                yield
+        finally:
+            for layer in training:
+                layer.training = True
+
+    @override
+    def get_inference_action_dist_cls(self) -> Any:
+        return self._action_dist_cls()
+
+    @override
+    def get_exploration_action_dist_cls(self) -> Any:
+        return self._action_dist_cls()
+
+    @override
+    def get_train_action_dist_cls(self) -> Any:
+        return self._action_dist_cls()
+
+    def _action_dist_cls(self) -> Any:
+        if self.action_dist_cls is not None:
+            return self.action_dist_cls
+        if isinstance(self.action_space, spaces.Discrete):
+            return TorchCategorical
+        if isinstance(self.action_space, spaces.Box):
+            return TorchDiagGaussian
+        raise ConfigError(
+            f"{type(self).__name__} has no default distribution for {self.action_space!r}",
+            hint="set self.action_dist_cls in setup(), or override the get_*_action_dist_cls() "
+            "methods.",
+        )
+
+    @override
+    def get_state(
+        self,
+        components: str | Collection[str] | None = None,
+        *,
+        not_components: str | Collection[str] | None = None,
+        inference_only: bool = False,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Give all weights as arrays by name.
+
+        Args:
+            components: Without meaning here; a multi-module chooses modules by it.
+            not_components: Without meaning here.
+            inference_only: Whether to leave out what acting does not need.
+            **kwargs: Ignored.
+        """
+        state = {name: _as_array(value) for name, value in self.state_dict().items()}
+        if inference_only and not self.inference_only and isinstance(self, InferenceOnlyAPI):
+            spare = tuple(f"{name}." for name in self.get_non_inference_attributes())
+            state = {name: value for name, value in state.items() if not name.startswith(spare)}
+        return state
+
+    @override
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take weights over; names that are not there keep theirs, unknown ones are ignored.
+
+        Raises:
+            WeightShapeError: A weight has another shape than the layer it is for.
+            WeightsError: The module is inference-only and weights are missing.
+        """
+        own = self.state_dict()
+        if self.inference_only:
+            missing = [name for name in own if name not in state]
+            if missing:
+                raise WeightsError(
+                    f"the state is missing {len(missing)} of {len(own)} weights of an "
+                    f"inference_only {type(self).__name__}: {', '.join(missing)}",
+                    missing=missing,
+                )
+        self.load_state_dict(self._as_tensors(state, own), strict=False)
+
+    def _as_tensors(self, state: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+        found = {}
+        for name, value in state.items():
+            if name not in own or not isinstance(own[name], torch.Tensor):
+                if name in own:
+                    found[name] = value
+                continue
+            tensor = value if isinstance(value, torch.Tensor) else torch.tensor(np.asarray(value))
+            if tensor.shape != own[name].shape:
+                raise WeightShapeError(
+                    f"weight {name!r} of {type(self).__name__} has another shape (size mismatch)",
+                    expected=str(tuple(own[name].shape)),
+                    found=str(tuple(tensor.shape)),
+                )
+            found[name] = tensor
+        return found
+
+
+def _as_array(value: Any) -> Any:
+    """A weight as an array of its own: later training must not change a state already taken."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    value = value.detach()
+    value = value.float() if value.dtype == torch.bfloat16 else value
+    return value.cpu().numpy().copy()
