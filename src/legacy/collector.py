@@ -221,7 +221,8 @@ class AgentCollector:
             if column is None:
                 continue
             every = np.arange(0, steps, max(int(view.batch_repeat_value), 1))
-            now = self.shift_before - (1 if column_name in KNOWN_NOW else 0)
+            # The number of a step, "t", came with the step; only these two came before it.
+            now = self.shift_before - (1 if column_name in ("obs", "infos") else 0)
             places = every[:, None] + view.shift_arr + now
             found = column.at(np.maximum(places, 0))
             is_single = len(view.shift_arr) == 1

@@ -90,8 +90,7 @@ class ViewBuilder:
             if view.is_current:
                 columns[view.name] = _as_row(column, self._now(column, record, slot))
             elif view.is_previous and not is_first:
-                value = self._before(view, record)
-                columns[view.name] = value if value is view.missing else _as_row(column, value)
+                columns[view.name] = _as_row(column, self._before(view, record))
             elif view.is_unknown or view.is_previous:
                 columns[view.name] = _copied(view.missing if view.is_unknown else view.initial)
             else:
@@ -171,7 +170,7 @@ class ViewBuilder:
             return getattr(slot, column)
         return data.get(column, record.env_id)
 
-    def _before(self, view: View, record: AgentConnectorDataType, *, bare: bool = False) -> Any:
+    def _before(self, view: View, record: AgentConnectorDataType) -> Any:
         """The newest value of a column that is not known now."""
         value = record.data.get(view.column)
         if value is None:
@@ -184,8 +183,7 @@ class ViewBuilder:
                     hint=f"pass it, or call reset({record.env_id!r}) if a new episode starts.",
                     column=view.column,
                 )
-            zeros = _copied(view.missing)
-            return nest.map_structure(lambda leaf: leaf[0], zeros) if bare else zeros
+            return nest.map_structure(lambda leaf: leaf[0], view.missing)
         if self._flattens and view.column == "actions" and isinstance(value, _NESTED):
             return flatten_to_single_ndarray(value)
         return value
@@ -195,7 +193,7 @@ class ViewBuilder:
         column = view.column
         values = [record.data.get(column) for record in records]
         if column == "actions" or any([value is None for value in values]):
-            return [self._before(view, record, bare=True) for record in records]
+            return [self._before(view, record) for record in records]
         return values
 
     def _keep(
