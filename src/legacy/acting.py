@@ -12,12 +12,12 @@ import numpy as np
 from gymnasium.spaces import Space
 
 from ..core import nest
-from ..core.errors import PieceError, SpaceError
+from ..core.errors import PieceError
 from ..core.types import Array
 from .exploration import Exploration
 from .heads.acting import choose_actions
 from .networks import NetworkOutput, PolicyNetworks, rows_of
-from .refusals import has_nan, nan_refusal
+from .refusals import column_refusal, has_nan, nan_refusal, odd_shape
 
 
 class Acting:
@@ -32,6 +32,7 @@ class Acting:
     networks: PolicyNetworks
     global_timestep: int
     rng: np.random.Generator
+    _row_shape: tuple[int, ...] | None
 
     def get_initial_state(self) -> list[Array]:
         """The recurrent state at an episode's start, without batch axis; empty if stateless."""
@@ -59,11 +60,10 @@ class Acting:
         while (key := f"state_in_{index}") in columns:
             state.append(columns[key])
             index += 1
-        rows = rows_of(columns["obs"])
-        found = self.networks.for_rows(rows).run(columns, state, self._seq_lens(columns, state))
+        found = self._forward(columns, state)
         if has_nan(found.dist_inputs):
             raise nan_refusal(self, columns, found.dist_inputs)
-        return self._act(found, explore, timestep, rows)
+        return self._act(found, explore, timestep, len(found.dist_inputs))
 
     def compute_actions(
         self,
@@ -112,7 +112,6 @@ class Acting:
                 columns[f"state_in_{index}"] = part
         else:
             columns = dict(input_dict)
-        columns["obs"] = self._checked(columns["obs"])
         batch = {
             name: nest.map_structure(lambda leaf: np.asarray(leaf)[None], value)
             for name, value in columns.items()
@@ -153,8 +152,8 @@ class Acting:
         if prev_reward_batch is not None:
             columns["prev_rewards"] = np.asarray(prev_reward_batch)
         state = [np.asarray(part) for part in state_batches or ()]
-        network = self.networks.for_rows(rows_of(columns["obs"]))
-        found = network.run(columns, state, self._seq_lens(columns, state))
+        found = self._forward(columns, state)
+        network = self.networks.for_rows(len(found.dist_inputs))
         if not actions_normalized and self.config.get("normalize_actions", True):
             from ..core.actions import normalize_action
 
@@ -177,11 +176,24 @@ class Acting:
         columns = dict(input_dict)
         columns["obs"] = self._batched(columns["obs"])
         state = [columns[key] for key in sorted(columns) if key.startswith("state_in_")]
-        network = self.networks.for_rows(rows_of(columns["obs"]))
-        extra = network.run(columns, state, self._seq_lens(columns, state)).extra
+        extra = self._forward(columns, state).extra
         if "vf_preds" not in extra:
             raise PieceError(f"{self.algorithm} policies have no value estimate")
         return extra["vf_preds"]
+
+    def _forward(self, columns: Mapping[str, Any], state: Sequence[Any]) -> NetworkOutput:
+        """What the network makes of a batch; its complaints, in terms of columns."""
+        try:
+            obs = columns["obs"]
+            if type(obs) is np.ndarray and obs.shape[1:] != self._row_shape:
+                raise odd_shape(self, obs)
+            network = self.networks.for_rows(rows_of(obs))
+            return network.run(columns, state, self._seq_lens(columns, state))
+        except (IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
+            better = column_refusal(self, columns, error)
+            if better is error:
+                raise
+            raise better from error
 
     def _act(
         self, found: NetworkOutput, explore: bool | None, timestep: int | None, rows: int
@@ -210,18 +222,8 @@ class Acting:
 
     def _batched(self, obs: Any) -> Any:
         """A batch of observations as arrays; a list of them is stacked."""
-        if isinstance(obs, list):
+        if isinstance(obs, list) and obs and not isinstance(obs[0], (list, int, float)):
             return nest.map_structure(lambda *leaves: np.stack(leaves), *obs)
+        if isinstance(obs, list):
+            return np.asarray(obs, np.float32)
         return nest.map_structure(np.asarray, obs)
-
-    def _checked(self, obs: Any) -> Any:
-        """One observation, refused where its shape cannot be the network's."""
-        shape = self.observation_space.shape
-        if shape is not None and not isinstance(obs, (dict, tuple)) and np.shape(obs) != shape:
-            raise SpaceError(
-                f"the observation does not fit policy {self.name!r}",
-                expected=f"shape {shape} (preprocessed)",
-                found=f"shape {np.shape(obs)}",
-                hint="local_policy_inference() takes raw observations and preprocesses them.",
-            )
-        return obs

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 import numpy as np
 from gymnasium.spaces import Space
 
+from ..core.errors import ConfigError, WeightsError
 from ..core.types import Array
 from .default_views import lstm_views
 from .distributions.arrays import ArrayDistribution
@@ -91,7 +92,14 @@ class TorchNetwork:
         self.head = head
         self.device = device
         self._as_array, self._as_tensors = as_array, as_tensors
-        head.model.to(device)
+        try:
+            head.model.to(device)
+        except (AssertionError, RuntimeError) as error:
+            raise ConfigError(
+                f"torch cannot compute on device {device!r}",
+                found=str(error).splitlines()[0],
+                hint="'cpu' works everywhere; 'cuda' needs a GPU and a torch built for it.",
+            ) from error
         self.initial_state: list[Array] = [as_array(part) for part in head.get_initial_state()]
         self.bare_when_greedy = head.bare_when_greedy
 
@@ -189,17 +197,23 @@ class PolicyNetworks:
     def torch(self) -> TorchNetwork:
         """The torch network, built on first use."""
         if self._torch is None:
+            import torch
+
             from .heads.registry import build_head
 
-            head = build_head(
-                self.algorithm,
-                *self._spaces,
-                self._config,
-                weights=self._weights,
-                noise=self.noise,
-                custom_models=self._custom_models,
-                custom_distributions=self._custom_distributions,
-            )
+            seed = self._config.get("seed")
+            with torch.random.fork_rng(devices=(), enabled=seed is not None):
+                if seed is not None:  # fresh weights are the same for the same seed
+                    torch.manual_seed(seed)
+                head = build_head(
+                    self.algorithm,
+                    *self._spaces,
+                    self._config,
+                    weights=self._weights,
+                    noise=self.noise,
+                    custom_models=self._custom_models,
+                    custom_distributions=self._custom_distributions,
+                )
             self._torch = TorchNetwork(head, self.device)
         return self._torch
 
@@ -221,6 +235,7 @@ class PolicyNetworks:
     def set_weights(self, weights: Mapping[str, Any]) -> None:
         """Take other weights of the same names and shapes; those of before stay if one misfits."""
         fresh = {name: np.array(part) for name, part in weights.items()}
+        _check_like(self._weights if self._weights is not None else self.get_weights(), fresh)
         twin = self._twin(fresh)
         if self._torch is not None:
             self._torch.head.load_weights(fresh)
@@ -233,6 +248,15 @@ class PolicyNetworks:
             return None
         head = build_array_head(self.algorithm, *self._spaces, self._config, weights)
         return None if head is None else ArrayNetwork(head)
+
+
+def _check_like(known: Mapping[str, Array], fresh: Mapping[str, Array]) -> None:
+    for name in {**known, **fresh}:
+        there = [f"shape {w[name].shape}" if name in w else "no such array" for w in (known, fresh)]
+        if there[0] != there[1]:
+            raise WeightsError(
+                f"weights do not fit the policy's: {name!r}", expected=there[0], found=there[1]
+            )
 
 
 def rows_of(obs: Any) -> int:

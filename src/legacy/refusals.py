@@ -84,6 +84,61 @@ def nan_refusal(policy: Any, columns: Mapping[str, Any], outputs: Array) -> Rlco
     )
 
 
+def odd_shape(policy: Any, obs: Array) -> SpaceError:
+    """The error for a batch whose rows are no observations of a policy's."""
+    return SpaceError(
+        f"observations do not fit policy {policy.name!r}",
+        expected=f"shape {('B', *(policy.observation_space.shape or ()))}".replace("'B'", "B"),
+        found=f"shape {obs.shape}",
+        hint="this takes preprocessed observations with a batch axis; local_policy_inference() "
+        "takes raw ones, one at a time.",
+    )
+
+
+def column_refusal(policy: Any, columns: Mapping[str, Any], error: Exception) -> Exception:
+    """What is wrong with the columns a network stumbled over; `error` itself if nothing is.
+
+    Args:
+        policy: The policy that was to act.
+        columns: What it was given.
+        error: What its network raised.
+    """
+    needed = {
+        name: view
+        for name, view in policy.view_requirements.items()
+        if view.used_for_compute_actions
+    }
+    if "obs" not in columns or isinstance(error, KeyError):
+        missing = [name for name in needed if name not in columns]
+        if missing:
+            return PieceError(
+                f"policy {policy.name!r} also looks at {', '.join(map(repr, missing))}",
+                found=f"columns {list(columns)}",
+                hint="give the columns, or let local_policy_inference() remember them.",
+            )
+    if isinstance(error, RlconnectError):
+        return error
+    for name, view in needed.items():
+        reason = _misfit_row(view, columns[name]) if name in columns else None
+        if reason:
+            return SpaceError(
+                f"column {name!r} does not fit policy {policy.name!r}: {reason}",
+                hint="each column has a leading batch axis.",
+            )
+    return error
+
+
+def _misfit_row(view: Any, column: Any) -> str | None:
+    """Why a column's first row is not of its view's space; columns of ranges are not judged."""
+    if len(view.shift_arr) > 1:
+        return None
+    try:
+        row = nest.map_structure(lambda leaf: np.asarray(leaf)[0], column)
+    except IndexError:
+        return "there is no batch axis"
+    return explain_mismatch(view.space, row)
+
+
 def no_numbers(obs: Array) -> SpaceError:
     """The error for an array that no network can take."""
     return SpaceError(

@@ -118,7 +118,8 @@ def get_connector(name: Any, ctx: Any, params: Any = None) -> Connector:
             f"no connector named {name!r} among the {len(known)} registered.",
             hint=f"did you mean {near[0]!r}?"
             if near
-            else "import the module that registers it, or call register_connector() first.",
+            else "import the module that registers it, or call register_connector() or "
+            "register_lambda_agent_connector() first.",
             kind="connector",
             suggestion=near[0] if near else None,
         )

@@ -4,8 +4,9 @@ import json
 
 import numpy as np
 import pytest
+import torch
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
-from rlconnect.core.errors import PieceError, SpaceError, WeightsError
+from rlconnect.core.errors import ConfigError, PieceError, SpaceError, WeightsError
 from rlconnect.legacy import (
     Policy,
     SampleBatch,
@@ -103,8 +104,9 @@ def steps_of(policy, raw_space, **how):
     ]
 
 
-@pytest.mark.parametrize("seen", SPACES)
-@pytest.mark.parametrize("acts", ["discrete", "box"])
+@pytest.mark.parametrize(
+    ("seen", "acts"), [*((seen, "discrete") for seen in SPACES), ("box", "box"), ("nested", "box")]
+)
 def test_a_policy_is_made_from_any_observation_space(seen, acts):
     """Spaces and a config are enough: fresh weights, and actions that lie in the space."""
     config = {"model": CONV} if seen == "image" else {}
@@ -299,10 +301,65 @@ def test_an_observation_of_another_shape_is_refused():
     """A single observation and a batch that cannot be the network's name what was expected."""
     policy = Policy(VECTOR, Discrete(2))
 
-    with pytest.raises(SpaceError, match="shape \\(3,\\)"):
+    with pytest.raises(SpaceError, match=r"shape \(B, 3\)"):
         policy.compute_single_action(np.zeros(4))
-    with pytest.raises(SpaceError, match="3"):
-        policy.compute_actions(np.zeros((2, 4)))
+    for odd in (np.zeros((2, 4)), np.zeros(3), [[0.0, 0.0]], 3.0):
+        with pytest.raises(SpaceError, match=r"shape \(B, 3\)"):
+            policy.compute_actions(odd)
+
+
+def test_a_missing_column_is_named():
+    """What a network needs and was not given, or was given in another shape, is named."""
+    policy, batch = asked("2.7.2/ppo_lstm_prev")
+    short = {**batch, "state_in_0": batch["state_in_0"][:, :3]}
+
+    for columns, error, told in (
+        ({"state_in_0": batch["state_in_0"]}, PieceError, "'obs', 'prev_actions'"),
+        ({"obs": batch["obs"]}, PieceError, "'prev_actions', 'prev_rewards', 'state_in_0'"),
+        (short, SpaceError, r"'state_in_0' .* expected shape \(16,\), found \(3,\)"),
+        ({**batch, "prev_actions": np.full(ROWS, 9)}, SpaceError, "'prev_actions' .* found 9"),
+    ):
+        with pytest.raises(error, match=told):
+            policy.compute_actions_from_input_dict(columns)
+
+
+@pytest.mark.parametrize("name", ["2.60.0/ppo_cartpole", "2.7.2/ppo_image_vision"])
+def test_nan_is_refused_and_located(name):
+    """NaN in an observation is an error that names the column and the row, in numpy and torch."""
+    policy, batch = asked(name)
+    obs = batch["obs"].astype(np.float32)
+    obs[5].flat[0] = np.nan
+
+    with pytest.raises(SpaceError, match="NaN in column 'obs'") as caught:
+        policy.compute_actions(obs)
+
+    assert (caught.value.row, caught.value.column) == (5, "obs")
+
+
+def test_nan_in_weights_is_told_from_nan_in_observations():
+    """A diverged network is named as such, with the arrays concerned."""
+    policy, batch = asked("2.60.0/ppo_cartpole")
+    policy.set_weights({name: part * np.nan for name, part in policy.get_weights().items()})
+
+    with pytest.raises(WeightsError, match="no finite numbers"):
+        policy.compute_actions_from_input_dict(batch)
+
+
+def test_an_unknown_device_is_a_mistake_in_settings():
+    """Whatever torch says of a device is told as an error of ours."""
+    with pytest.raises(ConfigError, match="'nowhere'"):
+        Policy(VECTOR, Discrete(2), device="nowhere")
+
+
+def test_fresh_weights_follow_the_seed():
+    """The same seed gives the same weights, and leaves torch's own generator alone."""
+    before = torch.random.get_rng_state()
+
+    one, two, other = (Policy(VECTOR, Discrete(2), {"seed": s}).get_weights() for s in (1, 1, 2))
+
+    assert all(np.array_equal(one[name], two[name]) for name in one)
+    assert not all(np.array_equal(one[name], other[name]) for name in one)
+    assert torch.equal(before, torch.random.get_rng_state())
 
 
 def test_values_are_those_of_the_fetches():
