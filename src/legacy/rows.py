@@ -23,8 +23,7 @@ def to_array(leaf: Any) -> Array:
         >>> to_array(1.5)
         array(1.5, dtype=float32)
     """
-    array = leaf if isinstance(leaf, np.ndarray) else _from_other(leaf)
-    return array.astype(np.float32) if array.dtype == _FLOAT64 else array
+    return _narrowed(leaf if isinstance(leaf, np.ndarray) else _from_other(leaf))
 
 
 def to_row(value: Nest) -> Nest:
@@ -63,11 +62,11 @@ def stack_rows(values: list[Nest]) -> Nest:
     """
     first = values[0]
     if isinstance(first, np.ndarray):
-        return _stack_arrays(values)
+        return _narrowed(stack_arrays(values))
     if isinstance(first, (dict, tuple, list)):
         leaves = zip(*(nest.flatten(value) for value in values), strict=True)
         return nest.unflatten_as(first, [stack_rows(list(column)) for column in leaves])
-    return _stack_arrays([to_array(value) for value in values])
+    return _narrowed(stack_arrays([to_array(value) for value in values]))
 
 
 def stack_objects(values: list[Any]) -> Array:
@@ -104,6 +103,10 @@ def zero_of(space: Space[Any]) -> Nest:
     return nest.map_structure(np.zeros_like, space.sample())
 
 
+def _narrowed(array: Array) -> Array:
+    return array.astype(np.float32) if array.dtype == _FLOAT64 else array
+
+
 def _from_other(leaf: Any) -> Array:
     if isinstance(leaf, dict) or leaf is None:
         return to_object_row(leaf).reshape(())
@@ -113,21 +116,27 @@ def _from_other(leaf: Any) -> Array:
     return np.asarray(leaf)
 
 
-def _stack_arrays(arrays: list[Array]) -> Array:
+def stack_arrays(arrays: list[Array]) -> Array:
+    """Arrays of one shape on a new first axis, in their own dtype.
+
+    Raises:
+        SpaceError: The shapes differ.
+    """
     shape = arrays[0].shape
-    if not shape:
-        batch = np.array([to_array(array) for array in arrays])
-    else:
-        try:
+    try:
+        if shape:
             # One concatenation and a view: numpy's own stack handles every item apart. It sees to
             # all axes but the first, whose lengths must be equal too.
             lengths = set(map(len, arrays))
             batch = np.concatenate(arrays).reshape(len(arrays), *shape)
-        except (TypeError, ValueError):
-            lengths = {-1, -2}
-        if len(lengths) > 1:
-            raise SpaceError(
-                "values of different shapes make no batch",
-                found=f"shapes {sorted({np.shape(array) for array in arrays}, key=str)[:4]}",
-            )
-    return batch.astype(np.float32) if batch.dtype == _FLOAT64 else batch
+        else:
+            lengths = {1}
+            batch = np.array(arrays)
+    except (TypeError, ValueError):
+        lengths = {-1, -2}
+    if len(lengths) > 1:
+        raise SpaceError(
+            "values of different shapes make no batch",
+            found=f"shapes {sorted({np.shape(array) for array in arrays}, key=str)[:4]}",
+        )
+    return batch

@@ -67,7 +67,13 @@ def test_stacking_equals_rows_joined():
 
 
 @pytest.mark.parametrize(
-    "values", [[np.zeros(2), np.zeros(3)], [np.zeros((2, 1)), np.zeros((2, 2))], [np.zeros(2), 1.0]]
+    "values",
+    [
+        [np.zeros(2), np.zeros(3)],
+        [np.zeros((2, 1)), np.zeros((2, 2))],
+        [np.zeros(2), 1.0],
+        [1.0, np.zeros(2)],
+    ],
 )
 def test_shapes_must_agree(values):
     """Values of different shapes are refused, never broadcast."""

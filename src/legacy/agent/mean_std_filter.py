@@ -17,6 +17,7 @@ from ...core.running_stat import Moments
 from ...core.types import Nest
 from ..context import ConnectorContext
 from ..filters import ConcurrentMeanStdFilter, MeanStdFilter
+from ..rows import stack_arrays
 from ..types import AgentConnectorDataType
 from .synced_filter import SyncedFilterAgentConnector
 
@@ -80,7 +81,8 @@ class MeanStdObservationFilterAgentConnector(SyncedFilterAgentConnector):
             is_plain = False
         if not is_plain:
             return [self.transform(record) for record in records]
-        stacked = batch_items(rows)
+        is_flat = type(rows[0]) is np.ndarray
+        stacked = stack_arrays(rows) if is_flat else batch_items(rows)
         if self._is_training:
             filtered = self.filter.filter_each(stacked)
         else:
