@@ -7,6 +7,9 @@ other `Limits`.
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..errors import LimitExceededError
@@ -86,3 +89,15 @@ class Budget:
                 hint="pass larger limits=Limits(max_operations=...) if you trust the file.",
             )
         self.operations -= operations
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Pause Python's search for cycles: among millions of new objects it takes half the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import CorruptCheckpointError, LimitExceededError, UnsafeCheckpointError
 from ..msgpack_arrays import decode_msgpack_object
 from .keys import KeyGuard
-from .limits import Budget
+from .limits import Budget, no_collection
 from .standins import GlobalRef, Opaque
 
 Hook = Callable[[dict[Any, Any]], Any]
@@ -26,7 +26,7 @@ Hook = Callable[[dict[Any, Any]], Any]
 # Beyond this, bytes stay views of the file: arrays made of them copy nothing.
 VIEW_FROM: Final = 4096
 # A map that may be an array takes as long to recognise as this many plain items.
-MAP_STEPS: Final = 6
+MAP_STEPS: Final = 7
 ARRAY_STEPS: Final = 40
 
 _NUMBERS: Final = {
@@ -72,7 +72,8 @@ def decode_msgpack(data: bytes | memoryview, budget: Budget, *, hook: Hook | Non
         >>> decode_msgpack(data, Budget(Limits(), len(data)))
         {'a': 1, 'b': [1, None]}
     """
-    return _Reader(memoryview(data).cast("B"), budget, hook).read()
+    with no_collection():
+        return _Reader(memoryview(data).cast("B"), budget, hook).read()
 
 
 def array_in(value: dict[Any, Any], budget: Budget) -> Any:

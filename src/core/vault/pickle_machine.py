@@ -14,10 +14,8 @@ Where to read next: `pickle_opcodes.py` for what each opcode does.
 
 from __future__ import annotations
 
-import gc
 import struct
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -25,7 +23,7 @@ import numpy as np
 
 from ..errors import CheckpointError, CorruptCheckpointError, LimitExceededError
 from .keys import KeyGuard
-from .limits import Budget
+from .limits import Budget, no_collection
 from .pickle_opcodes import HANDLERS, StopError
 from .standins import GlobalRef, Opaque
 from .walk import check_depth
@@ -56,18 +54,6 @@ DAMAGED = (
     BufferError,
     struct.error,
 )
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Pause Python's search for cycles: among millions of new objects it takes half the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class NotBuiltError(Exception):
@@ -146,7 +132,7 @@ class PickleMachine:
         self.stack, self.marked, self.memo, self._sparse_memo = [], [], [], {}
         self._unfinished = {}
         try:
-            with _no_collection():
+            with no_collection():
                 self._run()
                 value = self.stack.pop()
                 self.memo, self._sparse_memo = [], {}

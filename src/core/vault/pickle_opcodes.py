@@ -82,10 +82,12 @@ def _packed(layout: struct.Struct, cost: int) -> Handler:
     unpack, size = layout.unpack_from, layout.size
 
     def handler(m: PickleMachine) -> None:
-        start = m.position
+        start, budget = m.position, m.budget
         m.stack.append(unpack(m.data, start)[0])
         m.position = start + size
-        m.budget.spend(cost, "a number")
+        if cost > budget.left:
+            budget.spend(cost, "a number")
+        budget.left -= cost
 
     return handler
 
@@ -161,6 +163,16 @@ def _short_text(m: PickleMachine) -> None:
         raise m.damaged("a string is cut")
     m.budget.spend(56 + 2 * count, "a string")
     m.stack.append(str(m.data[start : m.position], "utf-8", "surrogatepass"))
+
+
+def _short_bytes(m: PickleMachine) -> None:
+    start = m.position + 1
+    count = m.data[start - 1]
+    m.position = start + count
+    if m.position > len(m.data):
+        raise m.damaged("bytes are cut")
+    m.budget.spend(48 + count, "bytes")
+    m.stack.append(m.data[start : m.position].tobytes())
 
 
 def _memoize(m: PickleMachine) -> None:
@@ -296,7 +308,7 @@ def _build(m: PickleMachine) -> None:
     if type(target) is Opaque:
         target.state = state
     elif isinstance(target, (np.ndarray, np.dtype)):
-        from .constructors import set_state
+        from .numpy_pickles import set_state
 
         m.budget.work(STATE_STEPS, "the pickle")
         set_state(m, target, state)
@@ -343,7 +355,7 @@ _OPCODES: Final[dict[bytes, Handler]] = {
     pickle.SHORT_BINUNICODE: _short_text,
     pickle.BINUNICODE: lambda m: m.push_text(m.number(_U32)),
     pickle.BINUNICODE8: lambda m: m.push_text(m.number(_U64)),
-    pickle.SHORT_BINBYTES: lambda m: m.push_bytes(m.number(_U8)),
+    pickle.SHORT_BINBYTES: _short_bytes,
     pickle.BINBYTES: lambda m: m.push_bytes(m.number(_U32)),
     pickle.BINBYTES8: lambda m: m.push_bytes(m.number(_U64)),
     pickle.BYTEARRAY8: lambda m: m.push_bytes(m.number(_U64)),

@@ -25,6 +25,7 @@ STREAM_MAGIC: Final = 0x1950A86A20F9469CFC6C
 MAX_MEMBERS: Final = 20_000
 # Reading the directory and one small member takes as long as this many plain opcodes.
 MEMBER_STEPS: Final = 60
+CHUNK: Final = 1 << 20
 _DIRECTORY_ENTRY: Final = b"PK\x01\x02"
 MachineMaker = Callable[[bytes | memoryview], PickleMachine]
 
@@ -102,7 +103,7 @@ def _decode_archive(archive: zipfile.ZipFile, machine: PickleMachine) -> Any:
     folder = pickles[0][: -len("data.pkl")]
     storages: dict[str, Storage] = {}
 
-    def content(name: str, largest: int | None = None) -> bytes:
+    def content(name: str, largest: int | None = None) -> memoryview:
         info = members.get(name)
         if info is None:
             raise CorruptCheckpointError(f"the archive lacks {name[:80]!r}")
@@ -113,8 +114,14 @@ def _decode_archive(archive: zipfile.ZipFile, machine: PickleMachine) -> Any:
                 found=f"{info.file_size:,}",
             )
         machine.budget.spend(info.file_size, name[:80])
+        held, filled = bytearray(info.file_size), 0
         with archive.open(info) as member:
-            return member.read(info.file_size)
+            while part := member.read(CHUNK):  # at once, `zipfile` would hold it twice
+                held[filled : filled + len(part)] = part
+                filled += len(part)
+        if filled != len(held):
+            raise CorruptCheckpointError(f"{name[:80]!r} in the archive is cut")
+        return memoryview(held).toreadonly()
 
     def resolve(id_: Any) -> Storage:
         dtype, key, count = _storage_id(id_)
@@ -124,7 +131,7 @@ def _decode_archive(archive: zipfile.ZipFile, machine: PickleMachine) -> Any:
             storages[key] = Storage.from_bytes(raw, dtype, count)
         return storages[key]
 
-    machine.data = memoryview(content(pickles[0]))
+    machine.data = content(pickles[0])
     machine.persistent = resolve
     return machine.load()
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .assembly import call, name, program, text
+from .assembly import array, call, dtype, get, group, name, number, program, put, raw, table, text
 
 EVIL = program(call(name("os", "system"), text("touch /tmp/rlconnect-was-here")))
 _NAMES = {
@@ -164,7 +164,20 @@ def _strange_names(folder: Path) -> None:
         (below / "policy_state.pkl").write_bytes(EVIL)
 
 
+def _odd_weights(folder: Path) -> None:
+    numbers = array(group(number(2)), dtype("f4"), raw(bytes(8)))
+    evil = name("os", "system")
+    weights = table(evil, numbers, number(10**400), numbers, group(text("a")), numbers)
+    circle = name("a", "B") + b")R" + put(0) + table(text("w"), get(0), text("x"), numbers) + b"b"
+    for file, content in {"module_state.pkl": weights, "policy_state.pkl": circle}.items():
+        below = folder / file[:6]
+        below.mkdir()
+        (below / file).write_bytes(program(content))
+        (below / "metadata.json").write_text('{"checkpoint_version": "2.1"}')
+
+
 def _by_file() -> Any:
+    yield Folder("weights with odd names", _odd_weights)
     yield Folder("a pipe as state", _pipe)
     yield Folder("a pipe as JSON", _json_pipe)
     yield Folder("a link to a device", _link("/dev/zero"))
