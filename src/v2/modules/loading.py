@@ -6,8 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-import numpy as np
-
 from ...core.errors import ConfigError, MissingPartError, NotACheckpointError, WeightsError
 from ...core.vault import Checkpoint, ModuleRecord, open_checkpoint
 from ..apis import InferenceOnlyAPI, TargetNetworkAPI
@@ -17,7 +15,6 @@ from .old_settings import modern_settings, renamed_weights
 from .rl_module import RLModule
 
 _M = TypeVar("_M", bound=RLModule)
-Weights = Mapping[str, "np.ndarray[Any, Any]"]
 
 
 def load_module(
@@ -34,7 +31,7 @@ def load_module(
         raise NotACheckpointError(
             f"{checkpoint.path} holds no RLModule",
             expected="a checkpoint of the new stack",
-            found=f"a {checkpoint.kind} of the {checkpoint.stack} stack",
+            found=f"kind {checkpoint.kind!r} of the {checkpoint.stack} stack",
             hint="its old-stack policies open with rlconnect.legacy."
             if checkpoint.policies
             else "",
@@ -95,7 +92,7 @@ class _Loader:
         kind = self._class_of(record, cls)
         arguments = self._arguments(record)
         module = self._built(kind, arguments, record)
-        own = _own_names(module, record.weights)
+        own = _own_names(module, set(record.weights))
         spare = _spare(module, own) if own is not None else set()
         if own is not None and spare and spare == own - set(record.weights):
             # A runner saved it: what only learning needs is not there.
@@ -216,7 +213,7 @@ def _is_base(cls: type[RLModule]) -> bool:
     )
 
 
-def _own_names(module: RLModule, weights: Weights) -> set[str] | None:
+def _own_names(module: RLModule, weights: set[str]) -> set[str] | None:
     """The names of the module's weights, but for copies that the checkpoint has none of."""
     if not hasattr(module, "state_dict"):
         return None
