@@ -142,6 +142,16 @@ def take_rows(columns: Mapping[str, Any], rows: Array) -> dict[str, Any]:
     return {name: map_column(taken, column) for name, column in columns.items()}
 
 
+def rows_of_sequences(order: Array, length: int) -> Array:
+    """The rows of padded sequences, in the given order of sequences.
+
+    Example:
+        >>> rows_of_sequences(np.array([1, 0]), 2)
+        array([2, 3, 0, 1])
+    """
+    return np.asarray((order[:, None] * length + np.arange(length)).reshape(-1))
+
+
 def one_row(column: Any, row: int) -> Any:
     """One row of a column."""
     return map_column(lambda array: array[row], column)

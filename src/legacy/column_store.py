@@ -109,6 +109,17 @@ class ColumnStore(dict[str, Any]):
     def __bool__(self) -> bool:
         return bc.count_steps(self) > 0
 
+    @property
+    def row_count(self) -> int:
+        """Rows of the columns with one entry per step, padding counted."""
+        lens = bc.lens_of(self)
+        if lens is not None and not self.time_major:
+            return len(lens) * int(self.max_seq_len) if self.zero_padded else int(lens.sum())
+        for name, column in self.items():
+            if not bc.is_per_sequence(name) and np.ndim(bc.first_array(column)):
+                return len(bc.first_array(column))
+        return 0
+
     def agent_steps(self) -> int:
         """How many steps there are."""
         return self.count

@@ -77,7 +77,7 @@ class SampleBatch(ColumnStore):
         """The rows of a slice; sequences are never cut, edges move back to where one begins."""
         lens = bc.lens_of(self)
         if lens is None or self.time_major:
-            start, stop, step = wanted.indices(_rows_of(self))
+            start, stop, step = wanted.indices(self.row_count)
             if step != 1:
                 return SampleBatch.of(bc.take_rows(self, np.arange(start, stop, step)), like=self)
             rows = {
@@ -121,7 +121,7 @@ class SampleBatch(ColumnStore):
         if (size is None) == (num_slices is None):
             raise PieceError("timeslices() needs either size or num_slices.")
         pieces: list[SampleBatch] = []
-        start, left = 0, _rows_of(self)
+        start, left = 0, self.row_count
         while left > 0 and (num_slices is None or len(pieces) < num_slices):
             length = size if size is not None else left // (num_slices - len(pieces))  # type: ignore[operator]
             piece = self[start : start + max(length, 1)]
@@ -129,7 +129,7 @@ class SampleBatch(ColumnStore):
                 length += 1
                 piece = self[start : start + length]
             pieces.append(piece)
-            done = _rows_of(piece)
+            done = piece.row_count
             start, left = start + done, left - done
         return pieces
 
@@ -169,7 +169,7 @@ class SampleBatch(ColumnStore):
             )
         units = self.count if lens is None else len(lens)
         order = np.random.permutation(units)  # noqa: NPY002  # see the docstring
-        steps = order if lens is None else _rows_of_sequences(order, self.max_seq_len)
+        steps = order if lens is None else bc.rows_of_sequences(order, self.max_seq_len)
         for name, column in list(self.items()):
             rows = order if bc.is_per_sequence(name) and lens is not None else steps
             dict.__setitem__(self, name, bc.take_rows({name: column}, rows)[name])
@@ -296,18 +296,3 @@ class SampleBatch(ColumnStore):
         if not columns:
             return xp.to_numpy(self[self.TERMINATEDS]).astype(bool)
         return np.logical_or.reduce([xp.to_numpy(column).astype(bool) for column in columns])
-
-
-def _rows_of(batch: SampleBatch) -> int:
-    """Rows of the columns with one entry per step, padding counted."""
-    lens = bc.lens_of(batch)
-    if lens is not None and not batch.time_major:
-        return len(lens) * int(batch.max_seq_len) if batch.zero_padded else int(lens.sum())
-    for name, column in batch.items():
-        if not bc.is_per_sequence(name) and np.ndim(bc.first_array(column)):
-            return len(bc.first_array(column))
-    return 0
-
-
-def _rows_of_sequences(order: Any, length: int) -> Any:
-    return (np.asarray(order)[:, None] * length + np.arange(length)).reshape(-1)
