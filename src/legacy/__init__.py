@@ -21,7 +21,7 @@ _HOMES = {
     "registry": "get_connector register_connector",
     "lambdas": "register_lambda_action_connector register_lambda_agent_connector",
     "defaults": "create_connectors_for_policy get_action_connectors_from_config "
-    "get_agent_connectors_from_config get_synced_filter_connector restore_connectors_for_policy",
+    "get_agent_connectors_from_config get_synced_filter_connector maybe_get_filters_for_syncing restore_connectors_for_policy",
     "agent.clip_reward": "ClipRewardAgentConnector",
     "agent.env_sampling": "EnvSamplingAgentConnector",
     "agent.flatten": "FlattenDataAgentConnector",
@@ -36,8 +36,13 @@ _HOMES = {
     "action.normalize": "NormalizeActionsConnector",
     "action.to_numpy": "ConvertToNumpyConnector",
     "sample_batch": "SampleBatch",
+    "multi_agent_batch": "MultiAgentBatch concat_samples concat_samples_into_ma_batch "
+    "convert_ma_batch_to_sample_batch",
+    "sequences": "add_time_dimension chop_into_sequences pad_batch_to_sequences_of_same_size "
+    "timeslice_along_seq_lens_with_overlap",
+    "collector": "AgentCollector",
     "views": "ViewRequirement",
-    "filters": "ConcurrentMeanStdFilter MeanStdFilter NoFilter",
+    "filters": "ConcurrentMeanStdFilter MeanStdFilter NoFilter get_filter",
     "preprocessors": "AtariRamPreprocessor DictFlatteningPreprocessor GenericPixelPreprocessor "
     "MultiBinaryPreprocessor NoPreprocessor OneHotPreprocessor Preprocessor "
     "RepeatedValuesPreprocessor TupleFlatteningPreprocessor get_preprocessor "
