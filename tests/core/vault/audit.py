@@ -1,6 +1,6 @@
 """Decode hostile files while Python's audit hook watches what the process does.
 
-    python tests/core/vault/audit.py RESULTS.json
+    python tests/core/vault/audit.py RESULTS.json [PART PARTS]
 
 A hook cannot be taken off again, so this runs in a process of its own: it writes every attack
 into a folder, reads it by every way a user could, and notes what came out and each audit event
@@ -163,10 +163,11 @@ def layouts(data, kind, folder):
 
 
 class Session:
-    """One run over all attacks; `notes` is what the test reads."""
+    """One run over every `parts`-th attack from `part` on; `notes` is what the test reads."""
 
-    def __init__(self, root):
+    def __init__(self, root, part=0, parts=1):
         self.root = root
+        self.share = slice(part, None, parts)
         self.watch = Watch(root)
         self.notes = []
 
@@ -216,7 +217,7 @@ class Session:
         for codec in ("raw-unicode-escape", "cp437"):  # loaded by Python when first used
             codecs.lookup(codec)
         self.notes.clear()
-        for index, attack in enumerate(ATTACKS):
+        for index, attack in enumerate(ATTACKS[self.share]):
             self.attempt(attack.name, "decode", lambda a=attack: decode(a.data, a.kind))
             if len(attack.data) <= LARGEST_IN_FOLDER:
                 folder = self.root / f"{index}"
@@ -227,7 +228,7 @@ class Session:
                         f"open {path.name}",
                         lambda path=path: len(repr(open_checkpoint(path))),
                     )
-        for index, hostile in enumerate(folders.FOLDERS):
+        for index, hostile in enumerate(folders.FOLDERS[self.share]):
             folder = self.root / f"folder-{index}"
             folder.mkdir()
             hostile.build(folder)
@@ -272,7 +273,7 @@ def _shell(arguments):
 if __name__ == "__main__":
     warnings.simplefilter("error")
     with tempfile.TemporaryDirectory() as made:
-        session = Session(Path(made).resolve())
+        session = Session(Path(made).resolve(), *map(int, sys.argv[2:]))
         session.run()
         session.control()
     Path(sys.argv[1]).write_text(json.dumps(session.notes))

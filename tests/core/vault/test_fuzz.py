@@ -4,7 +4,7 @@ import pytest
 
 from .fuzz import Fuzzer
 
-MUTATIONS = 2_500
+MUTATIONS = 2_100
 BATCHES = 5
 
 

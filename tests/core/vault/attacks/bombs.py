@@ -325,10 +325,10 @@ def _filters():
     """The text in which Ray keeps filter statistics: base64 of zlib of an npy file."""
     header = (
         b"\x93NUMPY\x01\x00v\x00"
-        + (b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000,), }").ljust(117)
+        + (b"{'descr': '<f8', 'fortran_order': False, 'shape': (5000000,), }").ljust(117)
         + b"\n"
     )
-    zeros = base64.b64encode(zlib.compress(header + bytes(80_000_000), 9)).decode()
+    zeros = base64.b64encode(zlib.compress(header + bytes(40_000_000), 9)).decode()
     objects = base64.b64encode(
         zlib.compress(
             b"\x93NUMPY\x01\x00v\x00"

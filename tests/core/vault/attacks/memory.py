@@ -43,8 +43,8 @@ from rlconnect.core.vault.torch_file import decode_torch
 
 SIZE = 10_000_000
 NEAREST = [
-    *("honest", "empty lists", "empty sets", "tuples of one", "short strings", "unknown objects"),
-    *("dicts of one", "msgpack lists of one", "zlib of storages"),
+    *("honest", "empty lists", "empty sets", "marks", "unknown objects", "sparse memo"),
+    *("dicts of one", "zlib of storages"),
 ]
 
 
