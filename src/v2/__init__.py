@@ -38,10 +38,14 @@ _HOME: Final = {
     "DefaultSACRLModule": ".modules.sac",
     "DefaultSACTorchRLModule": ".modules.sac",
     "InferenceOnlyError": ".modules.rl_module",
+    "MultiAgentRLModule": ".modules.multi_rl_module:MultiRLModule",
+    "MultiAgentRLModuleSpec": ".modules.multi_spec:MultiRLModuleSpec",
     "MultiRLModule": ".modules.multi_rl_module",
     "MultiRLModuleSpec": ".modules.multi_spec",
+    "PPOTorchRLModule": ".modules.ppo:DefaultPPOTorchRLModule",
     "RLModule": ".modules.rl_module",
     "RLModuleSpec": ".modules.spec",
+    "SingleAgentRLModuleSpec": ".modules.spec:RLModuleSpec",
     "TorchRLModule": ".modules.torch_rl_module",
     "UnknownModuleError": ".modules.multi_rl_module",
     "UnsupportedSpaceException": ".modules.action_distributions",
@@ -97,6 +101,7 @@ _HOME: Final = {
     # Episodes
     "InfiniteLookbackBuffer": ".episodes.lookback_buffer",
     "MultiAgentEnvError": ".episodes.errors",
+    "MultiAgentEpisode": ".episodes.multi_agent",
     "SingleAgentEpisode": ".episodes.single_agent",
 }
 
@@ -106,7 +111,8 @@ __all__ = sorted(_HOME)
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name], __name__), name)
+    module, _, own_name = _HOME[name].partition(":")  # an old spelling says what it means
+    value = getattr(import_module(module, __name__), own_name or name)
     globals()[name] = value
     return value
 

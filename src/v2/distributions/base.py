@@ -57,6 +57,7 @@ class Distribution(abc.ABC):
         """Give a subclass in which some keyword arguments are fixed.
 
         Example:
+            >>> import torch
             >>> from rlconnect.v2 import TorchMultiCategorical
             >>> Pair = TorchMultiCategorical.get_partial_dist_cls(input_lens=[2, 3])
             >>> Pair.from_logits(torch.zeros(1, 5)).sample().shape

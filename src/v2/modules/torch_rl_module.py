@@ -71,14 +71,17 @@ class TorchRLModule(nn.Module, RLModule):
     def _acting(self) -> Iterator[None]:
         """Evaluation mode and no gradients; each layer that was training trains again after."""
         training = [layer for layer in self.modules() if layer.training]
-        if training:
+        if all(_is_plain(type(layer)) for layer in training):
+            for layer in training:  # what eval() does, without a module's costly setattr
+                vars(layer)["training"] = False
+        else:
             self.eval()
         try:
             with torch.no_grad():
                 yield
         finally:
             for layer in training:
-                layer.training = True
+                vars(layer)["training"] = True
 
     @override
     def get_inference_action_dist_cls(self) -> Any:
@@ -163,6 +166,11 @@ class TorchRLModule(nn.Module, RLModule):
                 )
             found[name] = tensor
         return found
+
+
+def _is_plain(kind: type[nn.Module]) -> bool:
+    """Whether changing its mode is changing a flag."""
+    return kind.train is nn.Module.train and kind.eval is nn.Module.eval
 
 
 def _as_array(value: Any) -> Any:
