@@ -96,6 +96,22 @@ _HOME: Final = {
     "TorchMultiCategorical": ".distributions.torch_discrete",
     "TorchMultiDistribution": ".distributions.torch_multi",
     "TorchSquashedGaussian": ".distributions.torch_continuous",
+    # Functions used beside connectors
+    "BatchedNdArray": "..core.batching",
+    "batch": "..core.batching",
+    "check": "..core.compare",
+    "clip_action": "..core.actions",
+    "compute_value_targets": "..core.returns",
+    "create_mask_and_seq_lens": "..core.padding",
+    "flatten_to_single_ndarray": "..core.actions",
+    "get_base_struct_from_space": "..core.actions",
+    "normalize_action": "..core.actions",
+    "one_hot": "..core.one_hot",
+    "split_and_zero_pad": "..core.padding",
+    "split_and_zero_pad_n_episodes": "..core.padding",
+    "unbatch": "..core.batching",
+    "unpad_data_if_necessary": "..core.padding",
+    "unsquash_action": "..core.actions",
     # Settings that change
     "Scheduler": ".schedules",
     # Episodes

@@ -21,6 +21,7 @@ from rlconnect.core.errors import (
     NotACheckpointError,
     WeightsError,
 )
+from rlconnect.core.vault import save_records
 from rlconnect.v2.reference_pickle import dump
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -394,3 +395,19 @@ def test_without_a_path_a_folder_is_made():
         assert isinstance(v2.RLModule.from_checkpoint(path), v2.DefaultPPOTorchRLModule)
     finally:
         shutil.rmtree(path)
+
+
+@pytest.mark.parametrize("name", ["ppo", "multi"])
+def test_records_saved_in_our_own_format_become_modules(name, tmp_path):
+    """What the vault saves for keeping is read back into the same modules."""
+    given = {"TheirNet": TheirNet}
+    save_records(tmp_path / "kept", open_checkpoint(MODULES / name))
+
+    module = v2.RLModule.from_checkpoint(tmp_path / "kept", module_classes=given)
+
+    if isinstance(module, v2.MultiRLModule):
+        for key in ("a", "b", "c"):
+            assert_answers(module[key], f"multi/{key}")
+    else:
+        assert_answers(module, name)
+    assert isinstance(module, v2.MultiRLModule) == (name == "multi")
