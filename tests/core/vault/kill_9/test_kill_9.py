@@ -64,8 +64,11 @@ def test_kill_at_random_moments(tmp_path, way, kills):
     with Saver(path, SIZE, way) as saver:
         saver.ask("time")
         duration = float(saver.ask("time"))
-        for part in np.random.default_rng(9).uniform(0, 2, kills):
-            assert saver.ask(f"after {part * duration:.6f}") == "killed"
+        rng = np.random.default_rng(9)
+        for kill in range(20 * kills):
+            if kill >= kills and litter and len(seen) == 2:
+                break  # a busy machine needs more kills to meet both versions
+            assert saver.ask(f"after {rng.uniform(0, 2) * duration:.6f}") == "killed"
             seen.add(assert_whole(path, expected))
             litter += len(os.listdir(tmp_path)) > 1
         saver.ask("time")
