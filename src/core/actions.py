@@ -40,13 +40,13 @@ class ActionBounds:
     Attributes:
         low: Lower bounds, in the dtype of the space.
         high: Upper bounds.
-        width: high - low where [-1, 1] is stretched over the bounds, else None.
+        half: (high - low) / 2 where [-1, 1] is stretched over the bounds, else None.
         is_offset: Whether unsquashing adds the lower bound: integer boxes.
     """
 
     low: Any
     high: Any
-    width: Any
+    half: Any
     is_offset: bool
 
     @classmethod
@@ -58,15 +58,15 @@ class ActionBounds:
         # RLlib stretches boxes of these two dtypes only; a float16 box is left alone.
         is_stretched = is_bounded and space.dtype in (np.float32, np.float64)
         with np.errstate(over="ignore"):  # Bounds near the dtype's limits: the clip below holds.
-            width = space.high - space.low if is_stretched else None
+            half = (space.high - space.low) / 2 if is_stretched else None
         is_offset = is_bounded and np.issubdtype(space.dtype or np.float32, np.integer)
-        return cls(space.low, space.high, width, is_offset)
+        return cls(space.low, space.high, half, is_offset)
 
     def on(self, device: Any) -> ActionBounds:
         """The same bounds as tensors on `device`."""
-        width = None if self.width is None else xp.on_device(self.width, device)
+        half = None if self.half is None else xp.on_device(self.half, device)
         low, high = xp.on_device(self.low, device), xp.on_device(self.high, device)
-        return ActionBounds(low, high, width, self.is_offset)
+        return ActionBounds(low, high, half, self.is_offset)
 
     def clip(self, action: Any) -> Any:
         """Cut `action` off at the bounds."""
@@ -76,18 +76,20 @@ class ActionBounds:
         """Stretch [-1, 1] over the bounds; shift an integer action to start at the lower one."""
         if self.is_offset:
             return xp.constant(self.low, action) + action
-        if self.width is None:
+        if self.half is None:
             return action
-        low, width = xp.constant(self.low, action), xp.constant(self.width, action)
+        low, half = self.low, self.half
+        if not isinstance(action, np.ndarray):
+            low, half = xp.constant(low, action), xp.constant(half, action)
         # Clipped after stretching, so an overshoot lands on the bound.
-        return xp.clip(low + (action + 1.0) * width / 2.0, self.low, self.high)
+        return xp.clip(low + (action + 1.0) * half, self.low, self.high)
 
     def normalize(self, action: Any) -> Any:
         """The way back: bounds to [-1, 1]. Integer and unbounded boxes stay as they are."""
-        if self.width is None:
+        if self.half is None:
             return action
-        low, width = xp.constant(self.low, action), xp.constant(self.width, action)
-        return (action - low) * 2.0 / width - 1.0
+        low, half = xp.constant(self.low, action), xp.constant(self.half, action)
+        return (action - low) / half - 1.0
 
 
 class ActionPlan:
@@ -109,7 +111,7 @@ class ActionPlan:
         leaves = [leaf for leaf in nest.flatten(self.bounds) if leaf is not None]
         self.clips: bool = bool(leaves)
         """Whether `clip` can change anything."""
-        self.unsquashes: bool = any(leaf.is_offset or leaf.width is not None for leaf in leaves)
+        self.unsquashes: bool = any(leaf.is_offset or leaf.half is not None for leaf in leaves)
         """Whether `unsquash` can change anything."""
 
     def on(self, device: Any) -> ActionPlan:

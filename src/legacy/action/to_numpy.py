@@ -28,7 +28,7 @@ class ConvertToNumpyConnector(ActionConnector):
         """Convert actions and states."""
         actions, states, fetches = ac_data.output
         is_numpy = isinstance(actions, (np.ndarray, np.generic))
-        if is_numpy and all([isinstance(state, np.ndarray) for state in states]):
+        if is_numpy and (not states or all([isinstance(state, np.ndarray) for state in states])):
             return ac_data
         if not is_numpy:
             actions = as_numpy(actions)
