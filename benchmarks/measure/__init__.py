@@ -1,0 +1,1 @@
+"""What the benchmarks share: contests of processes that measure the same cases in turn."""
