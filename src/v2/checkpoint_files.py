@@ -144,9 +144,8 @@ def write_component(
             f"{cls.__name__} cannot be saved: {error}",
             expected="state and constructor arguments of numbers, text, arrays and spaces",
         ) from error
-    text = json.dumps(
-        {**metadata, "class_and_ctor_args_file": class_name, "state_file": state_name}
-    )
+    names = {"class_and_ctor_args_file": class_name, "state_file": state_name}
+    text = json.dumps({"checkpoint_version": CHECKPOINT_VERSION, **metadata, **names})
     (folder / metadata_name).write_text(text)
 
 

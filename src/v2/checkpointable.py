@@ -13,7 +13,6 @@ from typing_extensions import Self
 
 from ..core.errors import CheckpointError, ConfigError
 from .checkpoint_files import (
-    CHECKPOINT_VERSION,
     locate_component,
     plain_state,
     read_constructor,
@@ -62,8 +61,11 @@ class Checkpointable(abc.ABC):
         """Give the arguments it can be built with again."""
 
     def get_metadata(self) -> dict[str, Any]:
-        """Give what goes into the JSON file beside the names of the other files."""
-        return {"checkpoint_version": CHECKPOINT_VERSION}
+        """Give what goes into the JSON file beside the version of the layout."""
+        return {
+            "class_and_ctor_args_file": self.CLASS_AND_CTOR_ARGS_FILE_NAME,
+            "state_file": self.STATE_FILE_NAME,
+        }
 
     def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:
         """Give sub-components that are saved in folders of their own, by name."""

@@ -64,11 +64,7 @@ class MultiRLModule(RLModule):
         if inference_only is None:
             inference_only = bool(specs) and all(spec.inference_only for spec in specs.values())
         if inference_only:
-            specs = {
-                key: replace(spec, inference_only=True)
-                for key, spec in specs.items()
-                if not spec.learner_only
-            }
+            specs = {key: replace(spec, inference_only=True) for key, spec in specs.items()}
         self.rl_module_specs: dict[str, RLModuleSpec] = dict(specs)
         self._rl_modules: dict[str, RLModule] = {}
         super().__init__(

@@ -151,11 +151,10 @@ class RLModuleSpec:
                 "update()", expected="another RLModuleSpec", found=type(other).__name__
             )
         for part in fields(self):
-            theirs = getattr(other, part.name)
-            is_empty = theirs is None or (part.name == "model_config" and not as_settings(theirs))
-            mine = getattr(self, part.name)
-            is_mine_empty = mine is None or (part.name == "model_config" and not as_settings(mine))
-            if not is_empty and (override or is_mine_empty):
+            mine, theirs = getattr(self, part.name), getattr(other, part.name)
+            # A module meant for acting alone stays so: False is what nobody has said.
+            is_said = not _is_empty(theirs) and (part.name != "inference_only" or theirs)
+            if is_said and (override or _is_empty(mine)):
                 setattr(self, part.name, theirs)
 
     def as_multi_rl_module_spec(self) -> MultiRLModuleSpec:
@@ -165,6 +164,10 @@ class RLModuleSpec:
         return MultiRLModuleSpec(
             rl_module_specs={DEFAULT_MODULE_ID: self}, load_state_path=self.load_state_path
         )
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or value == {}
 
 
 def _name(cls: Any) -> str | None:

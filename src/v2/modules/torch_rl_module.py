@@ -48,8 +48,8 @@ class TorchRLModule(nn.Module, RLModule):
         RLModule.__init__(self, *args, **kwargs)
 
     def forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        """Compute the outputs of `_forward`; modules are called by their three passes instead."""
-        return self._forward(batch, **kwargs)
+        """Compute what a loss needs: calling the module itself is `forward_train`."""
+        return self.forward_train(batch, **kwargs)
 
     @override
     def forward_inference(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:

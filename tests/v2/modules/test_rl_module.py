@@ -44,6 +44,7 @@ def test_acting_runs_in_evaluation_mode_without_gradients():
     assert module.forward_train(OBS)["action_dist_inputs"].requires_grad
     assert module.seen == (True, True, True, [])
     assert module.training
+    assert module(OBS)["action_dist_inputs"].requires_grad
 
 
 def test_the_mode_is_put_back_when_the_pass_fails():

@@ -70,6 +70,9 @@ def test_updating_fills_or_replaces():
 
     assert (replaced.action_space.n, replaced.model_config) == (9, {"x": 1})
     assert replaced.module_class is PPO
+    acting = spec(inference_only=True)
+    acting.update(spec())
+    assert acting.inference_only
     assert (filled.action_space.n, filled.module_class) == (9, PPO)
     with pytest.raises(ConfigError, match="RLModuleSpec"):
         filled.update(3)
@@ -170,13 +173,12 @@ def test_states_are_by_id():
 
 
 def test_acting_modules_are_built_for_acting():
-    """`inference_only` reaches all modules and leaves out those for learners only."""
-    specs = {"a": spec(), "b": spec(learner_only=True)}
+    """`inference_only` reaches all modules; the specs given stay as they were."""
+    specs = {"a": spec(), "b": spec(3)}
 
     module = v2.MultiRLModule(rl_module_specs=specs, inference_only=True)
 
-    assert list(module) == ["a"]
-    assert module["a"].inference_only
+    assert all(part.inference_only for part in module.values())
     assert not specs["a"].inference_only
     assert v2.MultiRLModuleSpec(rl_module_specs={"a": spec(inference_only=True)}).inference_only
     assert not multi().inference_only
