@@ -21,6 +21,7 @@ CLASSES = {
     kind: f"ray.rllib.algorithms.{kind}.torch.default_{kind}_torch_rl_module"
     for kind in ("ppo", "appo", "bc", "dqn", "sac")
 }
+LARGEST = 1000  # numbers of one output that are kept
 RANDOM = {"logp_resampled", "logp_next_resampled", "q_curr"}
 
 
@@ -112,7 +113,7 @@ def main():
         facts["failed"] = failed
         facts["outputs"] = []
         for path, value in found.items():
-            kept = path.rpartition("/")[2] not in RANDOM
+            kept = path.rpartition("/")[2] not in RANDOM and value.size <= LARGEST
             facts["outputs"].append([path, list(value.shape), str(value.dtype), kept])
             if kept:
                 flat.append(value.astype(np.float32).ravel())
