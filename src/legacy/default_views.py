@@ -61,10 +61,8 @@ def default_views(
             views[f"state_in_{index}"] = ViewRequirement(
                 f"state_out_{index}", space, shift=-1, batch_repeat_value=max_seq_len
             )
-        if f"state_out_{index}" not in model_views:
-            views[f"state_out_{index}"] = ViewRequirement(
-                space=space, used_for_compute_actions=False
-            )
+        after = views.setdefault(f"state_out_{index}", ViewRequirement(space=space))
+        after.used_for_compute_actions = False  # it is what acting gives, whatever the model says
     if for_module:
         for name in (*_MODULE_COLUMNS, *_MODULE_NUMBERS):
             views[name].used_for_compute_actions = True
