@@ -21,7 +21,8 @@ _HOMES = {
     "registry": "get_connector register_connector",
     "lambdas": "register_lambda_action_connector register_lambda_agent_connector",
     "defaults": "create_connectors_for_policy get_action_connectors_from_config "
-    "get_agent_connectors_from_config get_synced_filter_connector maybe_get_filters_for_syncing restore_connectors_for_policy",
+    "get_agent_connectors_from_config get_synced_filter_connector "
+    "maybe_get_filters_for_syncing restore_connectors_for_policy",
     "agent.clip_reward": "ClipRewardAgentConnector",
     "agent.env_sampling": "EnvSamplingAgentConnector",
     "agent.flatten": "FlattenDataAgentConnector",

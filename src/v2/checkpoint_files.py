@@ -28,11 +28,11 @@ from ..core.errors import (
 )
 from ..core.msgpack_arrays import encode_msgpack_object
 from ..core.space_codec import space_from_pickled
-from ..core.vault.atomic import replaced_file, replaced_folder
+from ..core.vault.decode.standins import GlobalRef, Opaque, class_path, mapping_of
 from ..core.vault.decoding import Decoding
 from ..core.vault.layout import Node, locate
 from ..core.vault.limits import DEFAULT_LIMITS
-from ..core.vault.standins import GlobalRef, Opaque, class_path, mapping_of
+from ..core.vault.own.atomic import replaced_file, replaced_folder
 from .reference_pickle import dump
 
 CHECKPOINT_VERSION: Final = "2.1"

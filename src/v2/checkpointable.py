@@ -219,7 +219,7 @@ class Checkpointable(abc.ABC):
 
 
 def _class_of(cls: type[Any], saved: Any, given: Mapping[str, Any]) -> type[Any]:
-    from ..core.vault.standins import class_path
+    from ..core.vault.decode.standins import class_path
 
     path = class_path(saved)
     found = find_class(path, Checkpointable, given, cls)

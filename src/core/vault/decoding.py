@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..errors import CheckpointError
-from .constructors import CONSTRUCTORS
+from .decode.constructors import CONSTRUCTORS
+from .decode.pickle_machine import PickleMachine, Trace
+from .decode.standins import GlobalRef, Opaque
+from .decode.torch_file import decode_torch
+from .decode.walk import named_places
 from .files import read_bytes
 from .layout import ENCODINGS
 from .limits import Budget, Limits
-from .pickle_machine import PickleMachine, Trace
 from .records import FileRecord, ForeignReference, Problem, ProblemKind
-from .standins import GlobalRef, Opaque
-from .torch_file import decode_torch
-from .walk import named_places
 
 # Modules whose names in a file are no news: they are what RLlib itself stands on.
 _FAMILIAR: Final = frozenset(sys.stdlib_module_names) - {"__main__"} | {
@@ -125,7 +125,7 @@ class Decoding:
             return PickleMachine(content, budget, constructors=CONSTRUCTORS, trace=trace)
 
         if encoding == "msgpack":
-            from .msgpack_file import decode_msgpack
+            from .decode.msgpack_file import decode_msgpack
 
             value = decode_msgpack(data, budget)
         elif encoding == "torch":

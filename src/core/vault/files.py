@@ -16,8 +16,8 @@ from ..errors import (
     LimitExceededError,
     MissingPartError,
 )
+from .decode.walk import check_depth
 from .limits import Limits
-from .walk import check_depth
 
 
 def base_name(text: Any) -> str:

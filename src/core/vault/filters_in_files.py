@@ -9,9 +9,9 @@ import numpy as np
 
 from ..errors import RlconnectError
 from ..ray_arrays import decode_ray_array
+from .decode.standins import Opaque, class_path, mapping_of
 from .decoding import Decoding
 from .records import ConnectorRecord, FilterRecord
-from .standins import Opaque, class_path, mapping_of
 
 
 def filter_from_params(

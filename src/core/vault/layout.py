@@ -34,10 +34,10 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from ..errors import CheckpointError, CheckpointNotFoundError, NotACheckpointError
-from .atomic import survivor
 from .files import access_error, base_name, entries, read_json
 from .limits import Limits
-from .writer import is_own
+from .own.atomic import survivor
+from .own.writer import is_own
 
 Role = Literal["own", "worker", "policy", "algorithm", "module", "component", "folder"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CheckpointError, CorruptCheckpointError, MissingPartError
+from .decode.standins import class_path, integer, mapping_of, version_text
 from .decoding import Decoding
 from .files import base_name
 from .filters_in_files import filter_from_params
@@ -24,7 +25,6 @@ from .records import (
     ModuleRecord,
 )
 from .spaces_in_files import as_space
-from .standins import class_path, integer, mapping_of, version_text
 from .weights import WeightTable
 
 _ARGUMENT_NAMES = ("observation_space", "action_space", "inference_only", "model_config")

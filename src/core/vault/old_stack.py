@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import NotACheckpointError
+from .decode.standins import GlobalRef, Opaque, class_path, integer, mapping_of, version_text
 from .decoding import Decoding
 from .files import base_name
 from .filters_in_files import filter_from_object, filters_of
@@ -17,7 +18,6 @@ from .layout import Node
 from .names import algorithm_name, policy_algorithm
 from .records import Checkpoint, ConnectorRecord, PolicyRecord
 from .spaces_in_files import as_space
-from .standins import GlobalRef, Opaque, class_path, integer, mapping_of, version_text
 from .weights import WeightTable
 
 _POLICY_KEYS: Final = frozenset(

@@ -20,11 +20,13 @@ import numpy as np
 
 from ..errors import CorruptCheckpointError, RlconnectError
 from ..space_codec import space_from_data, space_to_data
+from .decode.standins import integer
 from .decoding import Decoding
 from .filters_in_files import filters_of
 from .layout import Node
 from .old_stack import connectors_of
-from .own_format import StoredArray, read_folder
+from .own.own_format import StoredArray, read_folder
+from .own.writer import save_file, save_folder
 from .plain import Plainer
 from .records import (
     Checkpoint,
@@ -35,9 +37,7 @@ from .records import (
     ModuleRecord,
     PolicyRecord,
 )
-from .standins import integer
 from .weights import WeightTable
-from .writer import save_file, save_folder
 
 _POLICY_DATA = (
     "policy_class",

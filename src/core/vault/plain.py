@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .standins import REF_KEY, GlobalRef, Opaque, PersistentRef, class_path
+from .decode.standins import REF_KEY, GlobalRef, Opaque, PersistentRef, class_path
 
 CUT = "..."
 

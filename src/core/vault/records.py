@@ -144,7 +144,7 @@ class PolicyRecord:
     @property
     def custom_model(self) -> str:
         """Name of the user's own model class, or empty."""
-        from .standins import class_path
+        from .decode.standins import class_path
 
         name = self.model_config.get("custom_model")
         return class_path(name) if name is not None else ""

@@ -8,8 +8,8 @@ from gymnasium import Space
 
 from ..errors import CorruptCheckpointError, LimitExceededError, RlconnectError
 from ..space_codec import space_from_pickled, space_from_ray
+from .decode.standins import Opaque, class_path
 from .decoding import Decoding
-from .standins import Opaque, class_path
 
 _DEEPEST = 32
 

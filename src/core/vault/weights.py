@@ -50,6 +50,9 @@ class WeightTable(Mapping[str, "np.ndarray[Any, Any]"]):
             )
         return self._load(name)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._facts
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._facts)
 

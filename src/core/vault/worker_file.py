@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import CorruptCheckpointError
+from .decode.standins import class_path, mapping_of
 from .decoding import Decoding
 from .layout import Node
 from .names import algorithm_name
 from .old_stack import filters_by_policy, plain_config, policy_record
 from .records import Checkpoint, PolicyRecord
-from .standins import class_path, mapping_of
 
 
 def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:

@@ -25,14 +25,14 @@ from attacks import archives, arrays, bombs, calls, folders, packed
 from rlconnect.cli.app import main
 from rlconnect.core.errors import CheckpointError
 from rlconnect.core.vault import open_checkpoint
-from rlconnect.core.vault.constructors import CONSTRUCTORS
+from rlconnect.core.vault.decode.constructors import CONSTRUCTORS
+from rlconnect.core.vault.decode.msgpack_file import decode_msgpack
+from rlconnect.core.vault.decode.pickle_machine import PickleMachine
+from rlconnect.core.vault.decode.standins import GlobalRef, Opaque, PersistentRef
+from rlconnect.core.vault.decode.storages import Storage
+from rlconnect.core.vault.decode.torch_file import decode_torch
 from rlconnect.core.vault.description import describe_checkpoint
 from rlconnect.core.vault.limits import Budget, Limits
-from rlconnect.core.vault.msgpack_file import decode_msgpack
-from rlconnect.core.vault.pickle_machine import PickleMachine
-from rlconnect.core.vault.standins import GlobalRef, Opaque, PersistentRef
-from rlconnect.core.vault.storages import Storage
-from rlconnect.core.vault.torch_file import decode_torch
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "checkpoints"
 ATTACKS = [*calls.ATTACKS, *bombs.ATTACKS, *arrays.ATTACKS, *archives.ATTACKS, *packed.ATTACKS]

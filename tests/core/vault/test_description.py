@@ -10,8 +10,8 @@ import pytest
 from rlconnect.cli.app import main
 from rlconnect.core.errors import UnknownNameError
 from rlconnect.core.vault import FilterRecord, open_checkpoint
+from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
 from rlconnect.core.vault.description import describe_checkpoint, jsonable, next_steps
-from rlconnect.core.vault.standins import GlobalRef, Opaque
 
 from .recorded import (
     MULTI_AGENT,

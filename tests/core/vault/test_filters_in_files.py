@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
 from rlconnect.core.vault.decoding import Decoding
 from rlconnect.core.vault.filters_in_files import (
     filter_from_object,
@@ -10,7 +11,6 @@ from rlconnect.core.vault.filters_in_files import (
 )
 from rlconnect.core.vault.limits import DEFAULT_LIMITS
 from rlconnect.core.vault.records import ConnectorRecord
-from rlconnect.core.vault.standins import GlobalRef, Opaque
 
 STAT = {"num_pushes": 5, "mean_array": np.array([1.0, 2.0]), "std_array": np.array([4.0, 16.0])}
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from rlconnect.core.errors import CorruptCheckpointError, MissingPartError
 from rlconnect.core.vault import open_checkpoint
+from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
 from rlconnect.core.vault.old_stack import connectors_of, merged_config, plain_config
-from rlconnect.core.vault.standins import GlobalRef, Opaque
 
 from .recorded import (
     MULTI_AGENT,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rlconnect.core.errors import CorruptCheckpointError, MissingPartError
 from rlconnect.core.vault import open_checkpoint, save_records
-from rlconnect.core.vault.own_format import StoredArray
+from rlconnect.core.vault.own.own_format import StoredArray
 from rlconnect.core.vault.plain import Plainer
 
 from .recorded import MULTI_AGENT, NEW_ALGORITHM, PENDULUM, RECORDINGS, WORKER, open_once, pairs
@@ -128,7 +128,7 @@ def test_a_dead_writers_leftover_is_read(tmp_path):
 
 def test_an_unknown_kind_is_corrupt(tmp_path):
     """A manifest that claims a kind nobody has described is refused."""
-    from rlconnect.core.vault.writer import save_folder
+    from rlconnect.core.vault.own.writer import save_folder
 
     save_folder(tmp_path / "odd", {"policies": {}}, kind="teapot", meta={})
 

@@ -1,8 +1,8 @@
 """Decoded data without stand-ins: bounded, told as data, never executed."""
 
 import numpy as np
+from rlconnect.core.vault.decode.standins import GlobalRef, Opaque, PersistentRef
 from rlconnect.core.vault.plain import CUT, Plainer
-from rlconnect.core.vault.standins import GlobalRef, Opaque, PersistentRef
 
 SHAPER = GlobalRef("shop.training", "Shaper")
 

@@ -13,7 +13,7 @@ from rlconnect.core.vault import (
     Problem,
     WeightTable,
 )
-from rlconnect.core.vault.standins import GlobalRef
+from rlconnect.core.vault.decode.standins import GlobalRef
 
 from .recorded import RECORDINGS, WORKER, open_once
 

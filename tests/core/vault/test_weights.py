@@ -37,3 +37,9 @@ def test_a_table_without_arrays_is_false():
     assert not WeightTable()
     assert WeightTable({"b": np.zeros(1)})
     assert repr(WeightTable({"b": np.zeros(3)})) == "WeightTable(1 arrays, 3 numbers)"
+
+
+def test_a_missing_name_is_not_in_the_table():
+    """Asking whether a name is there is no error."""
+    assert "a" in WeightTable({"a": np.zeros(1)})
+    assert "b" not in WeightTable({"a": np.zeros(1)})

@@ -35,11 +35,11 @@ from attacks.assembly import (
     text,
 )
 from rlconnect.core.errors import CheckpointError
-from rlconnect.core.vault.constructors import CONSTRUCTORS
+from rlconnect.core.vault.decode.constructors import CONSTRUCTORS
+from rlconnect.core.vault.decode.msgpack_file import decode_msgpack
+from rlconnect.core.vault.decode.pickle_machine import PickleMachine
+from rlconnect.core.vault.decode.torch_file import decode_torch
 from rlconnect.core.vault.limits import Budget, Limits
-from rlconnect.core.vault.msgpack_file import decode_msgpack
-from rlconnect.core.vault.pickle_machine import PickleMachine
-from rlconnect.core.vault.torch_file import decode_torch
 
 SIZE = 10_000_000
 NEAREST = [

@@ -1,0 +1,207 @@
+"""Open the files of one folder without being led out of it or fooled about their size.
+
+Files are opened relative to the folder itself, not to its path, so a folder that is replaced
+while it is read stays one whole; links, pipes and names that are paths are refused.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import re
+import stat
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from typing_extensions import Self
+
+from ...errors import (
+    CheckpointAccessError,
+    CheckpointNotFoundError,
+    CorruptCheckpointError,
+    LimitExceededError,
+    MissingPartError,
+    UnsafeCheckpointError,
+)
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,127}")
+_HAS_FOLDER_HANDLES: Final = os.open in os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
+_READ: Final = (
+    os.O_RDONLY
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+)
+_NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
+
+
+class CheckedFolder:
+    """One folder, held open; close it, or use it as a context.
+
+    Args:
+        path: The folder.
+
+    Example:
+        >>> import tempfile
+        >>> place = tempfile.TemporaryDirectory()
+        >>> _ = Path(place.name, "a.json").write_text("{}")
+        >>> with CheckedFolder(Path(place.name)) as folder:
+        ...     folder.read("a.json", max_bytes=10)
+        b'{}'
+        >>> place.cleanup()
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._handle: int | None = None
+        if _HAS_FOLDER_HANDLES:
+            try:
+                self._handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            except OSError as error:
+                raise _access_error(error, path) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the folder; what was read or mapped stays valid."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def is_replaced(self) -> bool:
+        """Whether another folder lies at the path by now."""
+        try:
+            now = os.stat(self.path)
+        except OSError:
+            return True
+        return self._handle is not None and not os.path.samestat(now, os.fstat(self._handle))
+
+    def read(self, name: str, max_bytes: int) -> bytes:
+        """The content of one file of at most `max_bytes`."""
+        descriptor = self._open(name)
+        try:
+            return read_all(descriptor, name, max_bytes)
+        finally:
+            os.close(descriptor)
+
+    def size(self, name: str) -> int:
+        """How long one file is."""
+        descriptor = self._open(name)
+        try:
+            return os.fstat(descriptor).st_size
+        finally:
+            os.close(descriptor)
+
+    def map(self, name: str, max_bytes: int) -> mmap.mmap | bytes:
+        """The content of one file, mapped: its pages are read when they are used."""
+        descriptor = self._open(name)
+        try:
+            size = checked_size(descriptor, name, max_bytes)
+            return mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) if size else b""
+        finally:
+            os.close(descriptor)
+
+    def _open(self, name: str) -> int:
+        check_name(name)
+        try:
+            if self._handle is None:
+                if os.path.islink(self.path / name):
+                    raise OSError(errno.ELOOP, "a link")
+                descriptor = os.open(self.path / name, _READ | _NO_FOLLOW)
+            else:
+                descriptor = os.open(name, _READ | _NO_FOLLOW, dir_fd=self._handle)
+        except FileNotFoundError:
+            raise MissingPartError(
+                f"{name} is missing from {self.path}.",
+                hint="copy the whole folder again from where it came from.",
+                file=name,
+            ) from None
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.EMLINK):
+                raise UnsafeCheckpointError(
+                    f"{name} in {self.path} is a link, and could lead anywhere.",
+                    hint="copy the folder with its links resolved: cp -rL.",
+                    file=name,
+                ) from None
+            raise _access_error(error, self.path / name) from None
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise UnsafeCheckpointError(
+                f"{name} in {self.path} is no plain file.",
+                hint="copy the checkpoint again from where it came from.",
+                file=name,
+            )
+        return descriptor
+
+
+def check_name(name: str) -> None:
+    """Refuse a file name that could be a path or a device."""
+    if not _NAME.fullmatch(name):
+        raise UnsafeCheckpointError(
+            f"{name[:80]!r} is no plain file name inside the checkpoint.",
+            hint="do not use this checkpoint: rlconnect never writes such names.",
+            file=name,
+        )
+
+
+def checked_size(descriptor: int, name: str, max_bytes: int) -> int:
+    """The size of an open file, held against a bound before anything is read."""
+    size = os.fstat(descriptor).st_size
+    if size > max_bytes:
+        raise LimitExceededError(
+            f"{name} is too large",
+            expected=f"at most {max_bytes:,} bytes",
+            found=f"{size:,}",
+            hint="pass larger limits=Limits(...) if you trust where it came from.",
+            file=name,
+        )
+    return size
+
+
+def read_all(descriptor: int, name: str, max_bytes: int) -> bytes:
+    """The content of an open file of at most `max_bytes`."""
+    left = checked_size(descriptor, name, max_bytes)
+    blocks = []
+    while left and (block := os.read(descriptor, left)):
+        blocks.append(block)
+        left -= len(block)
+    if left:
+        raise CorruptCheckpointError(f"{name} was cut while it was read.", file=name)
+    return b"".join(blocks)
+
+
+def read_plain_file(path: Path, max_bytes: int) -> bytes:
+    """The content of the file a caller named; a link there is the caller's own."""
+    try:
+        descriptor = os.open(path, _READ)
+    except OSError as error:
+        raise _access_error(error, path) from None
+    try:
+        return read_all(descriptor, path.name, max_bytes)
+    except OSError as error:
+        raise _access_error(error, path) from None
+    finally:
+        os.close(descriptor)
+
+
+def _access_error(error: OSError, path: Path) -> Exception:
+    if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        return CheckpointNotFoundError(
+            f"nothing lies at {path}.", hint="check the path.", path=str(path)
+        )
+    return CheckpointAccessError(
+        f"cannot read {path}: {(error.strerror or str(error)).lower()}.",
+        hint="ask for read permission, or copy the checkpoint.",
+        path=str(path),
+    )

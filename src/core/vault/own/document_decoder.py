@@ -1,0 +1,233 @@
+"""A JSON tree with tags back to plain data; the tags are listed in `document`.
+
+The tree comes from a file nobody trusts: each tag has one known set of keys, each claim about an
+array is held against its content, and nothing but plain data can come out.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from ...errors import CheckpointError, CorruptCheckpointError
+from .array_file import byte_size, is_shape
+from .document import EXACT_INT, Path
+from .dtype_storage import Array, dtype_from_name, from_stored, stored_layout
+from .inline_values import from_values
+from .json_text import ESCAPED, TAG, Json
+
+_HEX: Final = re.compile(r"-?0x[0-9a-f]+")
+_NAN_BITS: Final = re.compile(r"0x[0-9a-f]{16}")
+
+
+class Reference(NamedTuple):
+    """An array that lies in the array file: its name there, its true dtype and shape."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+
+def decode(tree: Json, name: str, *, find: Callable[[Reference], Any]) -> Any:
+    """Turn a JSON tree back into plain data; the inverse of `encode`.
+
+    Args:
+        tree: What `encode` made, read back from a file.
+        name: The file's name, for errors.
+        find: Gives the array, or what stands for it, that a reference names.
+
+    Raises:
+        CorruptCheckpointError: A tag is unknown or malformed.
+
+    Example:
+        >>> decode({"$tuple": [2, 3]}, "document.json", find=print)
+        (2, 3)
+    """
+    return _Decoder(name, find).decode(tree, ())
+
+
+@dataclass
+class _Decoder:
+    name: str
+    find: Callable[[Reference], Any]
+    seen: set[str] = field(default_factory=set)
+
+    def decode(self, tree: Json, path: Path) -> Any:
+        if isinstance(tree, list):
+            return [self.decode(item, (*path, str(i))) for i, item in enumerate(tree)]
+        if type(tree) is int and abs(tree) >= EXACT_INT:
+            raise self._corrupt(path, "a large integer stands without its tag")
+        if not isinstance(tree, dict):
+            return tree
+        if any(key.startswith(TAG) and not key.startswith(ESCAPED) for key in tree):
+            reader = _READERS.get(frozenset(tree))
+            if reader is None:
+                raise self._corrupt(path, f"unknown tag {', '.join(sorted(tree))[:80]!r}")
+            try:
+                return reader(self, tree, path)
+            except CheckpointError:
+                raise
+            except (ValueError, TypeError, OverflowError) as error:
+                tag = next(key for key in tree if key.startswith(TAG))
+                raise self._corrupt(path, f"a malformed {tag}, {error}") from None
+        return {
+            (key[1:] if key.startswith(ESCAPED) else key): self.decode(item, (*path, key))
+            for key, item in tree.items()
+        }
+
+    def _items(self, tree: Json, path: Path) -> list[Any]:
+        if not isinstance(tree, list):
+            raise TypeError("its content is no list")
+        return [self.decode(item, (*path, str(i))) for i, item in enumerate(tree)]
+
+    def read_tuple(self, tree: Json, path: Path) -> Any:
+        return tuple(self._items(tree["$tuple"], path))
+
+    def read_set(self, tree: Json, path: Path) -> Any:
+        items = self._items(tree["$set"], path)
+        return _all_distinct(set(items), items)
+
+    def read_frozenset(self, tree: Json, path: Path) -> Any:
+        items = self._items(tree["$frozenset"], path)
+        return _all_distinct(frozenset(items), items)
+
+    def read_pairs(self, tree: Json, path: Path) -> Any:
+        pairs = self._items(tree["$pairs"], path)
+        if any(type(pair) is not list or len(pair) != 2 for pair in pairs):
+            raise TypeError("an entry is no pair")
+        return _all_distinct(dict(pairs), pairs)
+
+    def read_int(self, tree: Json, path: Path) -> Any:
+        return int(_matching(_HEX, tree["$int"]), 16)
+
+    def read_float(self, tree: Json, path: Path) -> Any:
+        text = tree["$float"]
+        if isinstance(text, str) and text in ("nan", "inf", "-inf"):
+            return float(text)
+        bits = int(_matching(_NAN_BITS, text), 16)
+        return struct.unpack("<d", bits.to_bytes(8, "little"))[0]
+
+    def read_complex(self, tree: Json, path: Path) -> Any:
+        parts = self._items(tree["$complex"], path)
+        if len(parts) != 2 or any(type(part) is not float for part in parts):
+            raise TypeError("its parts are not two floats")
+        return complex(*parts)
+
+    def read_bytes(self, tree: Json, path: Path) -> Any:
+        return _from_base64(tree["$bytes"])
+
+    def read_str(self, tree: Json, path: Path) -> Any:
+        return _from_base64(tree["$str"]).decode("utf-32-le", "surrogatepass")
+
+    def read_scalar(self, tree: Json, path: Path) -> Any:
+        value, name = tree["$scalar"], tree["dtype"]
+        if isinstance(value, (str, dict)) and name in ("str", "bytes"):
+            plain = self.decode(value, path)
+            if type(plain).__name__ != name:
+                raise TypeError(f"its value is no {name}")
+            return np.str_(plain) if name == "str" else np.bytes_(plain)
+        dtype = _dtype(name)
+        if isinstance(value, dict):
+            return _from_bytes(self.decode(value, path), dtype, ())[()]
+        return from_values(value, dtype, ())[()]
+
+    def read_array(self, tree: Json, path: Path) -> Any:
+        name, dtype, shape = tree["$array"], _dtype(tree["dtype"]), _shape(tree["shape"])
+        if not isinstance(name, str) or name in self.seen:
+            raise ValueError("its name is not its own")
+        self.seen.add(name)
+        return self.find(Reference(name, dtype, shape))
+
+    def read_inline(self, tree: Json, path: Path) -> Any:
+        return from_values(tree["$inline"], _dtype(tree["dtype"]), _shape(tree["shape"]))
+
+    def read_base64(self, tree: Json, path: Path) -> Any:
+        data = _from_base64(tree["$base64"])
+        return _from_bytes(data, _dtype(tree["dtype"]), _shape(tree["shape"]))
+
+    def read_objects(self, tree: Json, path: Path) -> Any:
+        items, shape = self._items(tree["$objects"], path), _shape(tree["shape"])
+        if len(items) != math.prod(shape):
+            raise ValueError("its items do not fill its shape")
+        array = np.empty(len(items), object)
+        for index, item in enumerate(items):
+            array[index] = item
+        return array.reshape(shape)
+
+    def _corrupt(self, path: Path, what: str) -> CorruptCheckpointError:
+        where = "/".join(path)[:120].encode("utf-8", "backslashreplace").decode() or "the top"
+        return CorruptCheckpointError(
+            f"{self.name} is damaged at {where}: {what}.",
+            hint="copy the checkpoint again from where it came from.",
+            file=self.name,
+            at=where,
+        )
+
+
+_READERS: Final[dict[frozenset[str], Callable[[_Decoder, Json, Path], Any]]] = {
+    frozenset(["$tuple"]): _Decoder.read_tuple,
+    frozenset(["$set"]): _Decoder.read_set,
+    frozenset(["$frozenset"]): _Decoder.read_frozenset,
+    frozenset(["$pairs"]): _Decoder.read_pairs,
+    frozenset(["$int"]): _Decoder.read_int,
+    frozenset(["$float"]): _Decoder.read_float,
+    frozenset(["$complex"]): _Decoder.read_complex,
+    frozenset(["$bytes"]): _Decoder.read_bytes,
+    frozenset(["$str"]): _Decoder.read_str,
+    frozenset(["$scalar", "dtype"]): _Decoder.read_scalar,
+    frozenset(["$array", "dtype", "shape"]): _Decoder.read_array,
+    frozenset(["$inline", "dtype", "shape"]): _Decoder.read_inline,
+    frozenset(["$base64", "dtype", "shape"]): _Decoder.read_base64,
+    frozenset(["$objects", "shape"]): _Decoder.read_objects,
+}
+
+
+def _all_distinct(held: Any, items: list[Any]) -> Any:
+    if len(held) != len(items):
+        raise ValueError("an entry stands twice")
+    return held
+
+
+def _matching(pattern: re.Pattern[str], text: Json) -> str:
+    if not isinstance(text, str) or not pattern.fullmatch(text):
+        raise ValueError("its number is malformed")
+    return text
+
+
+def _from_base64(text: Json) -> bytes:
+    if not isinstance(text, str):
+        raise TypeError("its content is no text")
+    try:
+        return base64.b64decode(text.encode("ascii"), validate=True)
+    except (binascii.Error, UnicodeEncodeError):
+        raise ValueError("its content is no base64") from None
+
+
+def _from_bytes(data: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    if type(data) is not bytes:
+        raise TypeError("its value is no bytes")
+    stored_dtype, stored_shape = stored_layout(dtype, shape)
+    if len(data) != byte_size(stored_dtype, stored_shape):
+        raise ValueError("its bytes do not fill its shape")
+    stored = np.frombuffer(bytearray(data), stored_dtype).reshape(stored_shape)
+    return from_stored(stored, dtype, shape)
+
+
+def _dtype(name: Json) -> np.dtype[Any]:
+    if not isinstance(name, str):
+        raise TypeError("its dtype is no text")
+    return dtype_from_name(name)
+
+
+def _shape(sizes: Json) -> tuple[int, ...]:
+    if not is_shape(sizes):
+        raise ValueError("its shape is malformed")
+    return tuple(sizes)

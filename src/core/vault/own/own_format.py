@@ -1,0 +1,254 @@
+"""Read rlconnect's own checkpoint, whoever wrote it; `docs/own-format.md` specifies it.
+
+Nothing in the file is believed: names stay inside the folder, sizes and checksums are held
+against the bytes, and the bytes that were checked are the ones that are used. Arrays stay on the
+disk until someone asks for their numbers. A folder that is being replaced meanwhile is read
+as a whole, the old one or the new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+
+from ...errors import (
+    CheckpointNotFoundError,
+    CorruptCheckpointError,
+    MissingPartError,
+    NotACheckpointError,
+)
+from ..limits import DEFAULT_LIMITS, Limits
+from .array_file import ArrayFile
+from .atomic import survivor
+from .checked_folder import CheckedFolder, read_plain_file
+from .document_decoder import Reference, decode
+from .dtype_storage import Array, from_stored, stored_layout
+from .json_text import Json, parse_json
+from .manifest import (
+    ARRAYS,
+    DOCUMENT,
+    KNOWN_KEYS,
+    MANIFEST,
+    OUR_FILES,
+    FileEntry,
+    damaged,
+    file_entries,
+    parse_manifest,
+)
+
+_TRIES: Final = 8
+
+
+@dataclass(frozen=True, eq=False)
+class StoredArray:
+    """An array on the disk: its name, dtype and shape are known, its numbers are not read.
+
+    Numpy functions take it as it is; `read()` gives a fresh array each time.
+    """
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    file: ArrayFile = field(repr=False)
+
+    __hash__ = None  # type: ignore[assignment]  # like the array it stands for
+
+    def read(self) -> Array:
+        """The array itself, writable."""
+        try:
+            return from_stored(self.file.read(self.name), self.dtype, self.shape)
+        except ValueError as error:
+            raise damaged(self.file.name, f"{self.name}: {error}") from None
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        array = self.read()
+        return array if dtype is None else array.astype(dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnFolder:
+    """One checkpoint of ours, opened.
+
+    Args:
+        path: Where it was read.
+        kind: What it is: `policy`, `policies`, `module`, `pipeline`, ...
+        meta: Small facts its writer added.
+        outline: The document with a `StoredArray` wherever an array lies in the array file.
+        arrays: Those arrays by their names in the file.
+        files: Size and checksum of each file beside the manifest.
+        format_version: The version of the format, 1.
+        written_by: The program that wrote it.
+        created: The date its writer recorded, if any.
+        extra: Entries of the manifest that this version does not know.
+    """
+
+    path: Path
+    kind: str
+    meta: dict[str, Any]
+    outline: dict[str, Any]
+    arrays: Mapping[str, StoredArray]
+    files: Mapping[str, FileEntry]
+    format_version: int
+    written_by: str
+    created: str | None
+    extra: dict[str, Any]
+    _tree: Json = field(repr=False)
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The whole document as plain data, every array read."""
+        found: dict[str, Any] = decode(
+            self._tree, DOCUMENT, find=lambda reference: self.arrays[reference.name].read()
+        )
+        return found
+
+
+def read_folder(
+    path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS, verify: bool = True
+) -> OwnFolder:
+    """Open a checkpoint of ours; a path that is a file is read as the single-file layout.
+
+    Args:
+        path: The folder, or the JSON file.
+        limits: Bounds on sizes, depth and work.
+        verify: Whether each file is held against its checksum, which reads it once. Sizes and
+            structure are always checked. False lets a file edited by hand be read.
+
+    Raises:
+        CheckpointError: One of its children says what is wrong and where.
+
+    Example:
+        >>> import tempfile
+        >>> from rlconnect.core.vault.own.writer import save_folder
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_folder(folder + "/a", {"weights": {"w": np.ones(2)}}, kind="module")
+        ...     own = read_folder(folder + "/a")
+        >>> own.kind, own.arrays["weights/w"].shape, own.document
+        ('module', (2,), {'weights': {'w': array([1., 1.])}})
+    """
+    path = Path(path)
+    if path.is_file():
+        return read_file(path, limits=limits, verify=verify)
+    for attempt in range(_TRIES):
+        is_last = attempt == _TRIES - 1
+        place = survivor(path) or path
+        try:
+            with CheckedFolder(place) as folder:
+                try:
+                    return _read(folder, limits, verify)
+                except (MissingPartError, CorruptCheckpointError, NotACheckpointError):
+                    # Another process may have swapped in a newer one; read that instead.
+                    if is_last or not folder.is_replaced():
+                        raise
+        except CheckpointNotFoundError:
+            if is_last or (place == path and not os.path.lexists(path) and attempt):
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def read_file(
+    path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS, verify: bool = True
+) -> OwnFolder:
+    """Open a checkpoint of ours that is one JSON file; see `read_folder`."""
+    path = Path(path)
+    data = read_plain_file(path, limits.max_json_bytes)
+    manifest = parse_manifest(data, path.name, path, limits, verify)
+    if "document" not in manifest:
+        raise MissingPartError(
+            f"{path.name} is the manifest of a folder, not a whole checkpoint.",
+            hint=f"give the folder: {path.parent}.",
+            file=DOCUMENT,
+        )
+    return _opened(path, manifest, {}, manifest["document"], None, path.name)
+
+
+def _read(folder: CheckedFolder, limits: Limits, verify: bool) -> OwnFolder:
+    try:
+        data = folder.read(MANIFEST, limits.max_json_bytes)
+    except MissingPartError:
+        if any(os.path.lexists(folder.path / name) for name in OUR_FILES):
+            raise
+        raise NotACheckpointError(
+            f"{folder.path} is no rlconnect checkpoint",
+            expected=f"a file {MANIFEST}",
+            found="none",
+            hint="`rlconnect inspect` tells what else it may be.",
+            path=str(folder.path),
+        ) from None
+    manifest = parse_manifest(data, MANIFEST, folder.path, limits, verify)
+    files = file_entries(manifest, limits)
+    for name, entry in files.items():
+        if (size := folder.size(name)) != entry.size:
+            raise damaged(name, f"it has {size:,} bytes instead of {entry.size:,}")
+    mapped = {name: folder.map(name, limits.max_file_bytes) for name in files}
+    if verify:
+        for name, content in mapped.items():
+            if hashlib.sha256(content).hexdigest() != files[name].sha256:
+                raise damaged(name, "its checksum differs from the manifest's")
+    if "document" in manifest:
+        if DOCUMENT in files:
+            raise damaged(MANIFEST, "it holds a document and names another one")
+        tree, name = manifest["document"], MANIFEST
+    elif DOCUMENT in files:
+        if files[DOCUMENT].size > limits.max_json_bytes:
+            folder.read(DOCUMENT, limits.max_json_bytes)  # Raises, with both sizes.
+        tree, name = parse_json(bytes(mapped[DOCUMENT][:]), DOCUMENT, limits), DOCUMENT
+    else:
+        raise MissingPartError(
+            f"the manifest of {folder.path} names no document.",
+            hint="copy the checkpoint again from where it came from.",
+            file=DOCUMENT,
+        )
+    arrays = ArrayFile(mapped[ARRAYS], ARRAYS, limits) if ARRAYS in mapped else None
+    return _opened(folder.path, manifest, files, tree, arrays, name)
+
+
+def _opened(
+    path: Path,
+    manifest: dict[str, Json],
+    files: dict[str, FileEntry],
+    tree: Json,
+    file: ArrayFile | None,
+    name: str,
+) -> OwnFolder:
+    arrays: dict[str, StoredArray] = {}
+
+    def handle(reference: Reference) -> StoredArray:
+        span = file.spans.get(reference.name) if file is not None else None
+        if file is None or span is None:
+            raise ValueError(f"no array {reference.name[:80]!r} in {ARRAYS}")
+        if (span.dtype, span.shape) != stored_layout(reference.dtype, reference.shape):
+            raise ValueError(f"{reference.name[:80]!r} has another dtype or shape in {ARRAYS}")
+        arrays[reference.name] = StoredArray(*reference, file)
+        return arrays[reference.name]
+
+    def refuse(reference: Reference) -> None:
+        raise ValueError("the manifest cannot refer to arrays")
+
+    outline = decode(tree, name, find=handle)
+    meta = decode(manifest.get("meta", {}), MANIFEST, find=refuse)
+    if not isinstance(outline, dict) or not isinstance(meta, dict):
+        raise damaged(name, "its document or meta is no object")
+    if decode(manifest.get("parts"), MANIFEST, find=refuse) != list(outline):
+        raise damaged(name, "its parts are not those the manifest lists")
+    return OwnFolder(
+        path=path,
+        kind=manifest["kind"],
+        meta=meta,
+        outline=outline,
+        arrays=MappingProxyType(arrays),
+        files=MappingProxyType(files),
+        format_version=manifest["format_version"],
+        written_by=manifest["written_by"],
+        created=manifest.get("created"),
+        extra={key: value for key, value in manifest.items() if key not in KNOWN_KEYS},
+        _tree=tree,
+    )

@@ -1,0 +1,260 @@
+"""Write rlconnect's own checkpoint: JSON for structure, safetensors for numbers, no pickle.
+
+`docs/own-format.md` is the specification, `document` the encoding of values, `atomic` the way a
+save replaces an older one, `own_format` the reader.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from safetensors import SafetensorError
+from safetensors.numpy import save_file as save_arrays
+
+from ...errors import CheckpointError, CheckpointWriteError
+from ...version import __version__
+from .atomic import replaced_file, replaced_folder
+from .document import encode
+from .dtype_storage import Array
+from .json_text import Json, format_json, parse_json
+from .manifest import (
+    ARRAYS,
+    DOCUMENT,
+    FORMAT,
+    FORMAT_VERSION,
+    MANIFEST,
+    OUR_FILES,
+    UNSIGNED,
+    sign,
+)
+
+_HEAD_BYTES: Final = 200
+_HASH_BYTES: Final = 1 << 20
+_HINTS: Final = {
+    errno.ENOSPC: "free some space on that disk, or save elsewhere.",
+    errno.EDQUOT: "free some of your quota, or save elsewhere.",
+    errno.EACCES: "ask for write permission on the parent folder, or save elsewhere.",
+    errno.EPERM: "ask for write permission on the parent folder, or save elsewhere.",
+    errno.EROFS: "that disk is read-only; save elsewhere.",
+    errno.ENOTDIR: "a part of the path is a file; choose another path.",
+    errno.ENAMETOOLONG: "choose a shorter name.",
+}
+
+
+def save_folder(
+    path: str | os.PathLike[str],
+    document: Mapping[str, Any],
+    *,
+    kind: str,
+    meta: Mapping[str, Any] | None = None,
+    arrays: Literal["file", "inline"] = "file",
+    inline_up_to: int = 0,
+    overwrite: bool = True,
+    created: str | None = None,
+) -> None:
+    """Save plain data as one checkpoint folder, all of it or nothing.
+
+    The same document gives the same bytes. An older checkpoint of ours at `path` is replaced in
+    one step; anything else there is refused and left alone. Links at `path` are followed.
+
+    Args:
+        path: The folder to make; missing parents are made too.
+        document: Nested plain data with text keys at the top, the parts of the checkpoint.
+        kind: What it is, in one word: `policy`, `policies`, `module`, `pipeline`, ...
+        meta: Small facts to read without the document, such as where it came from.
+        arrays: `file` keeps arrays in one safetensors file; `inline` writes them into the JSON.
+        inline_up_to: With `file`, arrays of at most this many items are written as JSON. Zero
+            by default: tools that know safetensors then find every array in one place.
+        overwrite: Whether an older checkpoint of ours may be replaced.
+        created: A date to record. None by default, so that equal saves are equal bytes.
+
+    Raises:
+        CheckpointWriteError: A value is no plain data, or the disk refuses; what was at `path`
+            is untouched.
+
+    Example:
+        >>> import numpy as np, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_folder(folder + "/a", {"weights": {"w": np.ones(2)}}, kind="module")
+        ...     print(*sorted(os.listdir(folder + "/a")))
+        arrays.safetensors document.json rlconnect.json
+    """
+    target = Path(os.path.realpath(path))
+    stored: dict[str, Array] | None = {} if arrays == "file" else None
+    tree = _encoded(document, stored, inline_up_to)
+    manifest = _manifest(kind, meta, created, document)
+
+    def check() -> None:
+        _check_replaceable_folder(target, overwrite=overwrite)
+
+    with _refusals(target):
+        check()
+        os.makedirs(target.parent, exist_ok=True)
+        with replaced_folder(target, check) as folder:
+            if stored is None:
+                manifest["document"] = tree
+            else:
+                if stored:
+                    save_arrays(stored, str(folder / ARRAYS))
+                _write(folder / DOCUMENT, _checked_json(tree, DOCUMENT))
+                manifest["files"] = {
+                    name: _fingerprint(folder / name) for name in sorted(os.listdir(folder))
+                }
+            _write(folder / MANIFEST, sign(_checked_json(manifest, MANIFEST)))
+
+
+def save_file(
+    path: str | os.PathLike[str],
+    document: Mapping[str, Any],
+    *,
+    kind: str,
+    meta: Mapping[str, Any] | None = None,
+    overwrite: bool = True,
+    created: str | None = None,
+) -> None:
+    """Save plain data as one JSON file, arrays included; see `save_folder` for the rest."""
+    target = Path(os.path.realpath(path))
+    manifest = _manifest(kind, meta, created, document)
+    manifest["document"] = _encoded(document, None, 0)
+    text = sign(_checked_json(manifest, MANIFEST))
+    with _refusals(target):
+        _check_replaceable_file(target, overwrite=overwrite)
+        os.makedirs(target.parent, exist_ok=True)
+        with replaced_file(target) as staged:
+            _write(staged, text)
+
+
+def is_own(path: str | os.PathLike[str]) -> bool:
+    """Whether `path` looks like a checkpoint of ours: a folder, or one JSON file."""
+    manifest = Path(path, MANIFEST) if os.path.isdir(path) else Path(path)
+    try:
+        if not manifest.is_file():
+            return False
+        with manifest.open("rb") as file:
+            return f'"format": "{FORMAT}"'.encode() in file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+
+
+def _encoded(document: Mapping[str, Any], stored: dict[str, Array] | None, up_to: int) -> Json:
+    if not all(type(key) is str for key in document):
+        raise CheckpointWriteError(
+            "the parts of a checkpoint need names",
+            expected="text keys at the top of the document",
+            found=", ".join(sorted({type(key).__name__ for key in document})),
+        )
+    return encode(dict(document), arrays=stored, inline_up_to=up_to)
+
+
+def _manifest(
+    kind: str, meta: Mapping[str, Any] | None, created: str | None, document: Mapping[str, Any]
+) -> dict[str, Json]:
+    for name, text in (("kind", kind), ("created", created)):
+        if text is not None and (type(text) is not str or encode(text) != text):
+            raise CheckpointWriteError(
+                f"cannot save with {name}={text!r}",
+                expected="plain text",
+                found=type(text).__name__,
+            )
+    manifest: dict[str, Json] = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "checksum": UNSIGNED,
+        "kind": kind,
+        "written_by": f"rlconnect {__version__}",
+    }
+    if created is not None:
+        manifest["created"] = created
+    manifest["meta"] = encode(dict(meta or {}))
+    manifest["parts"] = encode(list(document))
+    manifest["files"] = {}
+    return manifest
+
+
+def _checked_json(tree: Json, name: str) -> bytes:
+    """JSON that a reader with default limits accepts."""
+    text = format_json(tree).encode("utf-8")
+    try:
+        parse_json(text, name)
+    except CheckpointError as error:
+        raise CheckpointWriteError(
+            f"the structure is too large to be read back: {error.summary}",
+            hint="keep large data in arrays, and arrays in their file: arrays='file'.",
+        ) from None
+    return text
+
+
+def _write(path: Path, data: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def _fingerprint(path: Path) -> dict[str, Json]:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(_HASH_BYTES):
+            digest.update(block)
+    return {"size": path.stat().st_size, "sha256": digest.hexdigest()}
+
+
+def _check_replaceable_folder(target: Path, *, overwrite: bool) -> None:
+    if not os.path.lexists(target):
+        return
+    if not target.is_dir():
+        raise _refusal(target, "a file lies there", "save to another path, or to a .json file.")
+    names = sorted(os.listdir(target))
+    foreign = [name for name in names if name not in OUR_FILES]
+    if foreign or (names and MANIFEST not in names):
+        raise _refusal(
+            target,
+            f"the folder holds what rlconnect did not write ({(foreign or names)[0]})",
+            "save to a new folder, or move that away first.",
+        )
+    if names and not overwrite:
+        raise _refusal(target, "a checkpoint lies there", "pass overwrite=True to replace it.")
+
+
+def _check_replaceable_file(target: Path, *, overwrite: bool) -> None:
+    if not os.path.lexists(target):
+        return
+    if target.is_dir():
+        raise _refusal(target, "a folder lies there", "add a file name that ends with .json.")
+    if target.stat().st_size and not is_own(target):
+        raise _refusal(target, "rlconnect did not write the file there", "choose another name.")
+    if not overwrite:
+        raise _refusal(target, "a checkpoint lies there", "pass overwrite=True to replace it.")
+
+
+def _refusal(target: Path, why: str, hint: str) -> CheckpointWriteError:
+    return CheckpointWriteError(f"cannot save to {target}: {why}.", hint=hint, path=str(target))
+
+
+@contextlib.contextmanager
+def _refusals(target: Path) -> Iterator[None]:
+    """Turn what the disk says into one error of ours, with what to do about it."""
+    try:
+        yield
+    except CheckpointWriteError:
+        raise
+    except (OSError, SafetensorError) as error:
+        code = getattr(error, "errno", None) or _code_in(str(error))
+        why = os.strerror(code).lower() if code else str(error)
+        raise CheckpointWriteError(
+            f"cannot save to {target}: {why}.",
+            hint=_HINTS.get(code or 0, "what was there before is untouched; try again."),
+            path=str(target),
+            code=code,
+        ) from error
+
+
+def _code_in(message: str) -> int | None:
+    """The error number that safetensors gives as text; older releases spell it otherwise."""
+    found = re.search(r"\(os error (\d+)\)|Os \{ code: (\d+)", message)
+    return int(found[1] or found[2]) if found else None
