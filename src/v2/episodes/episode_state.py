@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from .lookback_buffer import InfiniteLookbackBuffer
@@ -25,6 +26,7 @@ _PLAIN: Final = (
     "_start_time",
     "_last_step_time",
 )
+_attributes: Final = attrgetter(*_PLAIN)
 
 
 def state_of(episode: SingleAgentEpisode) -> dict[str, Any]:
@@ -55,29 +57,62 @@ def restore_state(episode: SingleAgentEpisode, state: Mapping[str, Any]) -> None
     episode.validate()
 
 
-def pickle_of(episode: SingleAgentEpisode) -> tuple[Any, ...]:
-    """What to pickle for an episode."""
-    first, second = episode._observation_space, episode._action_space
-    outputs = episode.extra_model_outputs
-    buffers = [getattr(episode, name) for name in _COLUMNS]
+def pickle_of(episodes: Sequence[SingleAgentEpisode]) -> tuple[Any, ...]:
+    """What to pickle for episodes: their attributes, their spaces, and all their columns in one."""
+    spaces: dict[int, Any] = {}
+    buffers: list[InfiniteLookbackBuffer] = []
+    plain = []
+    for episode in episodes:
+        first, second = episode._observation_space, episode._action_space
+        spaces[id(first)], spaces[id(second)] = first, second
+        outputs = episode.extra_model_outputs
+        buffers += (episode.observations, episode.actions, episode.rewards, episode.infos)
+        buffers += outputs.values()
+        places = id(first), id(second)
+        plain.append((_attributes(episode), episode._custom_data, places, (*outputs,)))
+    at = {key: place for place, key in enumerate(spaces)}
+    headers, block = packed_buffers(buffers, [*spaces.values()])
     return (
-        *(getattr(episode, name) for name in _PLAIN),
-        episode._custom_data,
-        space_to_pickle(first),
-        space_to_pickle(second),
-        (*outputs,),
-        *packed_buffers([*buffers, *outputs.values()], first, second),
+        [
+            (attributes, custom, at[first], at[second], keys)
+            for attributes, custom, (first, second), keys in plain
+        ],
+        [space_to_pickle(space) for space in spaces.values()],
+        headers,
+        block,
     )
 
 
-def restore_pickle(episode: SingleAgentEpisode, state: tuple[Any, ...]) -> None:
-    """Fill an empty episode with what `pickle_of` returned."""
-    *plain, episode._custom_data, first, second, keys, headers, block = state
-    for name, value in zip(_PLAIN, plain, strict=True):
-        setattr(episode, name, value)
-    episode._observation_space = space_from_pickle(first)
-    episode._action_space = space_from_pickle(second)
-    buffers = unpacked_buffers(headers, block, episode._observation_space, episode._action_space)
-    for name, buffer in zip(_COLUMNS, buffers[:4], strict=True):
-        setattr(episode, name, buffer)
-    episode.extra_model_outputs = dict(zip(keys, buffers[4:], strict=True))
+def restore_pickle(
+    episodes: Sequence[SingleAgentEpisode],
+    plain: list[tuple[Any, ...]],
+    packed_spaces: list[Any],
+    headers: list[tuple[Any, ...]],
+    block: bytearray,
+) -> None:
+    """Fill as many empty episodes with what `pickle_of` returned."""
+    spaces = [space_from_pickle(space) for space in packed_spaces]
+    buffers = unpacked_buffers(headers, block, spaces)
+    place = 0
+    for episode, (attributes, custom, first, second, keys) in zip(episodes, plain, strict=True):
+        (
+            episode.id_,
+            episode.agent_id,
+            episode.module_id,
+            episode.multi_agent_episode_id,
+            episode.is_terminated,
+            episode.is_truncated,
+            episode.t_started,
+            episode.t,
+            episode._start_time,
+            episode._last_step_time,
+        ) = attributes
+        episode._custom_data = custom
+        episode._observation_space, episode._action_space = spaces[first], spaces[second]
+        episode.observations, episode.actions, episode.rewards, episode.infos = buffers[
+            place : place + len(_COLUMNS)
+        ]
+        place += len(_COLUMNS)
+        outputs = buffers[place : place + len(keys)]
+        episode.extra_model_outputs = dict(zip(keys, outputs, strict=True))
+        place += len(keys)

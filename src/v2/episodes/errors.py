@@ -17,8 +17,8 @@ class EpisodeItemError(EpisodeError, NotImplementedError):
     """A way to index or slice an episode that means nothing."""
 
 
-class FinalizedError(EpisodeError, RuntimeError):
-    """Something that only works before the data was turned into arrays."""
+class EpisodeStateError(EpisodeError, RuntimeError):
+    """Something that cannot be done any more: the data was finalized, or the episode is done."""
 
 
 class MultiAgentEnvError(EpisodeError):

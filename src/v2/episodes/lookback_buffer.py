@@ -15,7 +15,7 @@ from ...core.space_fit import explain_mismatch
 from ...core.spaces import AnySpace, struct_of
 from ...core.types import Nest
 from . import column_items as items
-from .errors import EpisodeIndexError, FinalizedError
+from .errors import EpisodeIndexError, EpisodeStateError
 from .indexing import Indices, as_step, clipped, is_single, out_of_range, position_of, positions_of
 from .item_store import ItemStore, listed
 from .space_state import space_from_state, space_to_state
@@ -319,7 +319,7 @@ class InfiniteLookbackBuffer(ItemStore):
 
     def __add__(self, other: Any) -> InfiniteLookbackBuffer:
         if self.finalized:
-            raise FinalizedError(
+            raise EpisodeStateError(
                 "a finalized buffer cannot be added to",
                 hint="use append(), extend() or concat(), which work on arrays too.",
             )

@@ -8,12 +8,11 @@ stay arrays of their own, which pickle protocol 5 can move without a copy.
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from ...core.types import Array
 from .lookback_buffer import InfiniteLookbackBuffer
 from .space_state import REWARD_SPACE, space_from_pickle, space_to_pickle
 
@@ -22,71 +21,86 @@ _ALIGNMENT: Final = 8
 
 # How a buffer's items are written.
 _AS_THEY_ARE, _AS_A_LIST, _PACKED, _EMPTY_DICTS = range(4)
-# How a buffer's space is written; anything else is what `space_to_pickle` made of it.
-_NO_SPACE, _REWARD, _FIRST, _SECOND = range(4)
+# How a buffer's space is written: from _FIRST on it is a place among the spaces written elsewhere;
+# what is no number is what `space_to_pickle` made of it.
+_NO_SPACE, _REWARD, _FIRST = range(3)
 
 
 def packed_buffers(
-    buffers: list[InfiniteLookbackBuffer], first: Any, second: Any
+    buffers: Iterable[InfiniteLookbackBuffer], spaces: Sequence[Any] = ()
 ) -> tuple[list[tuple[Any, ...]], bytearray]:
     """Buffers as headers and one block of bytes.
 
     Args:
         buffers: What to write.
-        first: A space that is written elsewhere; a buffer that has it only says so.
-        second: Another one.
+        spaces: Spaces that are written elsewhere; a buffer that has one only says which.
     """
     block: list[Any] = []
     headers: list[tuple[Any, ...]] = []
+    places = {id(space): place + _FIRST for place, space in enumerate(spaces)}
+    places[id(REWARD_SPACE)] = _REWARD
+    places[id(None)] = _NO_SPACE
     for buffer in buffers:
-        data, space = buffer._data, buffer._space
-        if space is None:
-            mark: Any = _NO_SPACE
-        elif space is REWARD_SPACE:
-            mark = _REWARD
-        elif space is first:
-            mark = _FIRST
+        data = buffer._data
+        lookback = buffer.lookback
+        mark: Any = places.get(id(buffer._space))
+        if mark is None:
+            mark = space_to_pickle(buffer._space)
+        if type(data) is np.ndarray:
+            size, dtype = data.nbytes, data.dtype
+            if 0 < size <= _LARGEST_PACKED and dtype.kind in "biufc":
+                block.append(data)
+                if size % _ALIGNMENT:
+                    block.append(bytes(-size % _ALIGNMENT))
+                headers.append((_PACKED, lookback, mark, dtype.str, data.shape))
+            else:
+                headers.append((_AS_THEY_ARE, lookback, mark, data, None))
+        elif type(data) is not list:
+            headers.append((_AS_THEY_ARE, lookback, mark, data, None))
+        elif len(data) > 1 and type(data[0]) is dict and _are_empty_dicts(data):
+            headers.append((_EMPTY_DICTS, lookback, mark, len(data), None))
         else:
-            mark = _SECOND if space is second else space_to_pickle(space)
-        if type(data) is np.ndarray and _is_packable(data):
-            block.append(np.ascontiguousarray(data))
-            rest = -data.nbytes % _ALIGNMENT
-            if rest:
-                block.append(bytes(rest))
-            headers.append((_PACKED, buffer.lookback, mark, data.dtype.str, data.shape))
-        elif type(data) is list and _are_empty_dicts(data):
-            headers.append((_EMPTY_DICTS, buffer.lookback, mark, len(data)))
-        else:
-            form = _AS_THEY_ARE if buffer.finalized else _AS_A_LIST
-            headers.append((form, buffer.lookback, mark, data))
-    return headers, bytearray().join(block)
+            headers.append((_AS_A_LIST, lookback, mark, data, None))
+    try:
+        return headers, bytearray().join(block)
+    except (BufferError, TypeError, ValueError):  # A strided array is among them.
+        return headers, bytearray().join([_contiguous(part) for part in block])
 
 
 def unpacked_buffers(
-    headers: list[tuple[Any, ...]], block: bytearray, first: Any, second: Any
+    headers: list[tuple[Any, ...]], block: bytearray, spaces: Sequence[Any] = ()
 ) -> list[InfiniteLookbackBuffer]:
     """The buffers that `packed_buffers` wrote."""
-    spaces = (None, REWARD_SPACE, first, second)
+    by_mark = (None, REWARD_SPACE, *spaces)
+    dtypes: dict[str, np.dtype[Any]] = {}
     buffers = []
     offset = 0
-    for form, lookback, mark, content, *shape in headers:
-        data = content
+    new, array = InfiniteLookbackBuffer.__new__, np.ndarray
+    for form, lookback, mark, content, shape in headers:
+        # As `InfiniteLookbackBuffer._of` does, in place: there are many.
+        buffer = new(InfiniteLookbackBuffer)
+        buffer.lookback = lookback
+        buffer._store = buffer._space_struct = None
+        buffer._is_shared = False
+        buffer._space = by_mark[mark] if type(mark) is int else space_from_pickle(mark)
         if form == _PACKED:
-            dtype = np.dtype(content)
-            count = math.prod(shape[0])
-            data = np.frombuffer(block, dtype, count, offset).reshape(shape[0])
-            offset += data.nbytes + -data.nbytes % _ALIGNMENT
-        elif form == _EMPTY_DICTS:
-            data = [{} for _ in range(content)]
-        space = spaces[mark] if isinstance(mark, int) else space_from_pickle(mark)
-        is_final = form in (_PACKED, _AS_THEY_ARE)
-        buffers.append(InfiniteLookbackBuffer._of(data, lookback, space, is_final, False))
+            dtype = dtypes.get(content)
+            if dtype is None:
+                dtype = dtypes[content] = np.dtype(content)
+            buffer._data = data = array(shape, dtype, block, offset)
+            size = data.nbytes
+            offset += size + -size % _ALIGNMENT
+            buffer.finalized = True
+        else:
+            buffer.finalized = form == _AS_THEY_ARE
+            buffer._data = [{} for _ in range(content)] if form == _EMPTY_DICTS else content
+        buffers.append(buffer)
     return buffers
 
 
-def _is_packable(data: Array) -> bool:
-    return 0 < data.nbytes <= _LARGEST_PACKED and data.dtype.kind in "biufc"
+def _contiguous(part: Any) -> Any:
+    return np.ascontiguousarray(part) if isinstance(part, np.ndarray) else part
 
 
 def _are_empty_dicts(data: list[Any]) -> bool:
-    return len(data) > 1 and set(map(type, data)) == {dict} and not any(data)
+    return not any(data) and list(map(type, data)).count(dict) == len(data)

@@ -8,6 +8,7 @@ RLlib writes; pickles our own lossless ones, or the space itself if it is a clas
 from __future__ import annotations
 
 import copy
+import json
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -39,7 +40,7 @@ _read: Final[OrderedDict[str, Any]] = OrderedDict()
 _PLAIN: Final = frozenset({"Box", "Discrete", "MultiDiscrete", "MultiBinary", "Dict", "Tuple"})
 _PLAIN_ATTRIBUTES: Final = frozenset(
     {"_np_random", "_shape", "dtype", "low", "high", "bounded_below", "bounded_above"}
-    | {"low_repr", "high_repr", "n", "nvec", "spaces", "start"}
+    | {"low_repr", "high_repr", "n", "nvec", "spaces", "sort_keys", "start"}
 )
 
 
@@ -54,18 +55,33 @@ def space_to_state(space: AnySpace | None) -> Any:
 
 def space_from_state(state: Any) -> AnySpace | None:
     """The space a state holds; equal states give the same object. Spaces pass as they are."""
-    space: AnySpace | None = _found(state, gym_space_from_dict)
+    if isinstance(state, gym.Space) or not isinstance(state, Mapping):  # A Dict is a mapping too.
+        unchanged: AnySpace | None = state
+        return unchanged
+    text = repr(state)
+    space: AnySpace | None = _read.get(text)
+    if space is None:
+        space = gym_space_from_dict(state)
+        # A shortened text, as numpy makes of large arrays, would not tell two spaces apart.
+        if "..." not in text:
+            _remember(_read, text, space)
     return space
 
 
 def space_to_pickle(space: AnySpace | None) -> Any:
-    """What to pickle for a space: plain data that gives it back exactly, else the space."""
+    """What to pickle for a space: a text that gives it back exactly, else the space itself."""
     return _written(_pickles, space, _own_form)
 
 
 def space_from_pickle(data: Any) -> AnySpace | None:
-    """The space that `space_to_pickle` wrote; equal data gives the same object."""
-    space: AnySpace | None = _found(data, space_from_data)
+    """The space that `space_to_pickle` wrote; equal texts give the same object."""
+    if not isinstance(data, str):
+        unchanged: AnySpace | None = data
+        return unchanged
+    space: AnySpace | None = _read.get(data)
+    if space is None:
+        space = space_from_data(json.loads(data))
+        _remember(_read, data, space)
     return space
 
 
@@ -77,7 +93,7 @@ def _ray_form(space: AnySpace) -> Any:
 
 
 def _own_form(space: AnySpace) -> Any:
-    return space_to_data(space) if _is_plain(space) else space
+    return json.dumps(space_to_data(space)) if _is_plain(space) else space
 
 
 def _is_plain(space: AnySpace) -> bool:
@@ -88,6 +104,7 @@ def _is_plain(space: AnySpace) -> bool:
         and kind == kind_of(space)
         and type(space).__module__.startswith("gymnasium.")
         and vars(space).keys() <= _PLAIN_ATTRIBUTES
+        and getattr(space, "sort_keys", True)
         and all(_is_plain(child) for _, child in children_of(space))
     )
 
@@ -103,19 +120,6 @@ def _written(table: _Written, space: AnySpace | None, write: Callable[[AnySpace]
         known = weakref.ref(space), form
         _remember(table, id(space), known)
     return known[1]
-
-
-def _found(data: Any, read: Callable[[Any], AnySpace | None]) -> Any:
-    if not isinstance(data, Mapping):
-        return data
-    text = repr(data)
-    space = _read.get(text)
-    if space is None:
-        space = read(data)
-        # A shortened text, as numpy makes of large arrays, would not tell two spaces apart.
-        if "..." not in text:
-            _remember(_read, text, space)
-    return space
 
 
 def _remember(table: OrderedDict[Any, Any], key: Any, value: Any) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ...core.compare import differences
 from ...core.errors import EpisodeError
 from .column_items import copied
-from .errors import EpisodeItemError
+from .errors import EpisodeItemError, EpisodeStateError
 from .indexing import Steps
 from .lookback_buffer import InfiniteLookbackBuffer
 
@@ -21,12 +21,20 @@ _Episode = TypeVar("_Episode", bound="SingleAgentEpisode")
 def successor(episode: _Episode, len_lookback_buffer: int) -> _Episode:
     """The episode that goes on where `episode` stops; it shares no memory with it."""
     if episode.is_done:
-        raise EpisodeError(
+        raise EpisodeStateError(
             f"episode {episode.id_} is done: it cannot be cut, nothing follows",
             hint="slice it (episode[a:b]) to look at a part.",
         )
     keep = max(0, min(len_lookback_buffer, episode.rewards.len_incl_lookback()))
-    follower = like(
+    follower = continuation(episode, keep)
+    if episode._custom_data:
+        follower._custom_data = copy.deepcopy(episode._custom_data)
+    return follower
+
+
+def continuation(episode: _Episode, keep: int) -> _Episode:
+    """An episode without steps after `episode`, with `keep` steps of look-back."""
+    return like(
         episode,
         (
             last_items(episode.observations, keep + 1, keep),
@@ -41,14 +49,11 @@ def successor(episode: _Episode, len_lookback_buffer: int) -> _Episode:
         episode.t,
         episode.t,
     )
-    if episode._custom_data:
-        follower._custom_data = copy.deepcopy(episode._custom_data)
-    return follower
 
 
 def append_successor(episode: SingleAgentEpisode, other: SingleAgentEpisode) -> None:
     """Append the steps of `other`, which goes on where `episode` stops."""
-    _expect_successor(episode, other)
+    expect_successor(episode, other)
     outputs = episode.extra_model_outputs
     if not len(episode):
         for key in other.extra_model_outputs.keys() - outputs.keys():
@@ -149,7 +154,9 @@ def some_items(
     return InfiniteLookbackBuffer._of(rows, lookback, buffer._space, is_array, is_array)
 
 
-def _expect_successor(episode: SingleAgentEpisode, other: SingleAgentEpisode) -> None:
+def expect_successor(episode: SingleAgentEpisode, other: SingleAgentEpisode) -> None:
+    """Refuse an episode that does not go on where `episode` stops."""
+
     def refusal(what: str, expected: object, found: object) -> EpisodeError:
         return EpisodeError(
             f"episode {episode.id_} cannot take the steps of the other: {what}",

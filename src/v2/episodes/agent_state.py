@@ -1,0 +1,185 @@
+"""Multi-agent episodes as data: the state dict RLlib writes, and a compact pickle."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import gymnasium as gym
+
+from . import episode_state as singles_state
+from .lookback_buffer import InfiniteLookbackBuffer
+from .single_agent import SingleAgentEpisode, empty_episode
+from .space_state import space_from_pickle, space_from_state, space_to_pickle, space_to_state
+
+if TYPE_CHECKING:
+    from .multi_agent import MultiAgentEpisode
+
+_PLAIN: Final = (
+    "id_",
+    "agent_to_module_mapping_fn",
+    "env_t_started",
+    "env_t",
+    "is_terminated",
+    "is_truncated",
+    "_start_time",
+    "_last_step_time",
+)
+_BY_AGENT: Final = (
+    "_agent_to_module_mapping",
+    "_hanging_actions_end",
+    "_hanging_extra_model_outputs_end",
+    "_hanging_rewards_end",
+    "_hanging_rewards_begin",
+)
+_PICKLED: Final = (
+    *_PLAIN,
+    *_BY_AGENT,
+    "_len_lookback_buffers",
+    "_stepped",
+    "_is_shown",
+    "_custom_data",
+)
+_SPACES: Final = ("observation_space", "action_space")
+
+
+def state_of(episode: MultiAgentEpisode) -> dict[str, Any]:
+    """All of an episode as plain data and arrays, by RLlib's names.
+
+    `agent_env_ts` is ours: at which environment step each observation was made, look-back included.
+    RLlib's `env_t_to_agent_t` cannot say that of observations before the look-back.
+    """
+    episode._hand_out()
+    return {
+        **{name: getattr(episode, name) for name in _PLAIN},
+        **{name: dict(getattr(episode, name)) for name in _BY_AGENT},
+        **{name: _written(getattr(episode, name)) for name in _SPACES},
+        "agent_t_started": episode.agent_t_started,
+        "env_t_to_agent_t": {
+            agent: {"data": steps._data, "lookback": steps.lookback}
+            for agent, steps in episode.env_t_to_agent_t.items()
+        },
+        "agent_env_ts": {agent: times.copy() for agent, times in episode._env_ts.items()},
+        "agent_episodes": [
+            (agent, single.get_state()) for agent, single in episode._agents.items()
+        ],
+        "custom_data": episode._custom_data,
+    }
+
+
+def restore_state(episode: MultiAgentEpisode, state: Mapping[str, Any]) -> None:
+    """Fill an empty episode with a state, RLlib's or ours."""
+    for name in _PLAIN:
+        setattr(episode, name, state[name])
+    for name in _BY_AGENT:
+        setattr(episode, name, dict(state[name] or {}))
+    for name in _SPACES:
+        setattr(episode, name, _read(state[name]))
+    singles = state["agent_episodes"]
+    pairs = singles.items() if isinstance(singles, Mapping) else singles
+    episode._agents = {agent: SingleAgentEpisode.from_state(single) for agent, single in pairs}
+    maps = {agent: _map_of(steps) for agent, steps in state["env_t_to_agent_t"].items()}
+    episode._len_lookback_buffers = max((lookback for _, lookback in maps.values()), default=0)
+    known = state.get("agent_env_ts") or {}
+    first = episode.env_t_started - episode._len_lookback_buffers
+    episode._env_ts = {
+        agent: list(known[agent]) if agent in known else _times_of(single, maps[agent][0], first)
+        for agent, single in episode._agents.items()
+    }
+    episode._stepped = tuple(
+        agent for agent, times in episode._env_ts.items() if times and times[-1] == episode.env_t
+    )
+    episode._custom_data = dict(state.get("custom_data") or {})
+    episode.validate()
+
+
+def pickle_of(episode: MultiAgentEpisode) -> tuple[Any, ...]:
+    """What to pickle for an episode: all agents' columns in one block."""
+    episode._hand_out()
+    return (
+        tuple(getattr(episode, name) for name in _PICKLED),
+        [_pickled(getattr(episode, name)) for name in _SPACES],
+        [(type(single), agent) for agent, single in episode._agents.items()],
+        [_compact(times) for times in episode._env_ts.values()],
+        singles_state.pickle_of([*episode._agents.values()]),
+    )
+
+
+def restore_pickle(
+    episode: MultiAgentEpisode,
+    plain: tuple[Any, ...],
+    spaces: list[Any],
+    agents: list[tuple[type[SingleAgentEpisode], Hashable]],
+    times: list[Any],
+    singles: tuple[Any, ...],
+) -> None:
+    """Fill an empty episode with what `pickle_of` returned."""
+    for name, value in zip(_PICKLED, plain, strict=True):
+        setattr(episode, name, value)
+    for name, value in zip(_SPACES, spaces, strict=True):
+        setattr(episode, name, _unpickled(value))
+    episode._agents = {agent: empty_episode(kind) for kind, agent in agents}
+    episode._env_ts = {
+        agent: list(steps) for agent, steps in zip(episode._agents, times, strict=True)
+    }
+    singles_state.restore_pickle([*episode._agents.values()], *singles)
+    episode._journal = None
+
+
+def _compact(times: list[int]) -> Any:
+    """Steps without gaps as a range."""
+    steps = range(times[0], times[0] + len(times))
+    return steps if times[-1] == steps[-1] else times
+
+
+def _pickled(spaces: Any) -> Any:
+    if isinstance(spaces, Mapping) and not isinstance(spaces, gym.Space):
+        return [(agent, space_to_pickle(space)) for agent, space in spaces.items()]
+    return space_to_pickle(spaces)
+
+
+def _unpickled(spaces: Any) -> Any:
+    if isinstance(spaces, list):
+        return {agent: space_from_pickle(space) for agent, space in spaces}
+    return space_from_pickle(spaces)
+
+
+def _written(spaces: Any) -> Any:
+    if isinstance(spaces, Mapping) and not isinstance(spaces, gym.Space):
+        return {agent: space_to_state(space) for agent, space in spaces.items()}
+    return space_to_state(spaces)
+
+
+def _read(spaces: Any) -> Any:
+    if isinstance(spaces, gym.Space) or not isinstance(spaces, Mapping):
+        return spaces
+    if isinstance(spaces.get("space"), str):
+        return space_from_state(spaces)
+    return {agent: space_from_state(space) for agent, space in spaces.items()}
+
+
+def _map_of(steps: Any) -> tuple[list[Any], int]:
+    """The agent's steps by environment step, and how many of them are look-back."""
+    if isinstance(steps, InfiniteLookbackBuffer):
+        return steps._data, steps.lookback
+    if isinstance(steps, Mapping):
+        return list(steps["data"]), int(steps["lookback"])
+    return list(steps.data), int(steps.lookback)
+
+
+def _times_of(single: SingleAgentEpisode, steps: list[Any], first: int) -> list[int]:
+    """The environment steps of an agent's observations, from RLlib's map."""
+    at: dict[Hashable, int] = {
+        step: first + place for place, step in enumerate(steps) if not isinstance(step, str)
+    }
+    begin = single.t_started - single.observations.lookback
+    count = single.observations.len_incl_lookback()
+    times = [at.get(begin + place) for place in range(count)]
+    # What the map does not reach was observed before it begins.
+    before = first - sum(time is None for time in times)
+    found = []
+    for time in times:
+        if time is None:
+            time, before = before, before + 1
+        found.append(time)
+    return found

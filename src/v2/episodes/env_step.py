@@ -1,0 +1,205 @@
+"""One environment step of a multi-agent episode, agent by agent.
+
+Who acted and observed completes a step; who acted without an observation hangs; rewards add up
+until the next observation. Everything is checked before anything is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from .errors import MultiAgentEnvError
+
+if TYPE_CHECKING:
+    from .multi_agent import MultiAgentEpisode
+    from .single_agent import SingleAgentEpisode
+
+ALL: Final = "__all__"
+_NONE: Final[Mapping[Any, Any]] = {}
+NOBODY: Final[Mapping[Any, Any]] = {ALL: False}
+"""The flags most environments return: nobody is done."""
+
+
+Completed: TypeAlias = tuple[Any, ...]
+"""A step of one agent's own, which acted and now observed: its id, its episode, observation,
+action, infos, outputs, terminated flag, truncated flag. A plain tuple, as one is made per agent."""
+
+
+def sort_out(
+    episode: MultiAgentEpisode,
+    observations: Mapping[Hashable, Any],
+    actions: Mapping[Hashable, Any],
+    rewards: Mapping[Hashable, Any],
+    infos: Mapping[Hashable, Any],
+    terminateds: Mapping[Hashable, Any],
+    truncateds: Mapping[Hashable, Any],
+    outputs: Mapping[Hashable, Any],
+) -> tuple[
+    list[Completed], list[Hashable], list[Hashable], list[tuple[Hashable, bool, bool]], bool
+]:
+    """Decide what a step means for each agent, without changing the episode.
+
+    Returns:
+        The steps of their own that agents complete; agents whose action begins to wait for an
+        observation; agents that observed for the first time; agents that are done without a step,
+        with their flags; whether anybody is done.
+
+    Raises:
+        MultiAgentEnvError: The data contradicts itself or what was before.
+    """
+    completed: list[Completed] = []
+    hanging: list[Hashable] = []
+    arrived: list[Hashable] = []
+    left: list[tuple[Hashable, bool, bool]] = []
+    agents = episode._agents
+    waiting, waiting_outputs = (
+        episode._hanging_actions_end,
+        episode._hanging_extra_model_outputs_end,
+    )
+    flags = None
+    if _is_anybody(terminateds) or _is_anybody(truncateds):
+        flags = terminateds, truncateds
+    terminated = truncated = False
+    for agent, observation in observations.items():
+        single = agents.get(agent)
+        if flags:
+            terminated, truncated = _flags_of(agent, *flags)
+        if single is None:
+            if agent in actions:
+                raise _wrong(agent, "acted before its first observation")
+            # Who comes and goes at once never can act: there is nothing to learn from it.
+            if not (terminated or truncated):
+                arrived.append(agent)
+            continue
+        if single.is_terminated or single.is_truncated:
+            raise _after_the_end(agent)
+        if agent in actions:
+            if agent in waiting:
+                raise _acted_twice(agent)
+            if agent not in rewards and agent not in episode._hanging_rewards_end:
+                raise _wrong(
+                    agent,
+                    "acted and observed, but got no reward",
+                    "return a reward for each agent that acts and observes, 0.0 if need be.",
+                )
+            action, own = actions[agent], outputs.get(agent) or _NONE
+        elif agent in waiting:
+            action, own = waiting[agent], waiting_outputs.get(agent) or _NONE
+        else:
+            raise _wrong(
+                agent,
+                "observed again without having acted",
+                "an agent that observes must act before it can observe again.",
+            )
+        if own or single.extra_model_outputs:
+            _check_outputs(agent, single, own)
+        told = infos.get(agent)
+        completed.append((agent, single, observation, action, told, own, terminated, truncated))
+    for agent, action in actions.items():
+        if agent in observations:
+            continue
+        single = agents.get(agent)
+        if single is None:
+            raise _wrong(agent, "acted before its first observation")
+        if single.is_terminated or single.is_truncated:
+            raise _after_the_end(agent)
+        if agent in waiting:
+            raise _acted_twice(agent)
+        own = outputs.get(agent) or _NONE
+        if own or single.extra_model_outputs:
+            _check_outputs(agent, single, own)
+        ended = flags and _ended(agent, single, action, infos, own, *flags)
+        if ended:
+            completed.append(ended)
+        else:
+            hanging.append(agent)
+    for agent in rewards:
+        if agent not in observations and agent not in actions:
+            single = agents.get(agent)
+            if single is not None and (single.is_terminated or single.is_truncated):
+                raise _after_the_end(agent)
+    if flags:
+        everybody = terminateds.get(ALL) or truncateds.get(ALL)
+        for agent in agents if everybody else {**terminateds, **truncateds}:
+            single = agents.get(agent)
+            if single is None or single.is_done or agent in observations or agent in actions:
+                continue
+            if agent in waiting:
+                own = waiting_outputs.get(agent) or _NONE
+                ended = _ended(agent, single, waiting[agent], infos, own, *flags)
+                if ended:
+                    completed.append(ended)
+            else:
+                terminated, truncated = _flags_of(agent, *flags)
+                if terminated or truncated:
+                    left.append((agent, terminated, truncated))
+    return completed, hanging, arrived, left, flags is not None
+
+
+def _is_anybody(flags: Mapping[Hashable, Any] | None) -> bool:
+    """Whether any flag is set."""
+    return bool(flags) and flags != NOBODY and any(flags.values())  # type: ignore[union-attr]
+
+
+def _flags_of(
+    agent: Hashable, terminateds: Mapping[Hashable, Any], truncateds: Mapping[Hashable, Any]
+) -> tuple[bool, bool]:
+    return (
+        bool(terminateds.get(ALL) or terminateds.get(agent)),
+        bool(truncateds.get(ALL) or truncateds.get(agent)),
+    )
+
+
+def _ended(
+    agent: Hashable,
+    single: SingleAgentEpisode,
+    action: Any,
+    infos: Mapping[Hashable, Any],
+    outputs: Mapping[str, Any],
+    terminateds: Mapping[Hashable, Any],
+    truncateds: Mapping[Hashable, Any],
+) -> Completed | None:
+    """The last step of an agent that acted and is done: its last observation is repeated."""
+    terminated, truncated = _flags_of(agent, terminateds, truncateds)
+    if truncated:
+        raise _wrong(
+            agent,
+            "acted and was truncated, but got no last observation",
+            "return the observation at the truncation: its value is needed to bootstrap.",
+        )
+    if not terminated:
+        return None
+    info = infos[agent] if agent in infos else single.get_infos(-1)
+    return agent, single, single.get_observations(-1), action, info, outputs, True, False
+
+
+def _check_outputs(agent: Hashable, single: SingleAgentEpisode, own: Mapping[str, Any]) -> None:
+    known = single.extra_model_outputs
+    if own.keys() != known.keys() and single.rewards.len_incl_lookback():
+        raise _wrong(
+            agent,
+            f"has the extra model outputs {sorted(map(str, own))} where it had "
+            f"{sorted(map(str, known))} before",
+            "an output must be there from the agent's first step on.",
+        )
+
+
+def _wrong(agent: Hashable, what: str, hint: str = "") -> MultiAgentEnvError:
+    return MultiAgentEnvError(f"Agent {agent} {what}", hint=hint, agent_id=agent)
+
+
+def _acted_twice(agent: Hashable) -> MultiAgentEnvError:
+    return _wrong(
+        agent,
+        "acted again before it observed what its last action did",
+        "only agents in the last observations are to act: see get_agents_to_act().",
+    )
+
+
+def _after_the_end(agent: Hashable) -> MultiAgentEnvError:
+    return _wrong(
+        agent,
+        "is done already, but there is more data for it",
+        "do not return observations, actions or rewards for agents after their end.",
+    )

@@ -1,0 +1,155 @@
+"""Steps in which all agents act and observe, written down as they come.
+
+Most multi-agent environments step all their agents at once. Handing each step to each agent's
+episode at once costs several list appends for each agent and step; here a step is one row, and many
+rows are handed out in one go, column by column, when somebody looks at an agent's episode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from typing_extensions import Self
+
+from .single_agent import SingleAgentEpisode
+
+
+class Journal:
+    """Rows of steps of agents that all step together.
+
+    Args:
+        agents: The agents, in the order they appeared.
+    """
+
+    __slots__ = ("_agents", "_keys", "_outputs_of", "rows", "thrice")
+
+    def __init__(self, agents: list[Hashable]) -> None:
+        self._agents = agents
+        # The keys of the observations, actions and rewards of a step that belongs here.
+        self.thrice = agents * 3
+        # What the steps must have as extra model outputs, the same for all agents; None means that
+        # no step was made yet.
+        self._keys: tuple[str, ...] | None = None
+        self._outputs_of: Callable[[Any], Any] = tuple
+        # Observations, actions, rewards, infos by agent; outputs of each agent.
+        self.rows: list[tuple[Any, ...]] = []
+
+    @classmethod
+    def of(
+        cls, agents: Mapping[Hashable, SingleAgentEpisode], stepped: Sequence[Hashable]
+    ) -> Self | None:
+        """A journal for the agents of the last step, if they are all that are not done."""
+        alive = [agent for agent, single in agents.items() if not single.is_done]
+        if not alive or alive != list(stepped):
+            return None
+        singles = [agents[agent] for agent in alive]
+        if not all(map(_is_listed, singles)):
+            return None
+        journal = cls(alive)
+        begun = [bool(single.rewards._data) for single in singles]
+        if any(begun):
+            keys = singles[0].extra_model_outputs.keys()
+            if not all(begun) or any(one.extra_model_outputs.keys() != keys for one in singles):
+                return None
+            journal._expect((*keys,))
+        return journal
+
+    def _expect(self, keys: tuple[str, ...]) -> None:
+        self._keys = keys
+        if keys:
+            self._outputs_of = itemgetter(*keys)
+
+    def takes(
+        self,
+        observations: Mapping[Hashable, Any],
+        actions: Mapping[Hashable, Any],
+        rewards: Mapping[Hashable, Any],
+        infos: Mapping[Hashable, Any] | None,
+        outputs: Mapping[Hashable, Any] | None,
+    ) -> bool:
+        """Write a step down; do nothing if its outputs are not those of the steps before.
+
+        The caller has seen that the agents of observations, actions and rewards are `thrice`.
+        """
+        told = None
+        if outputs:
+            agents = self._agents
+            if [*outputs] != agents:
+                return False
+            each = outputs.values()
+            keys = self._keys
+            if keys is None:
+                first = outputs[agents[0]] or ()
+                if any((own or {}).keys() != dict(first).keys() for own in each):
+                    return False
+                self._expect((*first,))
+                keys = self._keys or ()
+            if keys:
+                try:
+                    told = [*map(self._outputs_of, each)]
+                except (KeyError, TypeError):
+                    return False
+                # Missing outputs are seen at once. For more than there were before one agent is
+                # looked at in each step, in turn: counting them all takes longer than the rest.
+                if len(outputs[agents[len(self.rows) % len(agents)]]) != len(keys):
+                    return False
+            elif any(each):
+                return False
+        elif self._keys:
+            return False
+        else:
+            self._keys = ()
+        self.rows.append(({**observations}, {**actions}, {**rewards}, infos and {**infos}, told))
+        return True
+
+    def last_observations(self) -> dict[Hashable, Any]:
+        """The observations of the last row, by agent."""
+        last: dict[Hashable, Any] = self.rows[-1][0]
+        return last.copy()
+
+    def hand_out(
+        self,
+        agents: Mapping[Hashable, SingleAgentEpisode],
+        env_ts: Mapping[Hashable, list[int]],
+        env_t: int,
+        time: float | None,
+    ) -> None:
+        """Give the rows to the agents' episodes and forget them.
+
+        Args:
+            agents: The episodes.
+            env_ts: The environment steps of the agents' observations.
+            env_t: The environment step of the last row.
+            time: When it was made.
+        """
+        rows, self.rows = self.rows, []
+        steps = range(env_t - len(rows) + 1, env_t + 1)
+        keys = self._keys or ()
+        for place, agent in enumerate(self._agents):
+            single = agents[agent]
+            single.observations._data.extend([row[0][agent] for row in rows])
+            single.actions._data.extend([row[1][agent] for row in rows])
+            single.rewards._data.extend([row[2][agent] for row in rows])
+            infos = [row[3].get(agent) if row[3] else None for row in rows]
+            single.infos._data.extend([{} if info is None else info for info in infos])
+            outputs = single.extra_model_outputs
+            if len(outputs) != len(keys):
+                single._begin(dict.fromkeys(keys), 0)
+            if len(keys) == 1:
+                outputs[keys[0]]._data.extend([row[4][place] for row in rows])
+            elif keys:
+                columns = zip(*[row[4][place] for row in rows], strict=True)
+                for key, column in zip(keys, columns, strict=True):
+                    outputs[key]._data.extend(column)
+            single.t += len(rows)
+            single._last_step_time = time
+            env_ts[agent].extend(steps)
+
+
+def _is_listed(single: SingleAgentEpisode) -> bool:
+    buffers = (single.observations, single.actions, single.rewards, single.infos)
+    return all(
+        type(buffer._data) is list for buffer in (*buffers, *single.extra_model_outputs.values())
+    )
