@@ -8,6 +8,7 @@ in training does for one environment after the other.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -45,7 +46,12 @@ def standardize(
         array([0.9999995], dtype=float32)
     """
     denominator = xp.constant(std, x) + SMALL_NUMBER if destd else None
-    return _standardized(x, mean if demean else None, denominator, clip)
+    return centred(x, mean if demean else None, denominator, clip)
+
+
+def denominator_of(moments: Moments, rule: VarianceRule = LEGACY_VARIANCE) -> Any:
+    """What a filter of these statistics divides by: the deviation and a small number."""
+    return np.sqrt(moments.variance(rule)) + SMALL_NUMBER
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +80,7 @@ class FrozenFilter:
     ) -> FrozenFilter:
         """The filter that these statistics stand for now."""
         moments = stat.total if isinstance(stat, RunningStat) else stat
-        denominator = np.sqrt(moments.variance(rule)) + SMALL_NUMBER if destd else None
+        denominator = denominator_of(moments, rule) if destd else None
         return cls(moments.mean if demean else None, denominator, clip)
 
     def on(self, device: Any) -> FrozenFilter:
@@ -87,7 +93,7 @@ class FrozenFilter:
 
     def __call__(self, x: Any) -> Any:
         """`x` filtered; leading axes are free."""
-        return _standardized(x, self.mean, self.denominator, self.clip)
+        return centred(x, self.mean, self.denominator, self.clip)
 
 
 def apply_filters(filters: Nest, observation: Nest) -> Nest:
@@ -135,7 +141,22 @@ def _variances(counts: Array, means: Array, sums: Array, rule: VarianceRule) -> 
     return variances.astype(rule.dtype, copy=False)
 
 
-def _standardized(x: Any, mean: Any, denominator: Any, clip: float | None) -> Any:
+@cache
+def _bounds(clip: float) -> tuple[Array, Array]:
+    """Both bounds as arrays: numpy takes them in faster than Python's numbers."""
+    return np.array(-clip), np.array(clip)
+
+
+def centred(x: Any, mean: Any, denominator: Any, clip: float | None) -> Any:
+    """`(x - mean) / denominator`, clipped, in the dtype of `x`; None leaves a part out."""
+    if isinstance(x, np.ndarray) and x.ndim:
+        # What follows below, without asking what kind each number is.
+        out = x if mean is None else x - mean
+        if denominator is not None:
+            out = out / denominator
+        if clip:
+            out = out.clip(*_bounds(clip))
+        return out if out.dtype == x.dtype else out.astype(x.dtype)
     value = xp.as_array(x)
     # Torch lets a tensor without axes give way to one with them, numpy takes the wider dtype.
     out = xp.cast(value, np.float64) if xp.is_tensor(value) else value

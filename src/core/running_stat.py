@@ -31,16 +31,16 @@ class VarianceRule:
     """
 
     lone: Literal["mean_squared", "zero"]
-    dtype: npt.DTypeLike
+    dtype: np.dtype[Any]
 
 
-LEGACY_VARIANCE: Final = VarianceRule("mean_squared", np.float64)
+LEGACY_VARIANCE: Final = VarianceRule("mean_squared", np.dtype(np.float64))
 """Old stack up to Ray 2.7: seen to the bit in the recordings."""
 
-LEGACY_FLOAT32_VARIANCE: Final = VarianceRule("mean_squared", np.float32)
+LEGACY_FLOAT32_VARIANCE: Final = VarianceRule("mean_squared", np.dtype(np.float32))
 """Old stack of Ray 2.10 and 2.40, whose recordings match to the bit only with float32."""
 
-V2_VARIANCE: Final = VarianceRule("zero", np.float32)
+V2_VARIANCE: Final = VarianceRule("zero", np.dtype(np.float32))
 """Both stacks of Ray 2.60."""
 
 
@@ -70,10 +70,12 @@ class Moments(NamedTuple):
         count = self.pushes + 1
         if count == 1:
             return Moments(1, np.array(value, np.float64), self.sum_sq)
+        n = float(count)  # numpy takes a float in faster than an int
         delta = value - self.mean
-        mean = np.asarray(self.mean + delta / count)
+        mean = self.mean + delta / n
         # The old stack's product; Ray 2.60 writes delta * (value - mean), equal up to rounding.
-        return Moments(count, mean, np.asarray(self.sum_sq + delta * delta * (count - 1) / count))
+        sum_sq = self.sum_sq + delta * delta * ((n - 1.0) / n)
+        return Moments(count, np.asarray(mean), np.asarray(sum_sq))
 
     def merged(self, other: Moments) -> Moments:
         """Of both streams together."""
@@ -110,11 +112,12 @@ class Moments(NamedTuple):
     def variance(self, rule: VarianceRule = LEGACY_VARIANCE) -> Array:
         """The variance, as `rule` has it."""
         if self.pushes > 1:
-            variance = self.sum_sq / (self.pushes - 1)
+            variance = self.sum_sq / (self.pushes - 1.0)
         else:
             is_squared = rule.lone == "mean_squared"
             variance = np.square(self.mean) if is_squared else np.zeros_like(self.mean)
-        return np.asarray(variance).astype(rule.dtype, copy=False)
+        variance = np.asarray(variance)
+        return variance if variance.dtype == rule.dtype else variance.astype(rule.dtype)
 
 
 class RunningStat:
@@ -177,7 +180,8 @@ class RunningStat:
             SpaceError: It has another shape.
         """
         value = np.asarray(x)
-        self._check(value.shape)
+        if value.shape != self.total.mean.shape:
+            self._check(value.shape)
         self.total = self.total.pushed(value)
         if self.delta is not None:
             self.delta = self.delta.pushed(value)

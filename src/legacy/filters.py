@@ -186,11 +186,11 @@ class MeanStdFilter(Filter):
         if leaf is None:
             return x
         array = np.asarray(x)
-        rank = len(leaf.stat.shape)
-        if array.shape[array.ndim - rank :] != leaf.stat.shape or array.ndim > rank + 1:
+        shape = leaf.shape
+        if array.shape != shape and (not array.ndim or array.shape[1:] != shape):
             raise SpaceError(
                 "an observation does not fit its filter",
-                expected=f"shape {leaf.stat.shape}",
+                expected=f"shape {shape}",
                 found=f"shape {array.shape}",
             )
         if update:

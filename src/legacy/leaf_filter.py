@@ -6,18 +6,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..core.filters import FrozenFilter
-from ..core.running_stat import RunningStat
+from ..core.filters import centred, denominator_of
+from ..core.running_stat import Moments, RunningStat
 from ..core.types import Array
 
-_PENDING_LIMIT: Final = 256
+_ROWS: Final = 64
 
 
 class LeafFilter:
     """Mean and deviation of one array of an observation.
 
     What was learned since the last reset is counted apart (`buffer`), so that several workers can
-    be merged; rows wait in a list until somebody asks for it.
+    be merged; rows wait in a block until somebody asks for it.
 
     Args:
         shape: Of the array.
@@ -29,27 +29,33 @@ class LeafFilter:
         (1, 1)
     """
 
-    __slots__ = ("_buffer", "_encoded", "_frozen", "_pending", "_seen", "stat")
+    __slots__ = ("_buffer", "_denominator", "_encoded", "_rows", "_seen", "_waiting", "stat")
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.stat = RunningStat(shape)
         self._buffer = RunningStat(shape)
-        self._pending: list[Array] = []
-        self._frozen: FrozenFilter | None = None
-        self._seen: tuple[Any, Any] = (None, None)
+        self._rows: Array | None = None
+        self._waiting = 0
+        self._seen: Moments | None = None
+        self._denominator: Any = None
         self._encoded: dict[str, tuple[Any, dict[str, Any]]] = {}
 
     @property
     def buffer(self) -> RunningStat:
         """What was learned since the last reset."""
-        if self._pending:
-            self._buffer.push_batch(np.array(self._pending))
-            self._pending = []
+        if self._waiting and self._rows is not None:
+            self._buffer.push_batch(self._rows[: self._waiting])
+            self._waiting = 0
         return self._buffer
 
     @buffer.setter
     def buffer(self, stat: RunningStat) -> None:
-        self._buffer, self._pending = stat, []
+        self._buffer, self._waiting = stat, 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the array."""
+        return self.stat.total.mean.shape
 
     def encoded(self, name: str) -> dict[str, Any]:
         """The state of `stat` or `buffer` as RLlib writes it, encoded again only if it changed."""
@@ -62,19 +68,25 @@ class LeafFilter:
 
     def learn(self, x: Array) -> None:
         """Count one array, or every row of one with an axis more."""
-        if x.ndim == len(self.stat.shape) + 1:
+        if x.shape != self.stat.total.mean.shape:
             self.stat.push_batch(x)
             self.buffer.push_batch(x)
             return
         self.stat.push(x)
-        self._pending.append(x.copy())
-        if len(self._pending) >= _PENDING_LIMIT:
+        rows, waiting = self._rows, self._waiting
+        if rows is None or rows.dtype != x.dtype:
             self.buffer  # noqa: B018  # counts the waiting rows
+            self._rows = rows = np.zeros((_ROWS, *x.shape), x.dtype)
+            waiting = 0
+        rows[waiting] = x
+        self._waiting = waiting + 1
+        if self._waiting == _ROWS:
+            self.buffer  # noqa: B018  # makes room
 
     def apply(self, x: Array, demean: bool, destd: bool, clip: float | None) -> Array:
         """`x` filtered by what is known."""
-        total, settings = self.stat.total, (demean, destd, clip)
-        if self._frozen is None or total is not self._seen[0] or settings != self._seen[1]:
-            self._frozen = FrozenFilter.of(total, demean=demean, destd=destd, clip=clip)
-            self._seen = total, settings
-        return np.asarray(self._frozen(x))
+        total = self.stat.total
+        if destd and total is not self._seen:
+            self._seen, self._denominator = total, denominator_of(total)
+        mean = total.mean if demean else None
+        return np.asarray(centred(x, mean, self._denominator if destd else None, clip))
