@@ -128,7 +128,8 @@ def _check_model(record: PolicyRecord, supplied: Mapping[str, Any] | None) -> No
     raise ConfigError(
         f"policy {record.id!r} computes with the custom model {name!r}, whose code is not in the "
         f"checkpoint; its weights are:\n{shapes}",
-        hint=f"supply it: Policy.from_checkpoint(path, custom_models={{{name!r}: YourModel}}).",
+        hint=f"supply it: Policy.from_checkpoint(path, custom_models={{{name!r}: YourModel}}), a "
+        "TorchModelV2 or any torch module.",
         model=name,
     )
 

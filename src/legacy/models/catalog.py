@@ -17,6 +17,7 @@ from .defaults import with_defaults
 from .fcnet import FullyConnectedNetwork
 from .leaves import leaf_spaces
 from .lstm import LSTMWrapper
+from .plain_module import model_of
 from .visionnet import VisionNetwork
 
 ModelFactory = Callable[..., Any]
@@ -68,12 +69,13 @@ def build_model(
         return _mixed(interface, trunk)(*positional, **interface_settings)
     custom = _custom(config["custom_model"], custom_models or {})
     settings = {**interface_settings, **(config["custom_model_config"] or {})}
-    if not isinstance(custom, type):
-        return custom(*positional, **settings)
+    if not (isinstance(custom, type) and issubclass(custom, TorchModelV2)):
+        return model_of(custom, positional, settings)
     wraps = config["use_lstm"] or config["use_attention"]
     # Ray hands the custom settings to the model itself, and drops them if the model is wrapped.
     settings = interface_settings if wraps else settings
-    return _built(_wrapped(_mixed(interface, custom), config), positional, settings)
+    trunk: type = custom
+    return _built(_wrapped(_mixed(interface, trunk), config), positional, settings)
 
 
 def default_class(obs_space: Space[Any]) -> type[TorchModelV2]:
