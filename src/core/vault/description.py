@@ -218,6 +218,14 @@ def next_steps(checkpoint: Checkpoint) -> list[dict[str, str]]:
                 "purpose": "take the weights as numpy arrays",
             }
         )
+    loading = _loading_code(checkpoint, shown)
+    if loading:
+        steps.append(
+            {
+                "command": f"python -c {shlex.quote(loading)}",
+                "purpose": "load it to act, without Ray; docs/legacy.md goes on from there",
+            }
+        )
     steps.append(
         {
             "command": f"rlconnect inspect {path} --json",
@@ -225,6 +233,14 @@ def next_steps(checkpoint: Checkpoint) -> list[dict[str, str]]:
         }
     )
     return steps
+
+
+def _loading_code(checkpoint: Checkpoint, shown: str) -> str:
+    """A line that makes a live policy of the checkpoint; empty where none can be made."""
+    if not checkpoint.policies or verdict(checkpoint).level != "complete":
+        return ""
+    call = f"Policy.from_checkpoint({_literal(shown)})"
+    return f"from rlconnect.legacy import Policy; print({call})"
 
 
 def short_path(path: str) -> str:
