@@ -26,6 +26,12 @@ _HOME: Final = {
     # Saving
     "Checkpointable": ".checkpointable",
     "UnknownClassError": ".class_names",
+    # Pieces and pipelines
+    "ConnectorPipelineV2": ".pipeline",
+    "ConnectorV2": ".connector",
+    "EnvToModulePipeline": ".env_to_module.env_to_module_pipeline",
+    "LearnerConnectorPipeline": ".learner.learner_connector_pipeline",
+    "ModuleToEnvPipeline": ".module_to_env.module_to_env_pipeline",
     # Modules
     "DefaultAPPORLModule": ".modules.ppo",
     "DefaultAPPOTorchRLModule": ".modules.ppo",

@@ -1,0 +1,1 @@
+"""Pieces that more than one kind of pipeline holds."""

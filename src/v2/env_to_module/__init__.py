@@ -1,0 +1,1 @@
+"""Pieces from an environment's episodes to a module's forward batch."""

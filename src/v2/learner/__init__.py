@@ -1,0 +1,1 @@
+"""Pieces from sampled episodes to a train batch."""

@@ -1,0 +1,1 @@
+"""Pieces from a module's outputs to an environment's actions."""

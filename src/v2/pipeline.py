@@ -1,0 +1,328 @@
+"""An ordered, editable list of pieces that is a piece itself."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from gymnasium.spaces import Space
+from typing_extensions import override
+
+from ..core.errors import PieceError, PipelineError
+from .checkpointable import Checkpointable
+from .connector import ConnectorV2
+
+
+class UnsupportedIndexError(PipelineError, NotImplementedError):
+    """A pipeline has no items of that kind."""
+
+
+class ConnectorPipelineV2(ConnectorV2):
+    """Runs its pieces one after the other; pipelines may hold pipelines.
+
+    Args:
+        input_observation_space: Of what comes into the first piece.
+        input_action_space: Of what comes into the first piece.
+        connectors: The pieces, or `(class, args, kwargs)` to build them from.
+        **kwargs: For subclasses.
+
+    Attributes:
+        connectors: The pieces as a plain list; it may be edited directly, too.
+
+    Example:
+        >>> class Count(ConnectorV2):
+        ...     def __call__(self, *, batch, **kwargs):
+        ...         return {"count": batch.get("count", 0) + 1}
+        >>> ConnectorPipelineV2(connectors=[Count(), Count()])(
+        ...     rl_module=None, batch={}, episodes=[]
+        ... )
+        {'count': 2}
+    """
+
+    def __init__(
+        self,
+        input_observation_space: Space[Any] | None = None,
+        input_action_space: Space[Any] | None = None,
+        *,
+        connectors: Iterable[Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.connectors: list[ConnectorV2] = [_piece_of(each) for each in connectors or ()]
+        self._connected: list[ConnectorV2] | None = None
+        super().__init__(input_observation_space, input_action_space, **kwargs)
+
+    @override
+    def __call__(
+        self,
+        *,
+        rl_module: Any,
+        batch: dict[str, Any],
+        episodes: Sequence[Any],
+        explore: bool | None = None,
+        shared_data: dict[str, Any] | None = None,
+        metrics: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Run all pieces; each gets what the one before returned, as `batch` and as `data`.
+
+        Raises:
+            PieceError: A piece returned no dict.
+        """
+        shared_data = {} if shared_data is None else shared_data
+        kwargs.pop("data", None)  # An outer pipeline's alias of `batch`.
+        self._connect_if_edited()
+        with self._timed(metrics, "connector_pipeline_timer"):
+            for piece in list(self.connectors):
+                with self._timed(metrics, "timers", "connectors", _snake_case(type(piece))):
+                    batch = piece(
+                        rl_module=rl_module,
+                        batch=batch,
+                        data=batch,
+                        episodes=episodes,
+                        explore=explore,
+                        shared_data=shared_data,
+                        metrics=metrics,
+                        **kwargs,
+                    )
+                if not isinstance(batch, dict):
+                    raise PieceError(
+                        f"{type(piece).__name__} returned no batch",
+                        expected="a dict",
+                        found=type(batch).__name__,
+                        hint="end its __call__ with `return batch`." if batch is None else "",
+                    )
+        return batch
+
+    def _metrics_prefix(self) -> tuple[str, ...]:
+        """Where the timers of a kind of pipeline belong."""
+        return ()
+
+    def _timed(self, metrics: Any, *key: str) -> Any:
+        if metrics is None:
+            return nullcontext()
+        return metrics.log_time((*self._metrics_prefix(), *key))
+
+    # Editing
+
+    def remove(self, name_or_class: str | type) -> None:
+        """Remove the first piece of that name or class; warns if there is none."""
+        try:
+            place = self._place_of(name_or_class)
+        except PipelineError as error:
+            warnings.warn(error.summary, UserWarning, stacklevel=2)
+            return
+        del self.connectors[place]
+        self._connect()
+
+    def insert_before(self, name_or_class: str | type, connector: Any) -> ConnectorV2:
+        """Insert a piece before the first one of a name or class.
+
+        Returns:
+            The piece that now follows it.
+
+        Raises:
+            PipelineError: There is no such piece; nothing is inserted.
+        """
+        return self._insert(name_or_class, connector, 0)
+
+    def insert_after(self, name_or_class: str | type, connector: Any) -> ConnectorV2:
+        """Insert a piece after the first one of a name or class.
+
+        Returns:
+            The piece that is now before it.
+
+        Raises:
+            PipelineError: There is no such piece; nothing is inserted.
+        """
+        return self._insert(name_or_class, connector, 1)
+
+    def prepend(self, connector: Any) -> None:
+        """Put a piece at the front."""
+        self.connectors.insert(0, _piece_of(connector))
+        self._connect()
+
+    def append(self, connector: Any) -> None:
+        """Put a piece at the end."""
+        self.connectors.append(_piece_of(connector))
+        self._connect()
+
+    def _insert(self, name_or_class: str | type, connector: Any, offset: int) -> ConnectorV2:
+        place = self._place_of(name_or_class)
+        neighbour = self.connectors[place]
+        self.connectors.insert(place + offset, _piece_of(connector))
+        self._connect()
+        return neighbour
+
+    def _place_of(self, name_or_class: str | type) -> int:
+        for place, piece in enumerate(self.connectors):
+            if name_or_class is type(piece) or name_or_class == type(piece).__name__:
+                return place
+        name = name_or_class if isinstance(name_or_class, str) else name_or_class.__name__
+        raise PipelineError(
+            f"{type(self).__name__} holds no piece {name!r}",
+            expected=f"one of {[type(piece).__name__ for piece in self.connectors]}",
+        )
+
+    # Reading
+
+    def __len__(self) -> int:
+        return len(self.connectors)
+
+    def __getitem__(self, key: Any) -> Any:
+        """A piece by its place; a list of pieces by class or class name."""
+        if isinstance(key, int):
+            return self.connectors[key]
+        if isinstance(key, str):
+            return [piece for piece in self.connectors if type(piece).__name__ == key]
+        if isinstance(key, type):
+            return [piece for piece in self.connectors if isinstance(piece, key)]
+        raise UnsupportedIndexError(
+            f"a pipeline has no items by {type(key).__name__}",
+            expected="an int, a class or a class name",
+            hint="pipeline.connectors is a plain list; slicing it works.",
+        )
+
+    def __repr__(self) -> str:
+        lines = [type(self).__name__, *(piece.__str__(4) for piece in self.connectors)]
+        return "\n".join(lines)
+
+    # Spaces
+
+    def _connect(self) -> None:
+        """Give each piece the spaces that the piece before it makes; None is no news."""
+        observation_space = self._input_observation_space
+        action_space = self._input_action_space
+        self._connected = list(self.connectors)
+        for piece in self.connectors:
+            if action_space is not None:
+                piece.input_action_space = action_space
+            if observation_space is not None:
+                piece.input_observation_space = observation_space
+            observation_space, action_space = piece.observation_space, piece.action_space
+
+    def _connect_if_edited(self) -> None:
+        if self._connected != self.connectors:
+            self._connect()
+
+    @override
+    def _refresh_observation_space(self) -> None:
+        if self._is_observation_stale:
+            self._is_observation_stale = False
+            self._connected = None
+        self._connect_if_edited()
+        pieces = self.connectors
+        self._observation_space = (
+            pieces[-1].observation_space if pieces else self._input_observation_space
+        )
+
+    @override
+    def _refresh_action_space(self) -> None:
+        if self._is_action_stale:
+            self._is_action_stale = False
+            self._connected = None
+        self._connect_if_edited()
+        pieces = self.connectors
+        self._action_space = pieces[-1].action_space if pieces else self._input_action_space
+
+    # State
+
+    def _named(self) -> list[tuple[str, ConnectorV2]]:
+        """The pieces with names of their own: a second `X` is `X_1`."""
+        counts: dict[str, int] = {}
+        taken = {type(piece).__name__ for piece in self.connectors}
+        named = []
+        for piece in self.connectors:
+            own = name = type(piece).__name__
+            count = counts.get(own, 0)
+            while count and (name := f"{own}_{count}") in taken:
+                count += 1
+            counts[own] = count + 1
+            taken.add(name)
+            named.append((name, piece))
+        return named
+
+    @override
+    def get_state(
+        self,
+        components: str | Collection[str] | None = None,
+        *,
+        not_components: str | Collection[str] | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Give the states of the pieces that have one, by name.
+
+        Args:
+            components: Only these names; "A/b" for one inside a nested pipeline.
+            not_components: All but these.
+            **kwargs: Handed to the pieces.
+        """
+        states = {}
+        for name, piece in self._named():
+            if not self._check_component(name, components, not_components):
+                continue
+            state = piece.get_state(
+                components=self._get_subcomponents(name, components),
+                not_components=self._get_subcomponents(name, not_components),
+                **kwargs,
+            )
+            if state:
+                states[name] = state
+        return states
+
+    @override
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Give the pieces their states; those that are not in it keep theirs."""
+        for name, piece in self._named():
+            if name in state:
+                piece.set_state(state[name])
+
+    @override
+    def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:
+        """Give the pieces by name."""
+        return [*self._named()]
+
+    @override
+    def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Give the spaces, and how to build each piece as the list is now."""
+        pieces = [(type(piece), *piece.get_ctor_args_and_kwargs()) for piece in self.connectors]
+        return (), {
+            "input_observation_space": self.input_observation_space,
+            "input_action_space": self.input_action_space,
+            "connectors": pieces,
+        }
+
+    @override
+    def reset_state(self) -> None:
+        """Let every piece begin anew."""
+        for piece in self.connectors:
+            piece.reset_state()
+
+    @override
+    def merge_states(self, states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Merge the states of pipelines like this one, piece by piece and by name."""
+        merged = {}
+        for name, piece in self._named():
+            found = [state[name] for state in states if name in state]
+            if found:
+                merged[name] = piece.merge_states(found)
+        return merged
+
+
+def _piece_of(given: Any) -> ConnectorV2:
+    if isinstance(given, ConnectorV2):
+        return given
+    if isinstance(given, (tuple, list)) and len(given) == 3 and isinstance(given[0], type):
+        cls, args, kwargs = given
+        return _piece_of(cls(*args, **kwargs))
+    raise PipelineError(
+        f"{given!r} is no piece of a pipeline",
+        expected="a ConnectorV2 or (class, args, kwargs)",
+        hint=f"add {given.__name__}(), not the class." if isinstance(given, type) else "",
+    )
+
+
+def _snake_case(cls: type) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", cls.__name__).lower()
