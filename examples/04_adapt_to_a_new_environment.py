@@ -2,7 +2,7 @@
 
     python examples/04_adapt_to_a_new_environment.py
 
-The new CartPole returns two more features and takes two actions; two connectors bridge the gap.
+The new CartPole has two more features and takes two actions; two connectors bridge the gap.
 """
 
 import argparse
@@ -64,19 +64,15 @@ def run(checkpoint_path, policy_id):
 
     env = MyCartPole()
     obs, _ = env.reset(seed=0)
-    step, is_over = 0, False
-    while not is_over:
-        step += 1
+    for step in range(1, 501):
         ((actions, _, _),) = local_policy_inference(policy, "env_1", "agent_1", obs, explore=False)
         print(f"step {step}", obs, actions)
         obs, _, terminated, truncated, _ = env.step(actions)
-        is_over = terminated or truncated
+        if terminated or truncated:
+            break
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--checkpoint", default=SAMPLE, help="a folder (default: a sample)")
-    parser.add_argument("--policy-id", default="default_policy")
-    run(
-        **{"checkpoint_path": (args := parser.parse_args()).checkpoint, "policy_id": args.policy_id}
-    )
+    run(parser.parse_args().checkpoint, "default_policy")

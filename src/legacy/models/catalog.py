@@ -74,8 +74,8 @@ def build_model(
     wraps = config["use_lstm"] or config["use_attention"]
     # Ray hands the custom settings to the model itself, and drops them if the model is wrapped.
     settings = interface_settings if wraps else settings
-    trunk: type = custom
-    return _built(_wrapped(_mixed(interface, trunk), config), positional, settings)
+    chosen: type = custom
+    return _built(_wrapped(_mixed(interface, chosen), config), positional, settings)
 
 
 def default_class(obs_space: Space[Any]) -> type[TorchModelV2]:
