@@ -8,7 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-SAMPLES = Path(__file__).parent / "checkpoints"
+HERE = Path(__file__).parent
+SAMPLES = HERE / "checkpoints"
 STEPS = (
     ("Which checkpoints lie here, and how whole are they?", ["scan", "."]),
     (
@@ -21,6 +22,11 @@ STEPS = (
         ["inspect", "ppo-frozenlake-tensorflow-2022", "--weights"],
     ),
     ("A path that holds no checkpoint is told in two lines.", ["inspect", "README.md"]),
+)
+SCRIPTS = (
+    ("Act with an old policy in CartPole, without Ray.", "02_act_with_an_old_policy.py"),
+    ("The environment has grown: adapt the policy.", "04_adapt_to_a_new_environment.py"),
+    ("Save it in a form that outlives pickle.", "05_export_without_pickle.py"),
 )
 
 
@@ -35,7 +41,11 @@ def main():
         expected = 2 if arguments[-1] == "README.md" else 0
         if done.returncode != expected:
             sys.exit(f"that ended with {done.returncode}, where {expected} was expected.")
-    print("\nThe same from Python: examples/01_inspect_a_checkpoint.py")
+    for number, (title, script) in enumerate(SCRIPTS, len(STEPS) + 1):
+        print(f"\n{number}. {title}\n\n$ python examples/{script}\n", flush=True)
+        if subprocess.run([sys.executable, HERE / script]).returncode:
+            sys.exit(f"{script} failed.")
+    print("\nRead on: docs/legacy.md, and the other examples in their order.")
 
 
 if __name__ == "__main__":
