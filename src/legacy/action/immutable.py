@@ -51,8 +51,13 @@ def locked(values: Nest) -> Nest:
         view = values.view()
         view.setflags(write=False)
         return view
+    kind = type(values)
+    if kind is dict:
+        return {key: locked(value) for key, value in values.items()}
+    if kind is list or kind is tuple:
+        return kind([locked(value) for value in values])
     if isinstance(values, dict):
-        return type(values)({key: locked(value) for key, value in values.items()})
+        return kind({key: locked(value) for key, value in values.items()})
     if isinstance(values, (list, tuple)):
         return nest.map_structure(locked, values)
     return values
