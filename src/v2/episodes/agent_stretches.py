@@ -29,7 +29,9 @@ def successor(episode: _Episode, len_lookback_buffer: int) -> _Episode:
             hint="slice it (episode[a:b]) to look at a part.",
         )
     episode._hand_out()
-    lookback = max(0, len_lookback_buffer)
+    # As in RLlib: the look-back reaches what hanging actions were the answer to.
+    present = [episode._env_ts[agent][-1] for agent in episode._hanging_actions_end]
+    lookback = max(0, len_lookback_buffer, episode.env_t - min(present, default=episode.env_t))
     follower = _like(episode, episode.env_t, episode.env_t, lookback)
     for agent, single in episode._agents.items():
         times = episode._env_ts[agent]
@@ -39,6 +41,8 @@ def successor(episode: _Episode, len_lookback_buffer: int) -> _Episode:
             continue
         follower._agents[agent] = part = stretches.continuation(single, keep)
         part.is_terminated, part.is_truncated = single.is_terminated, single.is_truncated
+        if episode._hanging_actions_end and not keep:
+            part.extra_model_outputs = {}  # As in RLlib; the next step begins new columns.
         follower._env_ts[agent] = times[-keep - 1 :]
         _copy_hanging(episode, follower, agent)
     follower._stepped = tuple(agent for agent in episode._stepped if agent in follower._agents)
@@ -145,6 +149,7 @@ def _cut(single: SingleAgentEpisode, first: int, present: int, last: int) -> Sin
         {
             key: stretches.some_items(column, first, last, lookback)
             for key, column in single.extra_model_outputs.items()
+            if last > first
         },
         t_started,
         t_started + last - present,

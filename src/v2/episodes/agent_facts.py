@@ -1,0 +1,172 @@
+"""What a multi-agent episode knows of itself: its agents, its length, its returns, its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar
+
+from ...core.errors import EpisodeError
+from .agent_ids import AgentIds
+from .agent_reading import AgentReading
+from .env_step import ALL
+from .lookback_buffer import InfiniteLookbackBuffer
+
+
+class AgentFacts(AgentReading):
+    """The properties and counts of `MultiAgentEpisode`."""
+
+    __slots__ = ()
+
+    SKIP_ENV_TS_TAG: ClassVar = "S"
+    """Stands for environment steps at which an agent has no step of its own."""
+
+    is_terminated: bool
+    is_truncated: bool
+    agent_to_module_mapping_fn: Callable[[Any, Any], Any]
+    _agent_to_module_mapping: dict[Hashable, Any]
+    _custom_data: dict[Any, Any]
+    _hanging_rewards_begin: dict[Hashable, float]
+    _last_step_time: float | None
+    _start_time: float | None
+    _stepped: tuple[Hashable, ...]
+
+    @property
+    def agent_ids(self) -> AgentIds:
+        """All agents that observed something so far."""
+        return AgentIds(self._agents)
+
+    @property
+    def agent_episode_ids(self) -> dict[Hashable, str]:
+        """The ids of the agents' own episodes."""
+        return {agent: single.id_ for agent, single in self._agents.items()}
+
+    @property
+    def agent_t_started(self) -> dict[Hashable, int]:
+        """The agents' own steps at which their stretches start."""
+        return {agent: single.t_started for agent, single in self._agents.items()}
+
+    @property
+    def env_t_to_agent_t(self) -> dict[Hashable, InfiniteLookbackBuffer]:
+        """For each agent its own step at each environment step, "S" where it has none; a copy."""
+        self._hand_out()
+        return {agent: self._agent_steps_of(agent) for agent in self._agents}
+
+    def _agent_steps_of(self, agent: Hashable) -> InfiniteLookbackBuffer:
+        first = self.env_t_started - self._len_lookback_buffers
+        steps: list[Any] = [self.SKIP_ENV_TS_TAG] * (self.env_t - first + 1)
+        single, times = self._agents[agent], self._env_ts[agent]
+        agent_t = single.t_started - single.observations.lookback
+        for place, env_t in enumerate(times):
+            if env_t >= first:
+                steps[env_t - first] = agent_t + place
+        return InfiniteLookbackBuffer(steps, self._len_lookback_buffers)
+
+    def get_agents_that_stepped(self) -> AgentIds:
+        """The agents of the last observations, those that are done now among them."""
+        return AgentIds(self._stepped)
+
+    def get_agents_to_act(self) -> AgentIds:
+        """The agents of the last observations that are not done."""
+        if self.is_done:
+            return AgentIds()
+        agents = self._agents
+        return AgentIds(agent for agent in self._stepped if not agents[agent].is_done)
+
+    def module_for(self, agent_id: Hashable) -> Any:
+        """The id of an agent's module; the mapping function is asked once for each agent."""
+        mapping = self._agent_to_module_mapping
+        if agent_id not in mapping:
+            mapping[agent_id] = self.agent_to_module_mapping_fn(agent_id, self)
+        return mapping[agent_id]
+
+    # What it is
+
+    @property
+    def custom_data(self) -> dict[Any, Any]:
+        """Whatever users keep with the episode; it travels along, but not into slices."""
+        return self._custom_data
+
+    @property
+    def is_reset(self) -> bool:
+        """Whether there are first observations."""
+        return bool(self._agents)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it is over, by termination or by truncation."""
+        return self.is_terminated or self.is_truncated
+
+    @property
+    def is_numpy(self) -> bool:
+        """Whether the agents' steps are arrays."""
+        return any(single.is_numpy for single in self._agents.values())
+
+    def __len__(self) -> int:
+        return self.env_t - self.env_t_started
+
+    def env_steps(self) -> int:
+        """How many steps of the environment it has."""
+        return len(self)
+
+    def agent_steps(self) -> int:
+        """How many steps of their own its agents have together."""
+        self._hand_out()
+        return sum(len(single) for single in self._agents.values())
+
+    def get_return(self, include_hanging_rewards: bool = False) -> float:
+        """The sum of all agents' rewards.
+
+        Args:
+            include_hanging_rewards: Whether to count rewards that belong to no step yet, or came
+                before the agent's first observation.
+        """
+        self._hand_out()
+        total = sum(single.get_return() for single in self._agents.values())
+        if include_hanging_rewards:
+            total += sum(self._hanging_rewards_end.values())
+            total += sum(self._hanging_rewards_begin.values())
+        return total
+
+    def get_duration_s(self) -> float:
+        """Seconds from the reset to the last step."""
+        if self._start_time is None or self._last_step_time is None:
+            return 0.0
+        return self._last_step_time - self._start_time
+
+    def get_terminateds(self) -> dict[Hashable, bool]:
+        """Which agents are terminated, and under "__all__" whether the episode is; then all are."""
+        over = self.is_terminated
+        flags = {agent: single.is_terminated or over for agent, single in self._agents.items()}
+        return {**flags, ALL: over}
+
+    def get_truncateds(self) -> dict[Hashable, bool]:
+        """Which agents are truncated, and under "__all__" whether the episode is."""
+        flags = {agent: single.is_truncated for agent, single in self._agents.items()}
+        return {**flags, ALL: self.is_truncated}
+
+    def validate(self) -> None:
+        """Check that all data of each agent belongs to the same steps.
+
+        Raises:
+            EpisodeError: It does not.
+        """
+        self._hand_out()
+        for agent, single in self._agents.items():
+            single.validate()
+            found, times = single.observations.len_incl_lookback(), len(self._env_ts[agent])
+            if found != times:
+                raise EpisodeError(
+                    f"episode {self.id_}: agent {agent!r} has observations of no step",
+                    expected=f"{times} observations",
+                    found=str(found),
+                )
+
+    def print(self) -> None:
+        """Print a table of which agent observed at which step."""
+        self._hand_out()
+        width = max((len(str(agent)) for agent in self._agents), default=2)
+        steps = range(self.env_t_started, self.env_t + 1)
+        print("ts".ljust(width), *(f"{step:<3}" for step in steps))
+        for agent in self._agents:
+            seen = set(self._env_ts[agent])
+            print(str(agent).ljust(width), *("x  " if step in seen else "   " for step in steps))

@@ -1,0 +1,298 @@
+"""How items of many agents are found: by environment steps, by agents' own, with what hangs."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Hashable, Sequence
+from typing import Any, Final
+
+from ...core.errors import EpisodeError
+from . import column_items as items
+from .errors import EpisodeKeyError
+from .indexing import (
+    Indices,
+    as_step,
+    clipped,
+    is_single,
+    out_of_range,
+    position_of,
+    positions_of,
+)
+from .lookback_buffer import InfiniteLookbackBuffer
+from .single_agent import SingleAgentEpisode
+
+_MISSING: Final = object()
+
+
+class AgentReading:
+    """What the getters of `MultiAgentEpisode` are made of.
+
+    An agent's item belongs to the environment step at which the agent observed; its action, reward
+    and outputs to the step at which it observed before. What hangs (an action that no observation
+    answered yet, and its reward so far) is read like what is complete.
+    """
+
+    __slots__ = ()
+
+    id_: str
+    env_t: int
+    env_t_started: int
+    _agents: dict[Hashable, SingleAgentEpisode]
+    _env_ts: dict[Hashable, list[int]]
+    _hanging_actions_end: dict[Hashable, Any]
+    _hanging_extra_model_outputs_end: dict[Hashable, dict[str, Any]]
+    _hanging_rewards_end: dict[Hashable, float]
+    _len_lookback_buffers: int
+
+    def _hand_out(self) -> None:
+        raise NotImplementedError
+
+    def _last_row(self) -> dict[Hashable, Any] | None:
+        raise NotImplementedError
+
+    def _knows(self, agent: Hashable) -> bool:
+        if agent in self._agents:
+            return True
+        raise EpisodeKeyError(
+            f"episode {self.id_} has no agent {agent!r}",
+            expected=f"one of {list(self._agents)}",
+            hint="an agent is part of an episode from its first observation on.",
+        )
+
+    def _get(
+        self,
+        what: str,
+        indices: Indices,
+        agent_ids: Any,
+        env_steps: bool,
+        neg: bool,
+        fill: Any,
+        one_hot_discrete: bool,
+        return_list: bool,
+        key: str | None = None,
+    ) -> Any:
+        self._hand_out()
+        agents = self._named(agent_ids)
+        if env_steps:
+            return self._by_env_steps(
+                what, indices, agents, neg, fill, one_hot_discrete, return_list, key
+            )
+        if return_list:
+            raise EpisodeError(
+                "return_list=True goes together with env_steps=True only",
+                found="env_steps=False",
+                hint="agents' own steps do not line up; ask for env_steps=True.",
+            )
+        found = {}
+        for agent in agents:
+            column = self._column(agent, what, key)
+            if column is None:
+                continue
+            if indices is not None:
+                column = self._with_hanging(column, agent, what, key)
+            values = column._get(indices, neg, fill, one_hot_discrete)
+            if is_single(indices) or items_in(values):
+                found[agent] = values
+        return found
+
+    def _by_env_steps(
+        self,
+        what: str,
+        indices: Indices,
+        agents: Sequence[Hashable],
+        neg: bool,
+        fill: Any,
+        one_hot_discrete: bool,
+        return_list: bool,
+        key: str | None,
+    ) -> Any:
+        lookback = self._len_lookback_buffers
+        length = self.env_t - self.env_t_started + (what in ("observations", "infos"))
+        total = lookback + length
+        first = self.env_t_started - lookback
+        if is_single(indices):
+            if return_list:
+                raise EpisodeError(
+                    "return_list=True needs several steps",
+                    expected="a list of ints, a slice or None",
+                    found=f"indices={indices}",
+                )
+            place = position_of(as_step(indices), length, lookback, neg)
+            if fill is None and not 0 <= place < total:
+                raise out_of_range("environment step", indices, length, lookback)
+            wanted: list[int | None] = [first + place if 0 <= place < total else None]
+            return {
+                agent: values[0]
+                for agent in agents
+                if (values := self._values(agent, what, key, wanted, fill, one_hot_discrete))
+            }
+        if indices is None or isinstance(indices, slice):
+            start, stop, stride = positions_of(
+                slice(None) if indices is None else indices, length, lookback, neg
+            )
+            if fill is None and not return_list:
+                places = clipped(start, stop, stride, total)
+                if stride == 1:
+                    span = first + places.start, first + max(places.start, places.stop)
+                    return {
+                        agent: rows
+                        for agent in agents
+                        if items_in(rows := self._span(agent, what, key, *span, one_hot_discrete))
+                    }
+                wanted = [first + place for place in places]
+            else:
+                wanted = [
+                    first + place if 0 <= place < total else None
+                    for place in range(start, stop, stride)
+                ]
+        else:
+            places_of = [position_of(as_step(step), length, lookback, neg) for step in indices]  # type: ignore[union-attr]  # ints are done
+            wanted = [first + place if 0 <= place < total else None for place in places_of]
+            if None in wanted and fill is None and not return_list:
+                step = list(indices)[wanted.index(None)]  # type: ignore[arg-type]
+                raise out_of_range("environment step", step, length, lookback)
+        if return_list:
+            by_step: list[dict[Hashable, Any]] = [{} for _ in wanted]
+            for agent in agents:
+                for row, env_t in zip(by_step, wanted, strict=True):
+                    value = self._values(agent, what, key, [env_t], fill, one_hot_discrete)
+                    if value:
+                        row[agent] = value[0]
+            return by_step
+        found = {}
+        for agent in agents:
+            values = self._values(agent, what, key, wanted, fill, one_hot_discrete)
+            if values:
+                is_array = self._agents[agent].observations.finalized and what != "infos"
+                found[agent] = items.stacked(values) if is_array else values
+        return found
+
+    def _named(self, agent_ids: Any) -> Sequence[Hashable]:
+        if agent_ids is None:
+            return list(self._agents)
+        if isinstance(agent_ids, Hashable) and agent_ids in self._agents:
+            return [agent_ids]
+        if isinstance(agent_ids, str) or not isinstance(agent_ids, Collection):
+            agent_ids = [agent_ids]
+        elif isinstance(agent_ids, (set, frozenset)):
+            unknown = [agent for agent in agent_ids if agent not in self._agents]
+            agent_ids = unknown or [agent for agent in self._agents if agent in agent_ids]
+        return [agent for agent in agent_ids if self._knows(agent)]
+
+    def _column(self, agent: Hashable, what: str, key: str | None) -> InfiniteLookbackBuffer | None:
+        """The buffer of one agent; None where it never had the output."""
+        episode = self._agents[agent]
+        if what != "extra_model_outputs":
+            column: InfiniteLookbackBuffer = getattr(episode, what)
+            return column
+        hanging = self._hanging_extra_model_outputs_end.get(agent)
+        found = episode.extra_model_outputs.get(str(key))
+        if found is None and hanging and key in hanging:
+            return InfiniteLookbackBuffer(lookback=episode.actions.lookback)
+        return found
+
+    def _hanging_value(self, agent: Hashable, what: str, key: str | None) -> Any:
+        if agent in self._hanging_actions_end:
+            if what == "actions":
+                return self._hanging_actions_end[agent]
+            if what == "rewards":
+                return self._hanging_rewards_end.get(agent, 0.0)
+            if what == "extra_model_outputs":
+                outputs = self._hanging_extra_model_outputs_end.get(agent) or {}
+                return outputs.get(str(key), _MISSING)
+        return _MISSING
+
+    def _with_hanging(
+        self, column: InfiniteLookbackBuffer, agent: Hashable, what: str, key: str | None
+    ) -> InfiniteLookbackBuffer:
+        hanging = self._hanging_value(agent, what, key)
+        if hanging is _MISSING:
+            return column
+        rows = column._rows(0, None)
+        if column.finalized:
+            longer = items.joined_rows([rows, items.stacked([hanging])])
+        else:
+            longer = [*rows, hanging]
+        return InfiniteLookbackBuffer._of(
+            longer, column.lookback, column._space, column.finalized, False
+        )
+
+    def _span(
+        self,
+        agent: Hashable,
+        what: str,
+        key: str | None,
+        start: int,
+        stop: int,
+        one_hot_discrete: bool,
+    ) -> Any:
+        """An agent's items from one environment time to another, without gaps."""
+        column = self._column(agent, what, key)
+        if column is None:
+            return []
+        times = self._env_ts[agent]
+        first, end = bisect_left(times, start), bisect_left(times, stop)
+        total = column.len_incl_lookback()
+        if first <= total < end:
+            column = self._with_hanging(column, agent, what, key)
+        elif self.env_t == self.env_t_started and what not in ("observations", "infos"):
+            column = self._without_gap(column, agent, first, end)
+            end -= column.len_incl_lookback() < total
+        if one_hot_discrete:
+            lookback = column.lookback
+            return column._get(slice(first - lookback, end - lookback), True, None, True)
+        return column._rows(first, end)
+
+    def _without_gap(
+        self, column: InfiniteLookbackBuffer, agent: Hashable, first: int, end: int
+    ) -> InfiniteLookbackBuffer:
+        """RLlib's gap, which a conformance case pins: as long as an episode has no step, a slice of
+        its look-back leaves out the item whose step of the agent equals the number of items.
+        """  # noqa: D205
+        single = self._agents[agent]
+        total = column.len_incl_lookback()
+        place = total - (single.t_started - single.observations.lookback)
+        if not first <= place < min(end, total) or agent in self._hanging_actions_end:
+            return column
+        kept = [other for other in range(total) if other != place]
+        rows = column._data
+        rows = [rows[i] for i in kept] if isinstance(rows, list) else items.taken(rows, kept)
+        return InfiniteLookbackBuffer._of(
+            rows, column.lookback, column._space, column.finalized, False
+        )
+
+    def _values(
+        self,
+        agent: Hashable,
+        what: str,
+        key: str | None,
+        wanted: Sequence[int | None],
+        fill: Any,
+        one_hot_discrete: bool,
+    ) -> list[Any]:
+        """An agent's items at environment times, filled or left out where there is none."""
+        column = self._column(agent, what, key)
+        if column is None:
+            return [fill for _ in wanted] if fill is not None else []
+        times = self._env_ts[agent]
+        total = column.len_incl_lookback()
+        values = []
+        for env_t in wanted:
+            value = _MISSING
+            if env_t is not None:
+                place = bisect_left(times, env_t)
+                if place < len(times) and times[place] == env_t:
+                    if place < total:
+                        value = column._get(place - column.lookback, True, None, False)
+                    elif place == total:
+                        value = self._hanging_value(agent, what, key)
+            if value is not _MISSING:
+                values.append(column._encoded_one(value, one_hot_discrete))
+            elif fill is not None:
+                values.append(column._fill_item(fill, one_hot_discrete))
+        return values
+
+
+def items_in(values: Any) -> int:
+    """How many items a list or a column holds."""
+    return len(values) if isinstance(values, list) else items.length_of(values)

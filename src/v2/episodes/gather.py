@@ -1,0 +1,119 @@
+"""Columns of many episodes at once: what pipelines read instead of one item after the other.
+
+Internal to the V2 stack. Each function gives what the items one by one would give when they are
+batched, or None where they make no batch; then the caller goes item by item and finds the error.
+Multi-agent episodes are read without handing out what their journals hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import chain
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ...core.errors import EpisodeError
+from ...core.types import Array, Nest
+from .column_items import joined_rows, stacked, taken
+from .lookback_buffer import InfiniteLookbackBuffer
+from .multi_agent import MultiAgentEpisode
+from .single_agent import SingleAgentEpisode
+
+AgentKey: TypeAlias = tuple[str, Hashable, Any]
+"""Where a row comes from: multi-agent episode, agent, module."""
+
+_ATTRIBUTES = {"obs": "observations", "actions": "actions", "rewards": "rewards", "infos": "infos"}
+
+
+def gather_last(episodes: Sequence[SingleAgentEpisode], column: str) -> Nest | None:
+    """The last item of each episode, one row each.
+
+    Args:
+        episodes: At least one.
+        column: "obs", "actions", "rewards" or the key of an extra model output.
+
+    Returns:
+        Arrays of shape `(len(episodes), *item)`; None if an episode has no item, or the items
+        differ in shape or structure.
+
+    Example:
+        >>> episode = SingleAgentEpisode()
+        >>> episode.add_env_reset(observation=np.array([1.0, 2.0]))
+        >>> gather_last([episode, episode], "obs").shape
+        (2, 2)
+    """
+    try:
+        return stacked([_last_item(episode, column) for episode in episodes])
+    except (EpisodeError, KeyError, IndexError):
+        return None
+
+
+def last_rows(episodes: Sequence[MultiAgentEpisode]) -> tuple[list[AgentKey], list[Any]]:
+    """The last observations of all agents that stepped, with the keys batches use for them.
+
+    Args:
+        episodes: The order of the rows is theirs, and in each that of its agents' appearance.
+
+    Returns:
+        As many keys as observations.
+    """
+    keys: list[AgentKey] = []
+    rows: list[Any] = []
+    for episode in episodes:
+        last = episode.get_observations(-1)
+        keys += [(episode.id_, agent, episode.module_for(agent)) for agent in last]
+        rows += last.values()
+    return keys, rows
+
+
+def concat_column(
+    episodes: Sequence[SingleAgentEpisode], column: str, *, without_last: bool = False
+) -> tuple[Nest, Array] | None:
+    """All items of many episodes after their look-back, one episode after the other.
+
+    Args:
+        episodes: At least one.
+        column: "obs", "actions", "rewards" or the key of an extra model output.
+        without_last: Leave out the last item of each, as the observation nobody acted on.
+
+    Returns:
+        The column and how many rows each episode has in it; None if the items differ in shape or
+        structure, or there are none.
+    """
+    buffers = []
+    for episode in episodes:
+        buffer = _buffer(episode, column)
+        if buffer is None:
+            return None
+        buffers.append(buffer)
+    parts = [
+        buffer._rows(buffer.lookback, buffer.len_incl_lookback() - without_last)
+        for buffer in buffers
+    ]
+    counts = np.array([max(0, len(buffer) - without_last) for buffer in buffers])
+    try:
+        if all(type(part) is list for part in parts):
+            return stacked([*chain.from_iterable(parts)]), counts
+        columns = [stacked(part) if type(part) is list else part for part in parts if len(part)]
+        if len({np.shape(part)[1:] for part in columns if isinstance(part, np.ndarray)}) > 1:
+            return None
+        return joined_rows(columns), counts
+    except (EpisodeError, IndexError, ValueError):
+        return None
+
+
+def _buffer(episode: SingleAgentEpisode, column: str) -> InfiniteLookbackBuffer | None:
+    name = _ATTRIBUTES.get(column)
+    if name is None:
+        return episode.extra_model_outputs.get(column)
+    buffer: InfiniteLookbackBuffer = getattr(episode, name)
+    return buffer
+
+
+def _last_item(episode: SingleAgentEpisode, column: str) -> Any:
+    buffer = episode.observations if column == "obs" else _buffer(episode, column)
+    if buffer is None:
+        raise KeyError(column)
+    data = buffer._data
+    return data[-1] if type(data) is list or type(data) is np.ndarray else taken(data, -1)
