@@ -147,7 +147,11 @@ class ColumnStore(dict[str, Any]):
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, Slice):
             return self.cut(key)
-        self.accessed_keys.add(key)
+        notes = self.__dict__
+        if "accessed_keys" in notes:
+            notes["accessed_keys"].add(key)
+        else:  # as __getattr__ would make it, which costs more than all the rest of this
+            notes["accessed_keys"] = {key}
         if key not in self:
             if key == self.DONES and self.TERMINATEDS in self:
                 return self[self.TERMINATEDS]

@@ -9,7 +9,7 @@ in torch.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -19,7 +19,7 @@ from ..core.types import Array
 from .default_views import lstm_views
 from .distributions.arrays import ArrayDistribution
 from .exploration import ActionSource
-from .heads.array_head import ArrayHead, build_array_head
+from .heads.array_head import ArrayHead, ArrayOutputs, build_array_head
 
 if TYPE_CHECKING:
     from .heads.head import PolicyHead
@@ -28,18 +28,8 @@ MAX_NUMPY_ROWS: Final = 1024
 Chooser = ArrayDistribution | Callable[[Array], ActionSource]
 
 
-class NetworkOutput(NamedTuple):
-    """One forward pass.
-
-    Args:
-        dist_inputs: Inputs of the action distribution, (B, n).
-        state_out: The next state, one array per entry of the initial state.
-        extra: Fetches the algorithm adds, such as `vf_preds`.
-    """
-
-    dist_inputs: Array
-    state_out: list[Array]
-    extra: dict[str, Array]
+NetworkOutput = ArrayOutputs
+"""One forward pass, of either kind of network."""
 
 
 class Network(Protocol):
@@ -70,7 +60,7 @@ class ArrayNetwork:
 
     def run(self, columns: Mapping[str, Any], state: Sequence[Any], seq_lens: Any) -> NetworkOutput:
         """One forward pass over a batch of columns."""
-        return NetworkOutput(*self.head.policy_outputs(columns, state, seq_lens))
+        return self.head.policy_outputs(columns, state, seq_lens)
 
     def chooser(self, rng: np.random.Generator) -> Chooser:
         """The numpy distribution."""
@@ -261,6 +251,8 @@ def _check_like(known: Mapping[str, Array], fresh: Mapping[str, Array]) -> None:
 
 def rows_of(obs: Any) -> int:
     """Rows in a batch of observations, nested or not."""
+    if type(obs) is np.ndarray:
+        return len(obs) if obs.ndim else 1
     while isinstance(obs, (dict, tuple, list)):
         obs = next(iter(obs.values())) if isinstance(obs, dict) else obs[0]
     return len(obs) if np.ndim(obs) else 1

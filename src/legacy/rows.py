@@ -34,8 +34,8 @@ def to_row(value: Nest) -> Nest:
         (1, 3)
     """
     if isinstance(value, np.ndarray):
-        kind = np.float32 if value.dtype == _FLOAT64 else value.dtype
-        return np.array(value[None], kind)
+        row = value[None]
+        return row.astype(np.float32) if value.dtype == _FLOAT64 else row.copy()
     if isinstance(value, (dict, tuple, list)):
         return nest.map_structure(to_row, value)
     return to_array(value)[None]

@@ -74,9 +74,11 @@ class MeanStdObservationFilterAgentConnector(SyncedFilterAgentConnector):
     def __call__(self, acd_list: Sequence[AgentConnectorDataType]) -> list[AgentConnectorDataType]:
         """Filter the observations of all agents as one batch."""
         records = self.checked_list(acd_list)
+        if len(records) == 1:
+            return [self.transform(records[0])]
         try:
             rows = [record.data["new_obs"] for record in records]
-            is_plain = len(records) > 1 and not any(["obs" in record.data for record in records])
+            is_plain = bool(rows) and not any(["obs" in record.data for record in records])
         except (KeyError, TypeError):
             is_plain = False
         if not is_plain:
@@ -96,11 +98,14 @@ class MeanStdObservationFilterAgentConnector(SyncedFilterAgentConnector):
     def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
         """Filter the observations of one record."""
         data = self._columns_of(ac_data)
-        filtered = {
-            name: self.filter(data[name], self._is_training)
-            for name in ("obs", "new_obs")
-            if name in data
-        }
+        if "obs" not in data and "new_obs" in data:
+            filtered = {"new_obs": self.filter(data["new_obs"], self._is_training)}
+        else:
+            filtered = {
+                name: self.filter(data[name], self._is_training)
+                for name in ("obs", "new_obs")
+                if name in data
+            }
         return AgentConnectorDataType(ac_data.env_id, ac_data.agent_id, {**data, **filtered})
 
     def to_state(self) -> tuple[str, Any]:

@@ -50,7 +50,7 @@ class ObsPreprocessorConnector(AgentConnector):
         """Preprocess the observations of all agents, as one batch where their space allows."""
         records = self.checked_list(acd_list)
         if len(records) < 2:
-            return [self.transform(record) for record in records]
+            return [self.transform(records[0])] if records else []
         if self._is_identity and self._are_plain(records):
             self._preprocessor.check_due([record.data["new_obs"] for record in records])
             return list(records)

@@ -42,16 +42,18 @@ def choose_actions(
         `action_prob` and `action_logp` (one and zero wherever nothing was sampled).
     """
     inputs = exploration.prepare(dist_inputs)
-    fetches = dict(extra)
-    if inputs is not dist_inputs and "q_values" in fetches:
-        fetches["q_values"] = inputs  # in Ray both names are the one tensor that was scaled
     source = (
         distribution(inputs) if callable(distribution) else ArraySource(distribution, inputs, rng)
     )
     actions, logp = exploration.choose(source, explore=explore, timestep=timestep, rng=rng)
     if bare_when_greedy and not explore:
         return actions, {"action_dist_inputs": inputs}
-    fetches["action_dist_inputs"] = inputs
-    fetches["action_prob"] = np.exp(logp)
-    fetches["action_logp"] = logp
+    fetches = {
+        **extra,
+        "action_dist_inputs": inputs,
+        "action_prob": np.exp(logp),
+        "action_logp": logp,
+    }
+    if inputs is not dist_inputs and "q_values" in fetches:
+        fetches["q_values"] = inputs  # in Ray both names are the one tensor that was scaled
     return actions, fetches

@@ -31,7 +31,13 @@ _TRUNK: Final = ("_hidden_layers.", "_logits.", "_value_branch")
 
 
 class ArrayOutputs(NamedTuple):
-    """One forward pass, seen by a policy: as `PolicyOutputs`, with arrays."""
+    """One forward pass, seen by a policy: as `PolicyOutputs`, with arrays.
+
+    Args:
+        dist_inputs: Inputs of the action distribution, (B, n).
+        state_out: The next state, one array per entry of the initial state.
+        extra: Fetches the algorithm adds, such as `vf_preds`.
+    """
 
     dist_inputs: Array
     state_out: list[Array]
@@ -139,7 +145,7 @@ def _plain(
             extra["vf_preds"] = value
         elif family == "simple_q":
             extra["q_values"] = outputs
-        return ArrayOutputs(outputs, list(after), extra)
+        return ArrayOutputs(outputs, after, extra)
 
     bare = any(key.startswith("encoder.") for key in weights)
     return ArrayHead(name, distribution, forward, net.get_initial_state(), bare)
