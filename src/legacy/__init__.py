@@ -11,47 +11,86 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+# Module -> the names it serves; a leading dot is this package, two the one above.
 _HOMES = {
-    "config": "AlgorithmConfig",
-    "connector": "ActionConnector AgentConnector Connector",
-    "context": "ConnectorContext",
-    "pipeline": "ActionConnectorPipeline AgentConnectorPipeline ConnectorPipeline",
-    "types": "ActionConnectorDataType AgentConnectorDataType AgentConnectorsOutput "
+    ".config": "AlgorithmConfig",
+    ".connector": "ActionConnector AgentConnector Connector",
+    ".context": "ConnectorContext",
+    ".pipeline": "ActionConnectorPipeline AgentConnectorPipeline ConnectorPipeline",
+    ".types": "ActionConnectorDataType AgentConnectorDataType AgentConnectorsOutput "
     "PolicyOutputType",
-    "registry": "get_connector register_connector",
-    "lambdas": "register_lambda_action_connector register_lambda_agent_connector",
-    "defaults": "create_connectors_for_policy get_action_connectors_from_config "
+    ".registry": "get_connector register_connector",
+    ".lambdas": "register_lambda_action_connector register_lambda_agent_connector",
+    ".defaults": "create_connectors_for_policy get_action_connectors_from_config "
     "get_agent_connectors_from_config get_synced_filter_connector "
     "maybe_get_filters_for_syncing restore_connectors_for_policy",
-    "agent.clip_reward": "ClipRewardAgentConnector",
-    "agent.env_sampling": "EnvSamplingAgentConnector",
-    "agent.flatten": "FlattenDataAgentConnector",
-    "agent.mean_std_filter": "ConcurrentMeanStdObservationFilterAgentConnector "
+    ".agent.clip_reward": "ClipRewardAgentConnector",
+    ".agent.env_sampling": "EnvSamplingAgentConnector",
+    ".agent.flatten": "FlattenDataAgentConnector",
+    ".agent.mean_std_filter": "ConcurrentMeanStdObservationFilterAgentConnector "
     "MeanStdObservationFilterAgentConnector",
-    "agent.obs_preproc": "ObsPreprocessorConnector",
-    "agent.state_buffer": "StateBufferConnector",
-    "agent.synced_filter": "SyncedFilterAgentConnector",
-    "agent.view_requirement": "ViewRequirementAgentConnector",
-    "action.clip": "ClipActionsConnector",
-    "action.immutable": "ImmutableActionsConnector",
-    "action.normalize": "NormalizeActionsConnector",
-    "action.to_numpy": "ConvertToNumpyConnector",
-    "sample_batch": "SampleBatch",
-    "multi_agent_batch": "MultiAgentBatch concat_samples concat_samples_into_ma_batch "
+    ".agent.obs_preproc": "ObsPreprocessorConnector",
+    ".agent.state_buffer": "StateBufferConnector",
+    ".agent.synced_filter": "SyncedFilterAgentConnector",
+    ".agent.view_requirement": "ViewRequirementAgentConnector",
+    ".action.clip": "ClipActionsConnector",
+    ".action.immutable": "ImmutableActionsConnector",
+    ".action.normalize": "NormalizeActionsConnector",
+    ".action.to_numpy": "ConvertToNumpyConnector",
+    # Batches
+    ".sample_batch": "SampleBatch",
+    ".multi_agent_batch": "MultiAgentBatch concat_samples concat_samples_into_ma_batch "
     "convert_ma_batch_to_sample_batch",
-    "sequences": "add_time_dimension chop_into_sequences pad_batch_to_sequences_of_same_size "
+    ".sequences": "add_time_dimension chop_into_sequences pad_batch_to_sequences_of_same_size "
     "timeslice_along_seq_lens_with_overlap",
-    "collector": "AgentCollector",
-    "views": "ViewRequirement",
-    "filters": "ConcurrentMeanStdFilter MeanStdFilter NoFilter get_filter",
-    "preprocessors": "AtariRamPreprocessor DictFlatteningPreprocessor GenericPixelPreprocessor "
+    ".collector": "AgentCollector",
+    ".views": "ViewRequirement",
+    ".postprocessing": "Postprocessing compute_bootstrap_value compute_gae_for_sample_batch",
+    "..core.returns": "adjust_nstep compute_advantages compute_value_targets discount_cumsum "
+    "explained_variance extract_bootstrapped_values",
+    # Observations
+    ".filter_base": "Filter",
+    ".filters": "ConcurrentMeanStdFilter MeanStdFilter NoFilter get_filter",
+    "..core.running_stat": "RunningStat",
+    ".preprocessors": "AtariRamPreprocessor DictFlatteningPreprocessor GenericPixelPreprocessor "
     "MultiBinaryPreprocessor NoPreprocessor OneHotPreprocessor Preprocessor "
     "RepeatedValuesPreprocessor TupleFlatteningPreprocessor get_preprocessor "
     "get_preprocessor_for_space register_custom_preprocessor",
-    "policy": "Policy",
-    "inference": "batch_policy_inference local_policy_inference",
-    "export": "export_policies",
-    "models": "LegacyModel MODEL_DEFAULTS TorchModelV2",
+    # Spaces and values of them
+    "..core.rllib_spaces": "FlexDict Repeated Simplex",
+    "..core.space_codec": "gym_space_from_dict gym_space_to_dict space_from_dict space_to_dict",
+    "..core.actions": "clip_action flatten_to_single_ndarray get_base_struct_from_space "
+    "normalize_action unsquash_action",
+    "..core.batching": "batch unbatch",
+    "..core.dummy_batches": "get_dummy_batch_for_space",
+    "..core.flat_inputs": "flatten_inputs_to_1d_tensor",
+    "..core.one_hot": "one_hot",
+    "..core.layer_formulas": "fc huber_loss l2_loss lstm relu sigmoid softmax",
+    "..core.compare": "check",
+    # Policies
+    ".policy": "Policy",
+    ".policy_spec": "PolicySpec",
+    "..core.columns": "DEFAULT_POLICY_ID",
+    ".inference": "batch_policy_inference local_policy_inference",
+    ".export": "export_policies",
+    ".checkpoint_info": "get_checkpoint_info",
+    # Networks and distributions, in torch
+    ".models": "AttentionWrapper ComplexInputNetwork FullyConnectedNetwork GTrXLNet LSTMWrapper "
+    "LegacyModel MODEL_DEFAULTS ModelCatalog RecurrentNetwork RepeatedValues SlimConv2d SlimFC "
+    "TorchModelV2 VisionNetwork get_activation_fn normc_initializer "
+    "register_custom_action_dist register_custom_model restore_original_dimensions same_padding "
+    "valid_padding",
+    ".distributions": "ActionDistribution TorchBeta TorchCategorical TorchDeterministic "
+    "TorchDiagGaussian TorchDirichlet TorchDistributionWrapper TorchMultiActionDistribution "
+    "TorchMultiCategorical TorchSquashedGaussian",
+    ".models.tensor_functions": "FLOAT_MAX FLOAT_MIN convert_to_torch_tensor "
+    "reduce_mean_ignore_inf sequence_mask",
+    # What old sources import and nothing depends on
+    "..core.annotations": "DeveloperAPI ExperimentalAPI OldAPIStack "
+    "OverrideToImplementCustomLogic OverrideToImplementCustomLogic_CallToSuperRecommended "
+    "PublicAPI override",
+    "..core.frameworks": "convert_to_numpy try_import_jax try_import_tf try_import_tfp "
+    "try_import_torch",
 }
 _NAMES = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -61,7 +100,7 @@ __all__ = sorted(_NAMES)
 def __getattr__(name: str) -> Any:
     if name not in _NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_NAMES[name]}", __name__), name)
+    value = getattr(import_module(_NAMES[name], __name__), name)
     globals()[name] = value
     return value
 

@@ -16,6 +16,7 @@ from ..core.running_stat import Moments
 from ..core.vault import Checkpoint, ConnectorRecord, PolicyRecord, WeightTable, open_checkpoint
 from .context import ConnectorContext
 from .defaults import create_connectors_for_policy, restore_connectors_for_policy
+from .models.registered import CUSTOM_MODELS
 from .preprocessors import register_custom_preprocessor
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _spaces(record: PolicyRecord) -> tuple[Space[Any], Space[Any]]:
 
 def _check_model(record: PolicyRecord, supplied: Mapping[str, Any] | None) -> None:
     name = record.custom_model
-    if not name or name in (supplied or {}):
+    if not name or name in (supplied or {}) or name in CUSTOM_MODELS:
         return
     held = record.model_config.get("custom_model")
     if isinstance(held, type):

@@ -16,6 +16,7 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
 
 from ...core.errors import SpaceError, UnknownNameError
+from ..models.registered import CUSTOM_DISTRIBUTIONS
 from . import arrays as single
 from .action_leaves import action_leaves
 from .arrays import ArrayDistribution
@@ -201,11 +202,13 @@ def _custom(
     custom: Any,
     known: Mapping[str, Any],
 ) -> DistributionChoice:
-    found: Any = custom if isinstance(custom, type) else known.get(custom)
+    found: Any = (
+        custom if isinstance(custom, type) else {**CUSTOM_DISTRIBUTIONS, **known}.get(custom)
+    )
     if found is None:
         raise UnknownNameError(
             f"the policy acts with the custom action distribution {custom!r}, which is not here.",
-            hint=f"pass its class: custom_distributions={{{custom!r}: YourClass}}.",
+            hint=f"pass its class: custom_distributions={{{custom!r}: YourClass}}, or register it.",
             name=custom,
         )
     if found.__name__ in {"TorchMultiActionDistribution", "MultiActionDistribution"}:

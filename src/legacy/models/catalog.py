@@ -18,6 +18,7 @@ from .fcnet import FullyConnectedNetwork
 from .leaves import leaf_spaces
 from .lstm import LSTMWrapper
 from .plain_module import model_of
+from .registered import CUSTOM_MODELS
 from .visionnet import VisionNetwork
 
 ModelFactory = Callable[..., Any]
@@ -128,6 +129,7 @@ def _mixed(front: type | None, trunk: type) -> type:
 
 def _custom(wanted: Any, supplied: Mapping[str, ModelFactory]) -> ModelFactory:
     label = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", repr(wanted))
+    supplied = {**CUSTOM_MODELS, **supplied}
     for key in (label, label.rsplit(".", 1)[-1]):
         if key in supplied:
             return supplied[key]

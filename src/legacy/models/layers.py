@@ -186,6 +186,43 @@ def same_padding(
     return (left, right, top, bottom), (outs[0], outs[1])
 
 
+def valid_padding(
+    in_size: Sequence[int],
+    filter_size: int | Sequence[int],
+    stride_size: int | Sequence[int],
+) -> tuple[int, int]:
+    """Compute the (height, width) that comes out of a convolution without padding.
+
+    Args:
+        in_size: (height, width) of the image.
+        filter_size: Kernel side or sides.
+        stride_size: Step or steps.
+
+    Example:
+        >>> valid_padding((10, 11), (3, 4), (2, 1))
+        (4, 8)
+    """
+    sides = zip(in_size, pair(filter_size), pair(stride_size), strict=True)
+    height, width = (-(-(size - kernel + 1) // stride) for size, kernel, stride in sides)
+    return height, width
+
+
+def get_activation_fn(
+    name: str | Callable[[], nn.Module] | None = None, framework: str = "torch"
+) -> Callable[[], nn.Module] | None:
+    """Look up an activation layer by name; see `activation`.
+
+    Args:
+        name: Its name, a factory, or None.
+        framework: Only torch is there.
+
+    Example:
+        >>> get_activation_fn("swish").__name__
+        'SiLU'
+    """
+    return activation(name)
+
+
 def pair(value: int | Sequence[int]) -> tuple[int, int]:
     """Give (vertical, horizontal) of a kernel or stride that may be one number for both."""
     first, second = value if isinstance(value, Sequence) else (value, value)
