@@ -41,12 +41,14 @@ class ActionBounds:
         low: Lower bounds, in the dtype of the space.
         high: Upper bounds.
         half: (high - low) / 2 where [-1, 1] is stretched over the bounds, else None.
+        one: 1 in the dtype of the space; numpy takes an array in faster than a number.
         is_offset: Whether unsquashing adds the lower bound: integer boxes.
     """
 
     low: Any
     high: Any
     half: Any
+    one: Any
     is_offset: bool
 
     @classmethod
@@ -60,13 +62,14 @@ class ActionBounds:
         with np.errstate(over="ignore"):  # Bounds near the dtype's limits: the clip below holds.
             half = (space.high - space.low) / 2 if is_stretched else None
         is_offset = is_bounded and np.issubdtype(space.dtype or np.float32, np.integer)
-        return cls(space.low, space.high, half, is_offset)
+        one = np.ones((), space.dtype)
+        return cls(space.low, space.high, half, one, is_offset)
 
     def on(self, device: Any) -> ActionBounds:
         """The same bounds as tensors on `device`."""
         half = None if self.half is None else xp.on_device(self.half, device)
         low, high = xp.on_device(self.low, device), xp.on_device(self.high, device)
-        return ActionBounds(low, high, half, self.is_offset)
+        return ActionBounds(low, high, half, self.one, self.is_offset)
 
     def clip(self, action: Any) -> Any:
         """Cut `action` off at the bounds."""
@@ -78,11 +81,13 @@ class ActionBounds:
             return xp.constant(self.low, action) + action
         if self.half is None:
             return action
-        low, half = self.low, self.half
-        if not isinstance(action, np.ndarray):
-            low, half = xp.constant(low, action), xp.constant(half, action)
+        if isinstance(action, np.ndarray) and action.dtype == self.low.dtype:
+            stretched: Any = self.low + (action + self.one) * self.half
+        else:
+            low, half = xp.constant(self.low, action), xp.constant(self.half, action)
+            stretched = low + (action + 1.0) * half
         # Clipped after stretching, so an overshoot lands on the bound.
-        return xp.clip(low + (action + 1.0) * half, self.low, self.high)
+        return xp.clip(stretched, self.low, self.high)
 
     def normalize(self, action: Any) -> Any:
         """The way back: bounds to [-1, 1]. Integer and unbounded boxes stay as they are."""

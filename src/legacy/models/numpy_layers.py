@@ -18,13 +18,18 @@ Activation = Callable[[Float32], Any]
 # the calls cost more than the multiplications by zero.
 BLOCK_LIMIT = 128 * 128
 
+# Arrays without axes: numpy takes them in faster than numbers.
+ZERO = np.array(0.0, np.float32)
+HALF = np.array(0.5, np.float32)
+ONE = np.array(1.0, np.float32)
+
 
 def _tanh(x: Float32) -> None:
     np.tanh(x, out=x)
 
 
 def _relu(x: Float32) -> None:
-    np.maximum(x, 0, out=x)
+    np.maximum(x, ZERO, out=x)
 
 
 def _elu(x: Float32) -> None:
@@ -36,12 +41,12 @@ def _one_plus_exp(x: Float32) -> Float32:
     powers = np.negative(x)
     np.minimum(powers, np.float32(88.0), out=powers)
     np.exp(powers, out=powers)
-    powers += np.float32(1.0)
+    powers += ONE
     return powers
 
 
 def _sigmoid(x: Float32) -> None:
-    np.divide(np.float32(1.0), _one_plus_exp(x), out=x)
+    np.divide(ONE, _one_plus_exp(x), out=x)
 
 
 def _swish(x: Float32) -> None:

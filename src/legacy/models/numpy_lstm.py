@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .numpy_layers import Float32
+from .numpy_layers import HALF, Float32
 
 
 class NumpyLstm:
@@ -66,8 +66,8 @@ class NumpyLstm:
         n = self.cells
         np.tanh(gates, out=gates)
         opened = gates[:, : 3 * n]
-        opened *= np.float32(0.5)
-        opened += np.float32(0.5)
+        opened *= HALF
+        opened += HALF
         cells = opened[:, n : 2 * n] * c
         cells += opened[:, :n] * gates[:, 3 * n :]
         h = np.tanh(cells)
