@@ -1,0 +1,166 @@
+"""From columns by agent to columns by module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gymnasium import spaces
+from typing_extensions import override
+
+from ...core.errors import PieceError, SpaceError
+from ..batch_items import is_multi_agent
+from ..connector import ConnectorV2
+from .stateful_modules import is_multi
+
+
+@dataclass(frozen=True)
+class AgentMapping:
+    """What a pipeline for several agents has to know.
+
+    Attributes:
+        rl_module_specs: The modules, or only their ids.
+        agent_to_module_mapping_fn: Agent id and episode to module id.
+    """
+
+    rl_module_specs: Mapping[Any, Any] | Collection[Any]
+    agent_to_module_mapping_fn: Callable[..., Any]
+
+
+class AgentToModuleMapping(ConnectorV2):
+    """Regroup the items of agents by the module each agent's key names.
+
+    Agents that are done are left out where modules act. Which rows belong to whom is kept in
+    `shared_data["memorized_map_structure"]`.
+
+    Args:
+        input_observation_space: By agent id; what comes out is by module id.
+        input_action_space: By agent id.
+        rl_module_specs: The modules, or only their ids.
+        agent_to_module_mapping_fn: Agent id and episode to module id; asked about spaces only,
+            and then without an episode.
+        as_learner_connector: Whether the batch is a train batch.
+    """
+
+    def __init__(
+        self,
+        input_observation_space: spaces.Space[Any] | None = None,
+        input_action_space: spaces.Space[Any] | None = None,
+        *,
+        rl_module_specs: Mapping[Any, Any] | Collection[Any],
+        agent_to_module_mapping_fn: Callable[..., Any],
+        as_learner_connector: bool = False,
+    ) -> None:
+        super().__init__(input_observation_space, input_action_space)
+        self.rl_module_specs = rl_module_specs
+        self.agent_to_module_mapping_fn = agent_to_module_mapping_fn
+        self.as_learner_connector = as_learner_connector
+
+    @override
+    def recompute_output_observation_space(
+        self, input_observation_space: Any, input_action_space: Any
+    ) -> Any:
+        return self._by_module(input_observation_space, "observation_space")
+
+    @override
+    def recompute_output_action_space(
+        self, input_observation_space: Any, input_action_space: Any
+    ) -> Any:
+        return self._by_module(input_action_space, "action_space")
+
+    @override
+    def __call__(
+        self,
+        *,
+        rl_module: Any,
+        batch: dict[str, Any],
+        episodes: Sequence[Any],
+        shared_data: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        modules = rl_module if is_multi(rl_module) else self.rl_module_specs
+        done = set() if self.as_learner_connector else _done_agents(episodes)
+        by_module: dict[Any, dict[str, Any]] = {}
+        order: dict[Any, list[tuple[Any, Any]]] | None = None
+        for column, by_agent in batch.items():
+            if column in modules:
+                by_module.setdefault(column, {}).update(by_agent)
+                continue
+            acting = self._acting(column, by_agent, done)
+            if order is None:
+                order = {}
+                for eps_id, agent_id, module_id in acting:
+                    order.setdefault(module_id, []).append((eps_id, agent_id))
+            for key, items in acting.items():
+                by_module.setdefault(key[2], {}).setdefault(column, []).extend(items)
+        if not self.as_learner_connector and shared_data is not None:
+            shared_data["memorized_map_structure"] = order or {}
+        return by_module
+
+    def _acting(
+        self, column: str, by_agent: Any, done: set[tuple[Any, Any]]
+    ) -> dict[tuple[Any, Any, Any], list[Any]]:
+        is_right = isinstance(by_agent, dict) and all(
+            isinstance(key, tuple) and len(key) == 3 for key in by_agent
+        )
+        if not is_right:
+            raise PieceError(
+                f"{type(self).__name__} does not know whose items column {column!r} holds",
+                expected="lists by (episode id, agent id, module id)",
+                found=type(by_agent).__name__
+                if not isinstance(by_agent, dict)
+                else f"keys {list(by_agent)[:2]}",
+                hint="add items with their agent's episode.",
+            )
+        return {key: items for key, items in by_agent.items() if key[:2] not in done}
+
+    def _by_module(self, space: Any, which: str) -> Any:
+        if not isinstance(space, spaces.Dict):
+            return space
+        specs = self.rl_module_specs
+        own: dict[Any, Any] = {
+            module_id: getattr(specs[module_id], which, None)
+            if isinstance(specs, Mapping)
+            else None
+            for module_id in specs
+        }
+        agents = space.spaces
+        first = next(iter(agents.values()), None)
+        common = first if all(other == first for other in agents.values()) else None
+        for module_id, found in own.items():
+            if found is None:
+                is_one = common is not None
+                own[module_id] = common if is_one else self._mapped(module_id, agents, which)
+        return spaces.Dict(own)
+
+    def _mapped(self, module_id: Any, agents: Mapping[Any, Any], which: str) -> Any:
+        """The space of the agents that the mapping function gives to a module."""
+        found = None
+        for agent_id, space in agents.items():
+            if self.agent_to_module_mapping_fn(agent_id, None) != module_id:
+                continue
+            if found is not None and space != found:
+                raise SpaceError(
+                    f"agents of ModuleID {module_id!r} have different {which}s (spaces)",
+                    expected=str(found),
+                    found=f"{space} of agent {agent_id!r}",
+                    hint=f"give the module's spec an {which}, or agents of their own a module.",
+                )
+            found = space
+        if found is None:
+            raise SpaceError(
+                f"no agent is mapped to ModuleID {module_id!r}, so its {which} is unknown (spaces)",
+                hint=f"give the module's spec an {which}.",
+            )
+        return found
+
+
+def _done_agents(episodes: Sequence[Any]) -> set[tuple[Any, Any]]:
+    return {
+        (episode.id_, agent_id)
+        for episode in episodes
+        if is_multi_agent(episode)
+        for agent_id, single in episode.agent_episodes.items()
+        if single.is_done
+    }

@@ -1,0 +1,92 @@
+"""Lists of items into arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymnasium.spaces import Space
+from typing_extensions import override
+
+from ...core.batching import batch as batched
+from ...core.columns import DEFAULT_MODULE_ID, Columns
+from ...core.errors import PieceError, SpaceError
+from ...core.types import Nest
+from ..connector import ConnectorV2
+from .stateful_modules import is_multi
+
+
+class BatchIndividualItems(ConnectorV2):
+    """Stack the items of each column; those that are batches already are laid end to end.
+
+    Infos stay a list. In the order in which a single agent's rows lie, the ids of their episodes
+    are kept in `shared_data["memorized_map_structure"]`.
+
+    Args:
+        input_observation_space: Of what comes in.
+        input_action_space: Of what comes in.
+        multi_agent: Whether the batch is ordered by module id.
+
+    Example:
+        >>> batch = {"reward": {("e0",): [1.5], ("e1",): [2.5]}}
+        >>> BatchIndividualItems()(rl_module=None, batch=batch, episodes=[])
+        {'reward': array([1.5, 2.5])}
+    """
+
+    def __init__(
+        self,
+        input_observation_space: Space[Any] | None = None,
+        input_action_space: Space[Any] | None = None,
+        *,
+        multi_agent: bool = False,
+    ) -> None:
+        super().__init__(input_observation_space, input_action_space)
+        self.multi_agent = multi_agent
+
+    @override
+    def __call__(
+        self,
+        *,
+        rl_module: Any,
+        batch: dict[str, Any],
+        shared_data: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        is_by_module = is_multi(rl_module)
+        for column, items in list(batch.items()):
+            if isinstance(items, list):
+                batch[column] = _rows(column, items)
+            elif is_by_module and column in rl_module:
+                for name, own in items.items():
+                    if isinstance(own, list):
+                        items[name] = _rows(f"{column}/{name}", own, name)
+            elif isinstance(items, dict) and not self.multi_agent and _is_by_episode(items):
+                listed = [item for own in items.values() for item in own]
+                if column == Columns.OBS and shared_data is not None:
+                    shared_data["memorized_map_structure"] = [
+                        key[0] for key, own in items.items() for _ in own
+                    ]
+                rows = _rows(column, listed)
+                if is_by_module:
+                    batch.pop(column)
+                    batch.setdefault(DEFAULT_MODULE_ID, {})[column] = rows
+                else:
+                    batch[column] = rows
+        return batch
+
+
+def _is_by_episode(items: dict[Any, Any]) -> bool:
+    return all(isinstance(key, tuple) for key in items)
+
+
+def _rows(where: str, items: list[Any], column: str | None = None) -> Nest:
+    if (column or where) == Columns.INFOS or not items:
+        return items
+    try:
+        return batched(items, individual_items_already_have_batch_dim="auto")
+    except SpaceError as error:
+        raise PieceError(
+            f"the items of column {where!r} make no batch: {error.message}",
+            expected=error.expected,
+            found=error.found,
+            hint="all items of a column need one structure and one shape.",
+        ) from error

@@ -1,0 +1,38 @@
+"""Torch tensors into arrays."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from typing_extensions import override
+
+from ...core import nest, xp
+from ..connector import ConnectorV2
+
+_NARROW: Final = {np.dtype(np.float64): np.float32, np.dtype(np.int64): np.int32}
+
+
+class TensorToNumpy(ConnectorV2):
+    """Turn tensors into arrays of float32 and int32, and those of one number into Python's.
+
+    Arrays that are there already become as narrow.
+
+    Example:
+        >>> TensorToNumpy()(rl_module=None, batch={"x": np.array([1])}, episodes=[])["x"].dtype
+        dtype('int32')
+    """
+
+    @override
+    def __call__(self, *, batch: dict[str, Any], **kwargs: Any) -> Any:
+        return nest.map_structure(_narrow, batch)
+
+
+def _narrow(leaf: Any) -> Any:
+    if xp.is_tensor(leaf):
+        if leaf.ndim == 0:
+            return leaf.item()
+        leaf = xp.to_numpy(leaf.float() if leaf.is_floating_point() else leaf)
+    if isinstance(leaf, np.ndarray) and leaf.dtype in _NARROW:
+        return leaf.astype(_NARROW[leaf.dtype])
+    return leaf

@@ -1,0 +1,92 @@
+"""Advantages and value targets for the train batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from gymnasium.spaces import Space
+from typing_extensions import override
+
+from ...core import xp
+from ...core.columns import Columns
+from ...core.errors import PieceError
+from ...core.padding import PaddingPlan, unpad_data_if_necessary
+from ...core.returns import compute_value_targets, normalize_advantages
+from ..apis import ValueFunctionAPI
+from ..batch_items import single_agent_episode_iterator
+from ..common.numpy_to_tensor import NumpyToTensor
+from ..common.stateful_modules import is_multi, max_seq_len
+from ..connector import ConnectorV2
+
+
+class GeneralAdvantageEstimation(ConnectorV2):
+    """Add `advantages` and `value_targets` for each module that estimates values.
+
+    The episodes must have gone through `AddOneTsToEpisodesAndTruncate`: the value of the appended
+    step is the one to bootstrap from. Advantages are normalised over all rows of a module.
+
+    Args:
+        input_observation_space: Of what comes in.
+        input_action_space: Of what comes in.
+        gamma: Discount per step.
+        lambda_: How far advantages reach; 0 looks one step ahead, 1 to the end.
+    """
+
+    def __init__(
+        self,
+        input_observation_space: Space[Any] | None = None,
+        input_action_space: Space[Any] | None = None,
+        *,
+        gamma: float,
+        lambda_: float,
+    ) -> None:
+        super().__init__(input_observation_space, input_action_space)
+        self.gamma = gamma
+        self.lambda_ = lambda_
+        # Subclasses that compute advantages of their own turn them into tensors with this.
+        self._numpy_to_tensor_connector = NumpyToTensor(as_learner_connector=True)
+
+    @override
+    def __call__(
+        self, *, rl_module: Any, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> Any:
+        if not is_multi(rl_module):
+            raise PieceError(
+                f"{type(self).__name__} needs modules by id",
+                expected="a MultiRLModule",
+                found=type(rl_module).__name__,
+                hint="pass rl_module.as_multi_rl_module().",
+            )
+        singles = list(single_agent_episode_iterator(episodes, agents_that_stepped_only=False))
+        for module_id, columns in batch.items():
+            module = rl_module.get(module_id, None)
+            if not columns or not isinstance(module, ValueFunctionAPI):
+                continue
+            own = [single for single in singles if single.module_id in (None, module_id)]
+            self._add(columns, module, [len(single) for single in own])
+        return self._numpy_to_tensor_connector(rl_module=rl_module, batch=batch, episodes=episodes)
+
+    def _add(self, columns: dict[str, Any], module: Any, lens: list[int]) -> None:
+        with torch.no_grad():
+            predicted = module.compute_values(columns, embeddings=columns.get(Columns.EMBEDDINGS))
+        self._numpy_to_tensor_connector.device = predicted.device
+        values, rewards, terminateds, truncateds = (
+            unpad_data_if_necessary(lens, xp.to_numpy(column))
+            for column in (
+                predicted,
+                columns[Columns.REWARDS],
+                columns[Columns.TERMINATEDS],
+                columns[Columns.TRUNCATEDS],
+            )
+        )
+        targets = compute_value_targets(
+            values, rewards, terminateds, truncateds, self.gamma, self.lambda_
+        )
+        advantages = normalize_advantages(targets - values)
+        if module.is_stateful():
+            plan = PaddingPlan.of_episodes(lens, max_seq_len(module, self))
+            advantages, targets = plan.pad(advantages), plan.pad(targets)
+        columns[Columns.ADVANTAGES] = advantages
+        columns[Columns.VALUE_TARGETS] = targets

@@ -1,0 +1,51 @@
+"""Actions from the inputs of their distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typing_extensions import override
+
+from ...core import xp
+from ...core.columns import Columns
+from ..common.stateful_modules import is_multi
+from ..connector import ConnectorV2
+
+
+class GetActions(ConnectorV2):
+    """Draw actions from `action_dist_inputs`, unless the module gave actions itself.
+
+    Exploring they are sampled, else the best ones are taken. `action_logp` is added where it is
+    missing.
+    """
+
+    @override
+    def __call__(
+        self, *, rl_module: Any, batch: dict[str, Any], explore: bool | None = None, **kwargs: Any
+    ) -> Any:
+        if not is_multi(rl_module):
+            _add_actions(batch, rl_module, explore)
+            return batch
+        for module_id, outputs in batch.items():
+            if module_id in rl_module:
+                _add_actions(outputs, rl_module[module_id], explore)
+        return batch
+
+
+def _add_actions(outputs: dict[str, Any], rl_module: Any, explore: bool | None) -> None:
+    if Columns.ACTIONS in outputs or Columns.ACTION_DIST_INPUTS not in outputs:
+        return
+    inputs = outputs[Columns.ACTION_DIST_INPUTS]
+    if explore:
+        distribution = rl_module.get_exploration_action_dist_cls().from_logits(inputs)
+    else:
+        kind = rl_module.get_inference_action_dist_cls()
+        distribution = kind.from_logits(inputs).to_deterministic()
+    actions = distribution.sample()
+    outputs[Columns.ACTIONS] = actions
+    if Columns.ACTION_LOGP not in outputs:
+        is_nested = not explore and not xp.is_tensor(actions)
+        # The best of several parts at once is certain: one zero for each row.
+        outputs[Columns.ACTION_LOGP] = (
+            inputs.new_zeros(inputs.shape[:-1]) if is_nested else distribution.logp(actions)
+        )

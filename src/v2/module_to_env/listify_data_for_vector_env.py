@@ -1,0 +1,52 @@
+"""Items by episode into lists, one entry per environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from typing_extensions import override
+
+from ...core.batching import batch as batched
+from ...core.columns import Columns
+from ...core.errors import EpisodeError
+from ..connector import ConnectorV2
+
+_BATCHED: Final = (Columns.ACTIONS, Columns.ACTIONS_FOR_ENV)
+
+
+class ListifyDataForVectorEnv(ConnectorV2):
+    """Give each column as a list; of several agents as a list of dicts, one for each episode.
+
+    Actions of a single agent are batched, as a vector environment takes them.
+    """
+
+    @override
+    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
+        places = {episode.id_: place for place, episode in enumerate(episodes)}
+        listed: dict[str, Any] = {}
+        for column, items in batch.items():
+            if not isinstance(items, Mapping):
+                flat = items
+            elif any(len(key) == 3 for key in items):
+                listed[column] = _by_episode(column, items, places)
+                continue
+            else:
+                flat = [item for own in items.values() for item in own]
+            listed[column] = batched(flat) if column in _BATCHED and len(flat) else flat
+        return listed
+
+
+def _by_episode(
+    column: str, items: Mapping[Any, Sequence[Any]], places: Mapping[Any, int]
+) -> list[dict[Any, Any]]:
+    rows: list[dict[Any, Any]] = [{} for _ in places]
+    for (eps_id, agent_id, _), own in items.items():
+        if eps_id not in places:
+            raise EpisodeError(
+                f"column {column!r} has an item of episode {eps_id!r}, which no environment runs",
+                found=f"episodes {list(places)[:4]}",
+            )
+        for item in own:
+            rows[places[eps_id]][agent_id] = item
+    return rows
