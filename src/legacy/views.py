@@ -181,9 +181,9 @@ class ViewPlan:
         views: list[View] = []
         kept: dict[str, View] = {}
         depth = 0
-        for name, need in view_requirements.items():
-            if not need.used_for_compute_actions:
-                continue
+        needs = {k: v for k, v in view_requirements.items() if v.used_for_compute_actions}
+        reach = max((_reach(need.data_col or k, need) for k, need in needs.items()), default=1)
+        for name, need in needs.items():
             column = need.data_col or name
             shifts = tuple(int(shift) for shift in need.shift_arr)
             if max(shifts) > 0:
@@ -192,6 +192,8 @@ class ViewPlan:
                     "but is needed to act.",
                     hint="set used_for_compute_actions=False on it.",
                 )
+            if f"prev_{column}" in needs:
+                shifts = shifted_as_ray(shifts, reach)
             known = column in KNOWN_NOW
             zeros = zeros_of(need.space, flatten=flatten_actions and column == "actions")
             initial = None if known else before_first_step(column, zeros, initial_states)
@@ -201,6 +203,26 @@ class ViewPlan:
                 kept.setdefault(column, view)
                 depth = max(depth, -min(shifts) + (1 if known else 0), 1)
         return ViewPlan(tuple(views), tuple(kept.values()), depth)
+
+
+def shifted_as_ray(shifts: tuple[int, ...], reach: int) -> tuple[int, ...]:
+    """What Ray reads of actions or rewards where "prev_actions" or "prev_rewards" is a view.
+
+    Ray then counts from one place too early in a history of `reach` steps, and wraps around at
+    its beginning. Where every view looks one step back that is right; where one looks further,
+    earlier actions and rewards come a step late. Policies were trained on what it reads.
+
+    Example:
+        >>> shifted_as_ray((-1,), 1), shifted_as_ray((-1,), 3), shifted_as_ray((-3, -2, -1), 3)
+        ((-1,), (-2,), (-1, -3, -2))
+    """
+    return tuple((shift + reach - 1) % reach - reach for shift in shifts)
+
+
+def _reach(column: str, need: Any) -> int:
+    """How many steps back a view makes Ray keep every column."""
+    first = int(min(need.shift_arr)) - (1 if column in ("obs", "infos") else 0)
+    return max(1, -first)
 
 
 def before_first_step(column: str, zeros: Nest, initial_states: Sequence[Any]) -> Nest:

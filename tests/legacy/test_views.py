@@ -4,6 +4,11 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
 from rlconnect.core.errors import PieceError
+from rlconnect.legacy import (
+    AgentConnectorDataType,
+    ConnectorContext,
+    ViewRequirementAgentConnector,
+)
 from rlconnect.legacy.views import ViewPlan, ViewRequirement
 
 SPACE = Box(-1, 1, (2,))
@@ -50,7 +55,7 @@ def test_a_plan_sorts_views_by_what_they_need():
     """Only ranges and older values need a history; its depth is the longest reach."""
     needs = {
         "obs": ViewRequirement(space=SPACE),
-        "prev_actions": ViewRequirement("actions", Discrete(2), shift=-1),
+        "last": ViewRequirement("actions", Discrete(2), shift=-1),
         "stack": ViewRequirement("obs", SPACE, shift="-3:0"),
         "older": ViewRequirement("actions", Discrete(2), shift=-2),
         "new_obs": ViewRequirement("obs", shift=1, used_for_compute_actions=False),
@@ -58,7 +63,7 @@ def test_a_plan_sorts_views_by_what_they_need():
 
     plan = ViewPlan.for_inference(needs, [], flatten_actions=True)
 
-    assert [view.name for view in plan.views] == ["obs", "prev_actions", "stack", "older"]
+    assert [view.name for view in plan.views] == ["obs", "last", "stack", "older"]
     assert [view.column for view in plan.kept] == ["obs", "actions"]
     assert plan.depth == 4
 
@@ -77,3 +82,39 @@ def test_states_need_initial_states():
 
     with pytest.raises(PieceError, match="1 initial states"):
         ViewPlan.for_inference(needs, [np.zeros(2)], flatten_actions=True)
+
+
+# Read off Ray 2.60 and 2.7.2: at step t every column holds t, and the views saw this at step 4.
+RAY_READS = [
+    ([-2, -1], [-3, -2, -1], False, [2, 3], [4, 2, 3]),
+    ([-1], [-1], False, [4], [4]),
+    ([-2], [-2], False, [4], [4]),
+    ([-2, -1], [-1], False, [4, 3], [3]),
+    ([-1], [-1], True, [3], [3]),
+    ([-2], [-2], True, [2], [2]),
+]
+
+
+@pytest.mark.parametrize(("actions", "rewards", "has_memory", "seen", "earned"), RAY_READS)
+def test_earlier_actions_and_rewards_are_read_as_ray_reads_them(
+    actions, rewards, has_memory, seen, earned
+):
+    """Where a view looks back further than one step, earlier actions come a step late."""
+    needs = {
+        "obs": ViewRequirement(),
+        "prev_actions": ViewRequirement("actions", shift=actions),
+        "prev_rewards": ViewRequirement("rewards", shift=rewards),
+    }
+    if has_memory:  # what a transformer looks at
+        needs["state_in_0"] = ViewRequirement("state_out_0", shift="-4:-1")
+    context = ConnectorContext(
+        view_requirements=needs, action_space=Discrete(9), initial_states=[np.zeros(())]
+    )
+    connector = ViewRequirementAgentConnector(context)
+
+    for step in range(5):
+        data = {"new_obs": 0.0, "actions": step, "rewards": float(step), "state_out_0": 0.0}
+        made = connector([AgentConnectorDataType("env", "agent", data)])[0].data.sample_batch
+
+    assert np.ravel(made["prev_actions"]).tolist() == seen
+    assert np.ravel(made["prev_rewards"]).tolist() == earned

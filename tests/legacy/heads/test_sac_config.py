@@ -25,3 +25,16 @@ def test_nothing_said_means_sacs_own_default():
         "fcnet_hiddens": [256, 256],
         "fcnet_activation": "relu",
     }
+
+
+def test_images_take_the_shared_convolutions():
+    """Without convolutions of their own, SAC's nets take those of the shared model settings."""
+    shared = {"conv_filters": [[4, [4, 4], 2]], "fcnet_hiddens": [9]}
+    own = {"conv_filters": [[8, [2, 2], 1]]}
+
+    found = net_config({"model": shared, "policy_model_config": {}}, "policy_model_config")
+    kept = net_config({"model": shared, "policy_model_config": own}, "policy_model_config")
+
+    assert found["conv_filters"] == [[4, [4, 4], 2]]
+    assert found["fcnet_hiddens"] == [256, 256]
+    assert kept["conv_filters"] == [[8, [2, 2], 1]]
