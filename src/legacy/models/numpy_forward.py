@@ -16,7 +16,7 @@ from gymnasium.spaces import Discrete, MultiDiscrete, Space
 from ...core.errors import PieceError, RlconnectError, SpaceError
 from .defaults import with_defaults
 from .leaves import action_width, leaf_spaces, leaves
-from .numpy_layers import Float32, Stack, beside
+from .numpy_layers import Float32, Stack, beside, entrance
 from .numpy_lstm import NumpyLstm
 from .numpy_reader import WeightReader
 
@@ -52,6 +52,11 @@ class NumpyNet:
         self._policy = policy
         self._value = value
         self._joint = None if value is None else beside(policy, value)
+        self._entrance: Stack | None = None
+        if value is not None and self._joint is None:
+            self._entrance = entrance(policy, value)
+            self._middle = policy.layers[0].bias.size if policy.layers else 0
+            self._rest = Stack(policy.layers[1:]), Stack(value.layers[1:])
         self._time_major = time_major
         self._outputs = policy.layers[-1].bias.size if policy.layers else 0
         self._obs_width = obs_width
@@ -149,6 +154,9 @@ class NumpyNet:
         if self._joint is not None:
             both = self._joint(x)
             return both[:, : self._outputs], both[:, self._outputs], state_out
+        if self._entrance is not None:
+            both, (policy, worth) = self._entrance(x), self._rest
+            return policy(both[:, : self._middle]), worth(both[:, self._middle :])[:, 0], state_out
         value = None if self._value is None else self._value(x)[:, 0]
         return self._policy(x), value, state_out
 

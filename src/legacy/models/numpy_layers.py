@@ -172,6 +172,24 @@ def beside(first: Stack, second: Stack) -> Stack | None:
     return Stack(joint)
 
 
+def entrance(first: Stack, second: Stack) -> Stack | None:
+    """The first layers of two stacks over one input as one layer, their outputs side by side.
+
+    Args:
+        first: Its outputs come first.
+        second: The other one.
+
+    Returns:
+        A stack of that layer; `None` if a stack has no more layers, or they do not pair up.
+    """
+    if min(len(first.layers), len(second.layers)) < 2:
+        return None
+    a, b = first.layers[0], second.layers[0]
+    if a.act is not b.act:
+        return None
+    return Stack([Dense(_columns(a, b), np.concatenate([a.bias, b.bias]), a.act)])
+
+
 def _columns(a: Dense, b: Dense) -> Float32:
     return np.concatenate([a.weight, b.weight], axis=1)
 

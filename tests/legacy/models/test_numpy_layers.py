@@ -12,6 +12,7 @@ from rlconnect.legacy.models.numpy_layers import (
     Stack,
     beside,
     dense,
+    entrance,
     numpy_activation,
 )
 
@@ -76,6 +77,23 @@ def test_large_or_different_layers_stay_apart():
     assert beside(stack(rng, [4, wide, wide, 1]), stack(rng, [4, wide, wide, 1])) is None
     assert beside(stack(rng, [4, 8, 1], "relu"), stack(rng, [4, 8, 1])) is None
     assert beside(Stack([]), Stack([])) is None
+
+
+@pytest.mark.parametrize("rows", [1, 5])
+def test_stacks_that_stay_apart_share_an_entrance(rows):
+    """Their first layers run as one, whose halves are what each would have made alone."""
+    rng = np.random.default_rng(0)
+    first, second = stack(rng, [4, 8, 3]), stack(rng, [4, 6, 2, 1])
+    x = rng.normal(size=(rows, 4)).astype(np.float32)
+
+    both = entrance(first, second)(x)
+
+    np.testing.assert_allclose(Stack(first.layers[1:])(both[:, :8]), first(x), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        Stack(second.layers[1:])(both[:, 8:]), second(x), rtol=1e-5, atol=1e-6
+    )
+    assert entrance(stack(rng, [4, 1]), second) is None
+    assert entrance(stack(rng, [4, 8, 1], "relu"), second) is None
 
 
 def test_an_empty_stack_gives_its_input():
