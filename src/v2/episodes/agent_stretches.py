@@ -41,7 +41,7 @@ def successor(episode: _Episode, len_lookback_buffer: int) -> _Episode:
             continue
         follower._agents[agent] = part = stretches.continuation(single, keep)
         part.is_terminated, part.is_truncated = single.is_terminated, single.is_truncated
-        if episode._hanging_actions_end and not keep:
+        if not keep:
             part.extra_model_outputs = {}  # As in RLlib; the next step begins new columns.
         follower._env_ts[agent] = times[-keep - 1 :]
         _copy_hanging(episode, follower, agent)

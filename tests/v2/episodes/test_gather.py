@@ -1,0 +1,94 @@
+"""Columns of many episodes at once are what batching their items one by one gives."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rlconnect.core.batching import batch
+from rlconnect.v2 import MultiAgentEpisode, SingleAgentEpisode
+from rlconnect.v2.episodes.gather import concat_column, gather_last, last_rows
+
+
+def observation(step, kind):
+    if kind == "dict":
+        return {"a": step, "b": np.array([step, 1], np.float32)}
+    return np.array([step, 1], np.float32) if kind == "array" else step
+
+
+def episode_of(steps, kind="array", numpy=False, started=0):
+    episode = SingleAgentEpisode()
+    episode.add_env_reset(observation(started, kind))
+    for step in range(started + 1, started + steps + 1):
+        episode.add_env_step(
+            observation(step, kind),
+            step,
+            step / 2,
+            extra_model_outputs={"logp": np.float32(-step)},
+        )
+    return episode.to_numpy() if numpy else episode
+
+
+FORMS = st.lists(st.tuples(st.integers(1, 5), st.booleans()), min_size=1, max_size=5)
+COLUMNS = st.sampled_from(["obs", "actions", "rewards", "logp"])
+
+
+def read(episode, column, indices):
+    if column == "logp":
+        return episode.get_extra_model_outputs("logp", indices)
+    return getattr(episode, "get_observations" if column == "obs" else f"get_{column}")(indices)
+
+
+@given(FORMS, COLUMNS, st.sampled_from(["array", "dict", "number"]))
+def test_last_items_are_the_batch_of_the_last_items(forms, column, kind):
+    """In list form, in array form and mixed."""
+    episodes = [episode_of(steps, kind, numpy) for steps, numpy in forms]
+
+    gathered = gather_last(episodes, column)
+
+    np.testing.assert_equal(gathered, batch([read(one, column, -1) for one in episodes]))
+
+
+@given(FORMS, COLUMNS, st.sampled_from(["array", "dict", "number"]), st.integers(0, 2))
+def test_whole_columns_are_the_batch_of_all_items(forms, column, kind, lookback):
+    """Look-back is left out, and the last observation if asked."""
+    episodes = [
+        episode_of(steps + lookback, kind, numpy).slice(
+            slice(lookback, None), len_lookback_buffer=lookback
+        )
+        for steps, numpy in forms
+    ]
+    without_last = column == "obs"
+
+    column_of_all, counts = concat_column(episodes, column, without_last=without_last)
+
+    items = [read(one, column, step) for one in episodes for step in range(len(one))]
+    np.testing.assert_equal(column_of_all, batch(items))
+    assert counts.tolist() == [len(one) for one in episodes]
+
+
+@pytest.mark.parametrize("column", ["obs", "nope", "infos"])
+def test_what_makes_no_batch_is_none(column):
+    """Other shapes, no such column, infos that differ: the caller goes item by item."""
+    one, other = episode_of(1), SingleAgentEpisode()
+    other.add_env_reset(np.zeros(3), {"only": 1})
+
+    assert gather_last([one, other], column) is None
+    assert concat_column([one, other], column) is None
+
+
+def test_rows_of_agents_keep_the_journal():
+    """Last observations of many agents come with their keys, and nothing is handed out for them."""
+    episodes = []
+    for name in ("x", "y"):
+        episode = MultiAgentEpisode(
+            id_=name, agent_to_module_mapping_fn=lambda agent, episode: "m" + agent
+        )
+        episode.add_env_reset(observations={"a": 0, "b": 1})
+        episode.add_env_step({"a": 2, "b": 3}, {"a": 0, "b": 0}, {"a": 0.0, "b": 0.0})
+        episodes.append(episode)
+
+    keys, rows = last_rows(episodes)
+
+    assert keys == [(name, agent, "m" + agent) for name in "xy" for agent in "ab"]
+    assert rows == [2, 3, 2, 3]
+    assert all(episode._journal.rows for episode in episodes)
