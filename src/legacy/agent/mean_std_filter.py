@@ -90,10 +90,15 @@ class MeanStdObservationFilterAgentConnector(SyncedFilterAgentConnector):
         else:
             filtered = self.filter(stacked, update=False)
         each = list(filtered) if isinstance(filtered, np.ndarray) else unbatch(filtered)
-        return [
-            AgentConnectorDataType(record.env_id, record.agent_id, {**record.data, "new_obs": row})
-            for record, row in zip(records, each, strict=True)
-        ]
+        made = []
+        new = object.__new__
+        for record, row in zip(records, each, strict=True):
+            # As in view_requirement.py: filled in place, without a constructor call.
+            built = new(AgentConnectorDataType)
+            built.env_id, built.agent_id = record.env_id, record.agent_id
+            built.data = {**record.data, "new_obs": row}
+            made.append(built)
+        return made
 
     def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
         """Filter the observations of one record."""

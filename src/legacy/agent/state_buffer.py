@@ -89,13 +89,15 @@ class StateBufferConnector(AgentConnector):
         new = object.__new__
         made = []
         for record in records:
-            answer = answers.get(record.env_id, nobody).get(record.agent_id)
+            env_id, agent_id = record.env_id, record.agent_id
+            answer = answers.get(env_id, nobody).get(agent_id)
             if answer is None:
-                _check_ids(record)
+                if env_id is None or agent_id is None:
+                    _check_ids(record)
                 answer = start
             # As in view_requirement.py: filled in place, without a constructor call.
             built = new(AgentConnectorDataType)
-            built.env_id, built.agent_id = record.env_id, record.agent_id
+            built.env_id, built.agent_id = env_id, agent_id
             try:
                 built.data = {**record.data, **answer}
             except TypeError:
