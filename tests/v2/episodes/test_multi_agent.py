@@ -318,13 +318,14 @@ def test_data_that_contradicts_itself(step, match):
     assert episode.get_observations() == {"a": [0, 1], "b": [100, 101]}
 
 
-def test_agents_that_wait_cannot_act_again():
+@pytest.mark.parametrize("seen", [{"a": 3}, {"a": 3, "b": 9}])
+def test_agents_that_wait_cannot_act_again(seen):
     """An action that hangs is not replaced by another one in silence."""
     episode = together(1)
     episode.add_env_step({"a": 2}, {"a": 0, "b": 0}, {"a": 0.0, "b": 0.0})
 
     with pytest.raises(MultiAgentEnvError, match="Agent b acted again"):
-        episode.add_env_step({"a": 3}, {"a": 0, "b": 5}, {"a": 0.0, "b": 0.0})
+        episode.add_env_step(seen, {"a": 0, "b": 5}, {"a": 0.0, "b": 0.0})
 
 
 def test_nothing_follows_the_end():
