@@ -19,8 +19,8 @@ from .written_observations import own_space, write_last
 class PrevActionsPrevRewards(ConnectorV2):
     """Replace each last observation by a dict of it, the actions and the rewards before it.
 
-    Actions are one-hot and lie one after the other, the oldest first; zeros stand for what was
-    before the episode.
+    Actions are one-hot rows, the oldest first; zeros stand for what was before the episode. As in
+    RLlib the space has these rows flat, one after the other.
 
     Args:
         input_observation_space: Of what comes in; by agent id for several agents.

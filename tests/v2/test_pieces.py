@@ -1,0 +1,89 @@
+"""What every built-in piece obeys: spaces, settings, copies, state and saving."""
+
+import copy
+
+import numpy as np
+import pytest
+import rlconnect.v2 as v2
+from gymnasium.spaces import Box, Dict, Discrete
+
+BOX = Box(-10.0, 10.0, (2,), np.float32)
+IMAGE = Box(0.0, 255.0, (4, 4, 1), np.float32)
+AGENTS = Dict({"a": BOX, "b": BOX})
+PICK = {"rl_module_specs": ["p"], "agent_to_module_mapping_fn": v2.Columns}  # any named function
+
+# name, observation space, action space, settings; a new piece adds one line
+TABLE = [
+    ("AddColumnsFromEpisodesToTrainBatch", BOX, Discrete(3), {}),
+    ("AddInfosFromEpisodesToTrainBatch", BOX, Discrete(3), {}),
+    ("AddNextObservationsFromEpisodesToTrainBatch", BOX, Discrete(3), {}),
+    ("AddObservationsFromEpisodesToBatch", BOX, Discrete(3), {"as_learner_connector": True}),
+    ("AddOneTsToEpisodesAndTruncate", BOX, Discrete(3), {}),
+    ("AddStatesFromEpisodesToBatch", BOX, Discrete(3), {"as_learner_connector": True}),
+    ("AddTimeDimToBatchAndZeroPad", BOX, Discrete(3), {"as_learner_connector": True}),
+    ("AgentToModuleMapping", AGENTS, AGENTS, PICK),
+    ("BatchIndividualItems", BOX, Discrete(3), {"multi_agent": True}),
+    ("ComputeReturnsToGo", BOX, Discrete(3), {"gamma": 0.9}),
+    ("FlattenObservations", AGENTS, Discrete(3), {"keys_to_remove": ["b"]}),
+    ("FrameStacking", IMAGE, Discrete(3), {"num_frames": 3}),
+    ("FrameStackingEnvToModule", IMAGE, Discrete(3), {"num_frames": 3}),
+    ("FrameStackingLearner", IMAGE, Discrete(3), {"num_frames": 3}),
+    ("GeneralAdvantageEstimation", BOX, Discrete(3), {"gamma": 0.9, "lambda_": 0.5}),
+    ("GetActions", BOX, Discrete(3), {}),
+    ("ListifyDataForVectorEnv", BOX, Discrete(3), {}),
+    ("MeanStdFilter", BOX, Discrete(3), {"clip_by_value": 3.0}),
+    ("ModuleToAgentUnmapping", BOX, Discrete(3), {}),
+    ("NormalizeAndClipActions", BOX, BOX, {"normalize_actions": True, "clip_actions": False}),
+    ("NumpyToTensor", BOX, Discrete(3), {"pin_memory": True}),
+    ("PrevActionsPrevRewards", BOX, Discrete(3), {"n_prev_actions": 2}),
+    ("RemoveSingleTsTimeRankFromBatch", BOX, Discrete(3), {}),
+    ("TensorToNumpy", BOX, Discrete(3), {}),
+    ("UnBatchToIndividualItems", BOX, Discrete(3), {}),
+    ("WriteObservationsToEpisodes", BOX, Discrete(3), {}),
+]
+pieces = pytest.mark.parametrize(("name", "obs", "act", "settings"), TABLE)
+
+
+@pieces
+def test_spaces_are_constructor_arguments_or_set_later(name, obs, act, settings):
+    """Both ways of giving spaces lead to the same output spaces."""
+    at_once = getattr(v2, name)(obs, act, **settings)
+    later = getattr(v2, name)(**settings)
+
+    later.input_action_space = act
+    later.input_observation_space = obs
+
+    assert at_once.observation_space == later.observation_space is not None
+    assert at_once.action_space == later.action_space is not None
+
+
+@pieces
+def test_constructor_arguments_build_the_piece_again(name, obs, act, settings):
+    """What it was constructed with is known by name."""
+    args, kwargs = getattr(v2, name)(obs, act, **settings).get_ctor_args_and_kwargs()
+
+    again = getattr(v2, name)(*args, **kwargs)
+
+    assert args == ()
+    assert kwargs.items() >= {**settings, "input_observation_space": obs}.items()
+    assert again.get_ctor_args_and_kwargs() == (args, kwargs)
+
+
+@pytest.mark.parametrize(("name", "obs", "act", "settings"), [row for row in TABLE if row[3]])
+def test_a_misspelt_setting_is_refused(name, obs, act, settings):
+    """A piece with settings of its own swallows no others."""
+    with pytest.raises(TypeError, match="no_such_setting"):
+        getattr(v2, name)(obs, act, **settings, no_such_setting=1)
+
+
+@pieces
+def test_copies_and_states(name, obs, act, settings):
+    """A copy is its own piece, and a fresh state can be set again."""
+    piece = getattr(v2, name)(obs, act, **settings)
+
+    twin = copy.deepcopy(piece)
+    twin.set_state(piece.get_state())
+
+    assert twin.observation_space == piece.observation_space
+    assert twin.get_state() == piece.get_state()
+    assert str(piece) == name
