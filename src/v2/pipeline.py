@@ -195,7 +195,7 @@ class ConnectorPipelineV2(ConnectorV2):
         """Give each piece the spaces that the piece before it makes; None is no news."""
         observation_space = self._input_observation_space
         action_space = self._input_action_space
-        self._connected = list(self.connectors)
+        self._connected = self._all_pieces()
         for piece in self.connectors:
             if action_space is not None:
                 piece.input_action_space = action_space
@@ -204,8 +204,17 @@ class ConnectorPipelineV2(ConnectorV2):
             observation_space, action_space = piece.observation_space, piece.action_space
 
     def _connect_if_edited(self) -> None:
-        if self._connected != self.connectors:
+        if self._connected != self._all_pieces():
             self._connect()
+
+    def _all_pieces(self) -> list[ConnectorV2]:
+        """The pieces as they are now, those of nested pipelines too."""
+        found: list[ConnectorV2] = []
+        for piece in self.connectors:
+            found.append(piece)
+            if isinstance(piece, ConnectorPipelineV2):
+                found.extend(piece._all_pieces())
+        return found
 
     @override
     def _refresh_observation_space(self) -> None:

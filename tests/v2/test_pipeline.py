@@ -185,6 +185,16 @@ def test_the_list_of_pieces_is_live():
     assert run(pipeline) == {"seen": [3]}
 
 
+def test_an_edit_of_a_nested_pipeline_reaches_the_outer_one():
+    """Spaces follow an edit inside, at the pieces behind it too."""
+    inner = ConnectorPipelineV2(connectors=[Double()])
+    outer = ConnectorPipelineV2(BOX, Discrete(2), connectors=[inner, Double()])
+
+    inner.append(Double(times=3))
+
+    assert outer.observation_space.shape == (36,)
+
+
 def test_pieces_are_found_by_place_class_and_name():
     """An index is a place, a class or a class name."""
     pipeline = ConnectorPipelineV2(connectors=[Double(), Count(), Double()])
