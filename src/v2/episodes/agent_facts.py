@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable
 from typing import Any, ClassVar
 
@@ -56,9 +57,13 @@ class AgentFacts(AgentReading):
         steps: list[Any] = [self.SKIP_ENV_TS_TAG] * (self.env_t - first + 1)
         single, times = self._agents[agent], self._env_ts[agent]
         agent_t = single.t_started - single.observations.lookback
-        for place, env_t in enumerate(times):
-            if env_t >= first:
-                steps[env_t - first] = agent_t + place
+        begin = bisect_left(times, first)
+        agent_ts = range(agent_t + begin, agent_t + len(times))
+        if len(agent_ts) and times[-1] - times[begin] == len(agent_ts) - 1:
+            steps[times[begin] - first : times[-1] - first + 1] = agent_ts
+        else:
+            for env_t, own_t in zip(times[begin:], agent_ts, strict=True):
+                steps[env_t - first] = own_t
         return InfiniteLookbackBuffer(steps, self._len_lookback_buffers)
 
     def get_agents_that_stepped(self) -> AgentIds:
@@ -85,6 +90,28 @@ class AgentFacts(AgentReading):
     def custom_data(self) -> dict[Any, Any]:
         """Whatever users keep with the episode; it travels along, but not into slices."""
         return self._custom_data
+
+    def add_temporary_timestep_data(self, *_: Any, **__: Any) -> None:
+        """Gone from RLlib, as from here.
+
+        Raises:
+            EpisodeError: Always; it names what took its place.
+        """
+        raise EpisodeError(
+            "add_temporary_timestep_data() is gone",
+            hint="keep such data in custom_data: episode.custom_data[key] = value.",
+        )
+
+    def get_temporary_timestep_data(self, *_: Any, **__: Any) -> None:
+        """Gone from RLlib, as from here.
+
+        Raises:
+            EpisodeError: Always; it names what took its place.
+        """
+        raise EpisodeError(
+            "get_temporary_timestep_data() is gone",
+            hint="keep such data in custom_data: episode.custom_data[key].",
+        )
 
     @property
     def is_reset(self) -> bool:

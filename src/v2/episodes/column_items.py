@@ -103,8 +103,8 @@ def _stacked_dicts(items: Sequence[dict[Any, Any]], first: dict[Any, Any]) -> Ne
 
 
 def length_of(column: Nest) -> int:
-    """How many rows a column has."""
-    if isinstance(column, np.ndarray):
+    """How many rows a column has, or items a list."""
+    if isinstance(column, (list, np.ndarray)):
         return len(column)
     leaves = nest.flatten(column)
     return len(leaves[0]) if leaves else 0

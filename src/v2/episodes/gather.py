@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from itertools import chain
-from typing import Any, TypeAlias
+from operator import attrgetter
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ...core.errors import EpisodeError
+from ...core.errors import EpisodeError, SpaceError
 from ...core.types import Array, Nest
-from .column_items import joined_rows, stacked, taken
+from .column_items import joined_rows, length_of, stacked, taken
 from .lookback_buffer import InfiniteLookbackBuffer
 from .multi_agent import MultiAgentEpisode
 from .single_agent import SingleAgentEpisode
@@ -23,7 +24,13 @@ from .single_agent import SingleAgentEpisode
 AgentKey: TypeAlias = tuple[str, Hashable, Any]
 """Where a row comes from: multi-agent episode, agent, module."""
 
-_ATTRIBUTES = {"obs": "observations", "actions": "actions", "rewards": "rewards", "infos": "infos"}
+_PLAIN: Final = frozenset({list, np.ndarray})
+_ATTRIBUTES: Final = {
+    "obs": "observations",
+    "actions": "actions",
+    "rewards": "rewards",
+    "infos": "infos",
+}
 
 
 def gather_last(episodes: Sequence[SingleAgentEpisode], column: str) -> Nest | None:
@@ -43,8 +50,16 @@ def gather_last(episodes: Sequence[SingleAgentEpisode], column: str) -> Nest | N
         >>> gather_last([episode, episode], "obs").shape
         (2, 2)
     """
+    name = _ATTRIBUTES.get(column)
     try:
-        return stacked([_last_item(episode, column) for episode in episodes])
+        if name is None:
+            buffers = [episode.extra_model_outputs[column] for episode in episodes]
+        else:
+            buffers = [*map(attrgetter(name), episodes)]
+        columns = [buffer._data for buffer in buffers]
+        if _PLAIN.issuperset(map(type, columns)):
+            return stacked([column[-1] for column in columns])
+        return stacked([_last_item(buffer) for buffer in buffers])
     except (EpisodeError, KeyError, IndexError):
         return None
 
@@ -87,19 +102,23 @@ def concat_column(
         if buffer is None:
             return None
         buffers.append(buffer)
+    end = -1 if without_last else None
     parts = [
-        buffer._rows(buffer.lookback, buffer.len_incl_lookback() - without_last)
+        data[buffer.lookback : end]
+        if type(data := buffer._data) is list or type(data) is np.ndarray
+        else buffer._rows(buffer.lookback, end)
         for buffer in buffers
     ]
-    counts = np.array([max(0, len(buffer) - without_last) for buffer in buffers])
+    kinds = set(map(type, parts))
     try:
-        if all(type(part) is list for part in parts):
+        if kinds == {np.ndarray}:
+            return np.concatenate(parts), np.array([*map(len, parts)])
+        counts = np.array([*map(length_of, parts)])
+        if kinds == {list}:
             return stacked([*chain.from_iterable(parts)]), counts
-        columns = [stacked(part) if type(part) is list else part for part in parts if len(part)]
-        if len({np.shape(part)[1:] for part in columns if isinstance(part, np.ndarray)}) > 1:
-            return None
+        columns = [stacked(part) if type(part) is list else part for part in parts]
         return joined_rows(columns), counts
-    except (EpisodeError, IndexError, ValueError):
+    except (EpisodeError, SpaceError, IndexError, ValueError):
         return None
 
 
@@ -111,9 +130,6 @@ def _buffer(episode: SingleAgentEpisode, column: str) -> InfiniteLookbackBuffer 
     return buffer
 
 
-def _last_item(episode: SingleAgentEpisode, column: str) -> Any:
-    buffer = episode.observations if column == "obs" else _buffer(episode, column)
-    if buffer is None:
-        raise KeyError(column)
+def _last_item(buffer: InfiniteLookbackBuffer) -> Any:
     data = buffer._data
-    return data[-1] if type(data) is list or type(data) is np.ndarray else taken(data, -1)
+    return data[-1] if type(data) is list else taken(data, -1)

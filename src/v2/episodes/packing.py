@@ -8,7 +8,9 @@ stay arrays of their own, which pickle protocol 5 can move without a copy.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -47,12 +49,13 @@ def packed_buffers(
         if mark is None:
             mark = space_to_pickle(buffer._space)
         if type(data) is np.ndarray:
-            size, dtype = data.nbytes, data.dtype
-            if 0 < size <= _LARGEST_PACKED and dtype.kind in "biufc":
+            size = data.nbytes
+            code = _code_of(data.dtype)
+            if 0 < size <= _LARGEST_PACKED and code:
                 block.append(data)
                 if size % _ALIGNMENT:
                     block.append(bytes(-size % _ALIGNMENT))
-                headers.append((_PACKED, lookback, mark, dtype.str, data.shape))
+                headers.append((_PACKED, lookback, mark, code, data.shape))
             else:
                 headers.append((_AS_THEY_ARE, lookback, mark, data, None))
         elif type(data) is not list:
@@ -96,6 +99,12 @@ def unpacked_buffers(
             buffer._data = [{} for _ in range(content)] if form == _EMPTY_DICTS else content
         buffers.append(buffer)
     return buffers
+
+
+@lru_cache(maxsize=64)
+def _code_of(dtype: np.dtype[Any]) -> str:
+    """How a dtype of numbers is written, the same text each time; nothing for others."""
+    return sys.intern(dtype.str) if dtype.kind in "biufc" else ""
 
 
 def _contiguous(part: Any) -> Any:

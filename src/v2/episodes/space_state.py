@@ -46,7 +46,10 @@ _PLAIN_ATTRIBUTES: Final = frozenset(
 
 def space_to_state(space: AnySpace | None) -> Any:
     """The space as RLlib writes it; None, and a space RLlib has no form for, as they are."""
-    state = _written(_states, space, _ray_form)
+    if space is None:
+        return None
+    known = _states.get(id(space))
+    state = known[1] if known and known[0]() is space else _written(_states, space, _ray_form)
     if not isinstance(state, dict):
         return state
     # All but Dict and Tuple are flat: their values are numbers, strings and tuples.

@@ -170,6 +170,28 @@ class StepAccess:
         """Whatever users keep with the episode; it travels along, but not into slices."""
         return self._custom_data
 
+    def add_temporary_timestep_data(self, *_: Any, **__: Any) -> None:
+        """Gone from RLlib, as from here.
+
+        Raises:
+            EpisodeError: Always; it names what took its place.
+        """
+        raise EpisodeError(
+            "add_temporary_timestep_data() is gone",
+            hint="keep such data in custom_data: episode.custom_data[key] = value.",
+        )
+
+    def get_temporary_timestep_data(self, *_: Any, **__: Any) -> None:
+        """Gone from RLlib, as from here.
+
+        Raises:
+            EpisodeError: Always; it names what took its place.
+        """
+        raise EpisodeError(
+            "get_temporary_timestep_data() is gone",
+            hint="keep such data in custom_data: episode.custom_data[key].",
+        )
+
     @property
     def is_reset(self) -> bool:
         """Whether there is a first observation."""

@@ -12,6 +12,8 @@ from rlconnect.v2.episodes.gather import concat_column, gather_last, last_rows
 def observation(step, kind):
     if kind == "dict":
         return {"a": step, "b": np.array([step, 1], np.float32)}
+    if kind == "tuple":
+        return (step, np.array([step, 1], np.float32))
     return np.array([step, 1], np.float32) if kind == "array" else step
 
 
@@ -38,7 +40,7 @@ def read(episode, column, indices):
     return getattr(episode, "get_observations" if column == "obs" else f"get_{column}")(indices)
 
 
-@given(FORMS, COLUMNS, st.sampled_from(["array", "dict", "number"]))
+@given(FORMS, COLUMNS, st.sampled_from(["array", "dict", "tuple", "number"]))
 def test_last_items_are_the_batch_of_the_last_items(forms, column, kind):
     """In list form, in array form and mixed."""
     episodes = [episode_of(steps, kind, numpy) for steps, numpy in forms]
@@ -48,7 +50,7 @@ def test_last_items_are_the_batch_of_the_last_items(forms, column, kind):
     np.testing.assert_equal(gathered, batch([read(one, column, -1) for one in episodes]))
 
 
-@given(FORMS, COLUMNS, st.sampled_from(["array", "dict", "number"]), st.integers(0, 2))
+@given(FORMS, COLUMNS, st.sampled_from(["array", "dict", "tuple", "number"]), st.integers(0, 2))
 def test_whole_columns_are_the_batch_of_all_items(forms, column, kind, lookback):
     """Look-back is left out, and the last observation if asked."""
     episodes = [

@@ -9,7 +9,7 @@ from gymnasium.spaces import Box, Discrete
 from hypothesis import given
 from hypothesis import strategies as st
 from rlconnect.core.errors import EpisodeError
-from rlconnect.v2 import SingleAgentEpisode
+from rlconnect.v2 import MultiAgentEpisode, SingleAgentEpisode
 from rlconnect.v2.episodes.errors import EpisodeItemError, EpisodeKeyError
 
 SPACE = Box(-1000, 1000, (2,), np.float32)
@@ -419,3 +419,12 @@ def test_data_dict_and_facts():
     assert repr(episode) == "SAEps(len=3 done=True R=3.0 id_=e)"
     assert episode.get_duration_s() >= 0.0
     assert len(SingleAgentEpisode().id_) == 32
+
+
+@pytest.mark.parametrize("kind", [SingleAgentEpisode, MultiAgentEpisode])
+def test_temporary_data_is_gone(kind):
+    """The old calls say what to use instead."""
+    with pytest.raises(ValueError, match="custom_data"):
+        kind().add_temporary_timestep_data("key", 1)
+    with pytest.raises(ValueError, match="custom_data"):
+        kind().get_temporary_timestep_data("key")
