@@ -94,6 +94,8 @@ def revived(value: Any, find: Any) -> Any:
             return _space(value)
         if path.endswith(".DefaultModelConfig"):
             return mapping_of(value)
+        if path == "torch.device" and all(isinstance(arg, (str, int)) for arg in value.args):
+            return ":".join(map(str, value.args))  # its name serves everywhere a device does
         return find(path)
     return value
 

@@ -2,13 +2,22 @@
 
 import copy
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
 from rlconnect.core.errors import PieceError, PipelineError
-from rlconnect.v2 import ConnectorPipelineV2, ConnectorV2, EnvToModulePipeline, check, one_hot
+from rlconnect.v2 import (
+    ConnectorPipelineV2,
+    ConnectorV2,
+    EnvToModulePipeline,
+    MeanStdFilter,
+    check,
+    one_hot,
+)
 
+GOLDEN = Path(__file__).parents[1] / "golden" / "checkpoints"
 BOX = Box(-1.0, 1.0, (3,), np.float32)
 
 
@@ -247,6 +256,19 @@ def test_a_pipeline_saves_itself(tmp_path):
 
     assert [type(piece) for piece in twin.connectors] == [Double, Count]
     assert twin.get_state() == pipeline.get_state()
+
+
+@pytest.mark.parametrize("name", ["env_to_module_connector", "module_to_env_connector"])
+def test_pipelines_that_rllib_saved_come_back(name):
+    """Pieces, spaces and statistics are read from the folders that real RLlib wrote."""
+    saved = GOLDEN / "2.60.0-ppo_new_stack" / "algo" / "env_runner" / name
+
+    pipeline = ConnectorPipelineV2.from_checkpoint(saved)
+
+    assert pipeline.observation_space.shape == (4,)
+    assert len(pipeline) >= 6
+    for piece in pipeline[MeanStdFilter]:
+        assert piece.get_state()[None]["running_stats"][0]["num_pushes"] > 0
 
 
 def test_metrics_get_a_timer_for_each_piece():
