@@ -38,8 +38,26 @@ _RENAMED: Final = {
 
 # Our class -> RLlib's module below `ray.rllib`, as of Ray 2.60.
 _RAY_MODULES: Final = {
+    "AddColumnsFromEpisodesToTrainBatch": (
+        "connectors.learner.add_columns_from_episodes_to_train_batch"
+    ),
+    "AddInfosFromEpisodesToTrainBatch": "connectors.learner.add_infos_from_episodes_to_train_batch",
+    "AddNextObservationsFromEpisodesToTrainBatch": (
+        "connectors.learner.add_next_observations_from_episodes_to_train_batch"
+    ),
+    "AddObservationsFromEpisodesToBatch": (
+        "connectors.common.add_observations_from_episodes_to_batch"
+    ),
+    "AddOneTsToEpisodesAndTruncate": "connectors.learner.add_one_ts_to_episodes_and_truncate",
+    "AddStatesFromEpisodesToBatch": "connectors.common.add_states_from_episodes_to_batch",
+    "AddTimeDimToBatchAndZeroPad": "connectors.common.add_time_dim_to_batch_and_zero_pad",
+    "AgentToModuleMapping": "connectors.common.agent_to_module_mapping",
     "BCCatalog": "algorithms.bc.bc_catalog",
+    "BatchIndividualItems": "connectors.common.batch_individual_items",
     "Catalog": "core.models.catalog",
+    "ComputeReturnsToGo": "connectors.learner.compute_returns_to_go",
+    "ConnectorPipelineV2": "connectors.connector_pipeline_v2",
+    "ConnectorV2": "connectors.connector_v2",
     "DQNCatalog": "algorithms.dqn.dqn_catalog",
     "DefaultAPPOTorchRLModule": "algorithms.appo.torch.default_appo_torch_rl_module",
     "DefaultBCTorchRLModule": "algorithms.bc.torch.default_bc_torch_rl_module",
@@ -47,13 +65,36 @@ _RAY_MODULES: Final = {
     "DefaultModelConfig": "core.rl_module.default_model_config",
     "DefaultPPOTorchRLModule": "algorithms.ppo.torch.default_ppo_torch_rl_module",
     "DefaultSACTorchRLModule": "algorithms.sac.torch.default_sac_torch_rl_module",
+    "EnvToModulePipeline": "connectors.env_to_module.env_to_module_pipeline",
+    "FlattenObservations": "connectors.common.flatten_observations",
+    "FrameStacking": "connectors.common.frame_stacking",
+    "FrameStackingEnvToModule": "connectors.env_to_module.frame_stacking",
+    "FrameStackingLearner": "connectors.learner.frame_stacking",
+    "GeneralAdvantageEstimation": "connectors.learner.general_advantage_estimation",
+    "GetActions": "connectors.module_to_env.get_actions",
+    "LearnerConnectorPipeline": "connectors.learner.learner_connector_pipeline",
+    "ListifyDataForVectorEnv": "connectors.module_to_env.listify_data_for_vector_env",
+    "MeanStdFilter": "connectors.env_to_module.mean_std_filter",
+    "ModuleToAgentUnmapping": "connectors.common.module_to_agent_unmapping",
+    "ModuleToEnvPipeline": "connectors.module_to_env.module_to_env_pipeline",
+    "MultiAgentObservationPreprocessor": "connectors.env_to_module.observation_preprocessor",
     "MultiRLModule": "core.rl_module.multi_rl_module",
     "MultiRLModuleSpec": "core.rl_module.multi_rl_module",
+    "NormalizeAndClipActions": "connectors.module_to_env.normalize_and_clip_actions",
+    "NumpyToTensor": "connectors.common.numpy_to_tensor",
     "PPOCatalog": "algorithms.ppo.ppo_catalog",
+    "PrevActionsPrevRewards": "connectors.env_to_module.prev_actions_prev_rewards",
     "RLModule": "core.rl_module.rl_module",
     "RLModuleSpec": "core.rl_module.rl_module",
+    "RemoveSingleTsTimeRankFromBatch": (
+        "connectors.module_to_env.remove_single_ts_time_rank_from_batch"
+    ),
     "SACCatalog": "algorithms.sac.sac_catalog",
+    "SingleAgentObservationPreprocessor": "connectors.env_to_module.observation_preprocessor",
+    "TensorToNumpy": "connectors.common.tensor_to_numpy",
     "TorchRLModule": "core.rl_module.torch.torch_rl_module",
+    "UnBatchToIndividualItems": "connectors.module_to_env.unbatch_to_individual_items",
+    "WriteObservationsToEpisodes": "connectors.env_to_module.write_observations_to_episodes",
 }
 
 

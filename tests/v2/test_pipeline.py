@@ -297,3 +297,14 @@ def test_metrics_get_a_timer_for_each_piece():
         ("timers", "connectors", "double"),
         "env_to_module_sum_episodes_length_out",
     ]
+
+
+def test_saved_pieces_are_named_as_rllib_names_them(tmp_path):
+    """Our folders carry RLlib's class names, so that Ray can read them."""
+    pipeline = EnvToModulePipeline(BOX, Discrete(2), connectors=[MeanStdFilter()])
+
+    path = pipeline.save_to_path(tmp_path / "pipeline")
+
+    found = (Path(path) / "class_and_ctor_args.pkl").read_bytes()
+    assert b"ray.rllib.connectors.env_to_module.mean_std_filter" in found
+    assert ConnectorV2.from_checkpoint(path)[MeanStdFilter]
