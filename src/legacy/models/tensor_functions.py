@@ -46,7 +46,7 @@ def convert_to_torch_tensor(
             array = np.asarray(leaf)
             if array.dtype.kind not in "biufc":
                 return leaf
-            leaf = as_tensors(array)
+            leaf = as_tensors(array).reshape(array.shape)
         if leaf.dtype == torch.float64:
             leaf = leaf.float()
         if pin_memory and torch.cuda.is_available():
