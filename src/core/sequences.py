@@ -123,7 +123,10 @@ def chop_into_sequences(
         states = states if states_already_reduced_to_init else states[plan.starts]
         return states if order is None else states[order]
 
-    states = [nest.map_structure(initial, column) for column in state_columns]
+    states = [
+        initial(column) if _is_list_of_numbers(column) else nest.map_structure(initial, column)
+        for column in state_columns
+    ]
     if order is not None:
         seq_lens = np.asarray(seq_lens)[order]
     return features, states, seq_lens
@@ -157,6 +160,10 @@ def _padded(plan: PaddingPlan, column: Any, padding: str, has_empty_dicts: bool)
         rows[~plan.mask] = [{} for _ in range(int((~plan.mask).sum()))]
     rows[plan.mask] = steps
     return rows
+
+
+def _is_list_of_numbers(column: Any) -> bool:
+    return isinstance(column, list) and bool(column) and np.isscalar(column[0])
 
 
 def _objects(items: Sequence[Any]) -> Array:

@@ -29,7 +29,6 @@ OWN_WAY = {
         "to numpy acts",  # float64 stays
     },
     "filter": {"by no name", "pushed"},  # float64 statistics
-    "formula": {"chop ids"},  # a batch's columns come as arrays
     "preprocessor": {"repeated"},  # a list of numbers is no list of a Discrete's arrays
     "space": {"repeated", "gym repeated"},  # Ray's Repeated equals only itself
     "torch": {"model"},  # weights come in another order
