@@ -17,7 +17,9 @@ def net_config(config: Mapping[str, Any], *spellings: str) -> Mapping[str, Any]:
         config: The trainer config; later versions keep the older spelling with a -1 in it.
         *spellings: Keys to look under, the newest first.
     """
-    found = next((config[key] for key in spellings if isinstance(config.get(key), Mapping)), {})
+    own: Mapping[str, Any] = next(
+        (config[key] for key in spellings if isinstance(config.get(key), Mapping)), {}
+    )
     shared = config.get("model") or {}
     images = {key: shared[key] for key in _IMAGES if shared.get(key) is not None}
-    return {**_NET, **images, **found}
+    return {**_NET, **images, **own}
