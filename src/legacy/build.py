@@ -53,7 +53,7 @@ def _no_policies(checkpoint: Checkpoint) -> MissingPartError:
     if checkpoint.modules:
         return MissingPartError(
             f"{checkpoint.path} holds new-stack modules, not policies",
-            hint="read their weights with rlconnect.open_checkpoint(path).modules.",
+            hint="load them with rlconnect.v2.RLModule.from_checkpoint(path).",
         )
     first = checkpoint.problems[0] if checkpoint.problems else None
     return MissingPartError(
