@@ -60,6 +60,7 @@ class Decoding:
         self.skipped: list[str] = []
         self.files: dict[str, FileRecord] = {}
         self._foreign: dict[str, ForeignReference] = {}
+        self._decoded: dict[Path, Any] = {}  # a component's class file is asked for more than once
 
     def place(self, path: Path) -> str:
         """A path inside the checkpoint as people read it."""
@@ -111,10 +112,13 @@ class Decoding:
         Raises:
             CheckpointError: It cannot be read, is damaged, or asks for too much.
         """
-        data = read_bytes(path, self.limits)
-        place = self.place(path)
-        self.files[place] = FileRecord(place, len(data), role)
-        return self.decode_bytes(data, place, ENCODINGS.get(path.suffix, "pickle"))
+        if path not in self._decoded:
+            data = read_bytes(path, self.limits)
+            place = self.place(path)
+            self.files[place] = FileRecord(place, len(data), role)
+            encoding = ENCODINGS.get(path.suffix, "pickle")
+            self._decoded[path] = self.decode_bytes(data, place, encoding)
+        return self._decoded[path]
 
     def decode_bytes(self, data: bytes | memoryview, place: str, encoding: str) -> Any:
         """The value in `data`, which lies at `place`."""

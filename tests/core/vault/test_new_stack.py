@@ -4,7 +4,7 @@ import pytest
 from rlconnect.core.errors import CorruptCheckpointError, MissingPartError
 from rlconnect.core.vault import open_checkpoint
 
-from .recorded import NEW_ALGORITHM, NEW_MODULE, copy_of, cut, remove, rewrite
+from .recorded import NEW_ALGORITHM, NEW_MODULE, RECORDINGS, copy_of, cut, remove, rewrite
 
 RL_MODULE = "learner_group/learner/rl_module"
 MODULE = f"{RL_MODULE}/default_policy"
@@ -127,3 +127,23 @@ def test_a_part_that_cannot_be_read_at_all_is_an_error(tmp_path):
 
     with pytest.raises(CorruptCheckpointError, match=r"nothing in .* can be read"):
         open_checkpoint(path)
+
+
+def test_each_file_is_read_once(monkeypatch):
+    """A component and the module in it ask for one class file; it is decoded once."""
+    from rlconnect.core.vault import decoding
+
+    read = []
+
+    def noting(path, limits):
+        read.append(path)
+        return read_bytes(path, limits)
+
+    read_bytes = decoding.read_bytes
+    monkeypatch.setattr(decoding, "read_bytes", noting)
+
+    open_checkpoint(RECORDINGS / NEW_MODULE)
+    open_checkpoint(RECORDINGS / NEW_ALGORITHM)
+
+    assert read
+    assert len(read) == len(set(read))
