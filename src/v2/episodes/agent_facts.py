@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 from ...core.errors import EpisodeError
 from .agent_ids import AgentIds
 from .agent_reading import AgentReading
+from .custom_data import CustomData
 from .env_step import ALL
 from .lookback_buffer import InfiniteLookbackBuffer
 
 
-class AgentFacts(AgentReading):
+class AgentFacts(CustomData, AgentReading):
     """The properties and counts of `MultiAgentEpisode`."""
 
     __slots__ = ()
@@ -85,33 +86,6 @@ class AgentFacts(AgentReading):
         return mapping[agent_id]
 
     # What it is
-
-    @property
-    def custom_data(self) -> dict[Any, Any]:
-        """Whatever users keep with the episode; it travels along, but not into slices."""
-        return self._custom_data
-
-    def add_temporary_timestep_data(self, *_: Any, **__: Any) -> None:
-        """Gone from RLlib, as from here.
-
-        Raises:
-            EpisodeError: Always; it names what took its place.
-        """
-        raise EpisodeError(
-            "add_temporary_timestep_data() is gone",
-            hint="keep such data in custom_data: episode.custom_data[key] = value.",
-        )
-
-    def get_temporary_timestep_data(self, *_: Any, **__: Any) -> None:
-        """Gone from RLlib, as from here.
-
-        Raises:
-            EpisodeError: Always; it names what took its place.
-        """
-        raise EpisodeError(
-            "get_temporary_timestep_data() is gone",
-            hint="keep such data in custom_data: episode.custom_data[key].",
-        )
 
     @property
     def is_reset(self) -> bool:

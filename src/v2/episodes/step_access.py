@@ -7,12 +7,13 @@ from typing import Any
 import gymnasium as gym
 
 from ...core.errors import EpisodeError
+from .custom_data import CustomData
 from .errors import EpisodeKeyError
 from .indexing import Indices
 from .lookback_buffer import InfiniteLookbackBuffer
 
 
-class StepAccess:
+class StepAccess(CustomData):
     """The getters and setters of `SingleAgentEpisode`, over its buffers.
 
     All take the same arguments, by the rules of `InfiniteLookbackBuffer.get` and `set`.
@@ -164,33 +165,6 @@ class StepAccess:
             ) from None
 
     # What it is
-
-    @property
-    def custom_data(self) -> dict[Any, Any]:
-        """Whatever users keep with the episode; it travels along, but not into slices."""
-        return self._custom_data
-
-    def add_temporary_timestep_data(self, *_: Any, **__: Any) -> None:
-        """Gone from RLlib, as from here.
-
-        Raises:
-            EpisodeError: Always; it names what took its place.
-        """
-        raise EpisodeError(
-            "add_temporary_timestep_data() is gone",
-            hint="keep such data in custom_data: episode.custom_data[key] = value.",
-        )
-
-    def get_temporary_timestep_data(self, *_: Any, **__: Any) -> None:
-        """Gone from RLlib, as from here.
-
-        Raises:
-            EpisodeError: Always; it names what took its place.
-        """
-        raise EpisodeError(
-            "get_temporary_timestep_data() is gone",
-            hint="keep such data in custom_data: episode.custom_data[key].",
-        )
 
     @property
     def is_reset(self) -> bool:
