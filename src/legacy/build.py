@@ -12,9 +12,7 @@ import numpy as np
 from gymnasium.spaces import Space
 
 from ..core.errors import ConfigError, MissingPartError, UnknownNameError
-from ..core.running_stat import Moments
 from ..core.vault import Checkpoint, ConnectorRecord, PolicyRecord, WeightTable, open_checkpoint
-from .context import ConnectorContext
 from .defaults import create_connectors_for_policy, restore_connectors_for_policy
 from .models.registered import CUSTOM_MODELS
 from .preprocessors import register_custom_preprocessor
@@ -214,18 +212,9 @@ def _restore_worker_filter(policy: Policy, record: PolicyRecord) -> None:
     found = next((f for f in record.filters if f.is_from_worker and max(f.count, default=0)), None)
     if found is None or policy.agent_connectors is None:
         return
-    from .agent.mean_std_filter import MeanStdObservationFilterAgentConnector
+    from .agent.mean_std_filter import mean_std_connector
 
-    context = ConnectorContext.from_policy(policy)
-    connector = MeanStdObservationFilterAgentConnector(
-        context, found.demean, found.destd, found.clip
-    )
-    connector.filter.set_moments(
-        [
-            Moments(*parts)
-            for parts in zip(found.count, found.mean, found.sum_of_squares, strict=True)
-        ]
-    )
+    connector = mean_std_connector(policy, found)
     pipeline = policy.agent_connectors
     present = pipeline["MeanStdObservationFilterAgentConnector"]
     if present:
