@@ -211,9 +211,10 @@ def _make_locked(target: Path, make: Callable[[Path], None]) -> tuple[Path, int 
         with contextlib.suppress(_TakenError):
             lock = _lock(path)
             # A sweep may have come between making and locking; then begin again.
-            if lock is None or os.path.lexists(path):
+            if os.path.lexists(path):
                 return path, lock
-            os.close(lock)
+            if lock is not None:
+                os.close(lock)
     raise OSError(errno.EBUSY, "other writers keep sweeping it away", str(target))
 
 

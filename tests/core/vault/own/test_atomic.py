@@ -159,6 +159,26 @@ def test_a_folder_moved_aside_is_found_and_put_back(tmp_path):
     assert names(tmp_path) == ["x"]
 
 
+def test_a_sweep_right_after_making_does_not_break_a_writer(tmp_path, monkeypatch):
+    """Another writer may sweep a folder away before its maker has locked it: it makes another."""
+    real, swept = atomic._lock, []
+
+    def swept_first(path):
+        if not swept:
+            swept.append(path)
+            path.rmdir()
+        return real(path)
+
+    monkeypatch.setattr(atomic, "_lock", swept_first)
+
+    with replaced_folder(tmp_path / "x") as folder:
+        (folder / "a").write_text("new")
+
+    assert not swept[0].exists()
+    assert (tmp_path / "x" / "a").read_text() == "new"
+    assert names(tmp_path) == ["x"]
+
+
 def test_writers_at_once_leave_one_whole_folder(tmp_path, way):
     """Writers of one path may race: each save succeeds, the last one stays, whole."""
     failures = []
