@@ -1,0 +1,1 @@
+"""The algorithms: their settings, losses and training loops."""

@@ -1,0 +1,1 @@
+"""Runners step environments with a module and give episodes."""

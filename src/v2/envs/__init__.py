@@ -1,0 +1,1 @@
+"""Environments: registered, vectorised, of one agent or many."""

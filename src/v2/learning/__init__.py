@@ -1,0 +1,1 @@
+"""Learners: a module, its optimisers and the learner pipeline."""

@@ -1,0 +1,1 @@
+"""Runs of built-in pieces as one columnar step."""
