@@ -14,6 +14,7 @@ from gymnasium.spaces import Space
 from ..core import nest
 from ..core.errors import PieceError
 from ..core.types import Array
+from .column_store import ColumnStore
 from .exploration import Exploration
 from .heads.acting import choose_actions
 from .networks import NetworkOutput, PolicyNetworks, rows_of
@@ -55,7 +56,7 @@ class Acting:
             episodes: Ignored; for RLlib's signature.
             **kwargs: Ignored; for RLlib's signature.
         """
-        columns = input_dict
+        columns = input_dict.as_read() if isinstance(input_dict, ColumnStore) else input_dict
         state, index = [], 0
         while (key := f"state_in_{index}") in columns:
             state.append(columns[key])

@@ -185,6 +185,12 @@ class ColumnStore(dict[str, Any]):
         except UnknownColumnError:
             return default
 
+    def as_read(self) -> dict[str, Any]:
+        """All columns as a plain dict, each as `[]` reads it, but not noted as accessed."""
+        if self._interceptor is None:
+            return dict(self)
+        return {name: self[name] for name in self}
+
     def columns(self, keys: Sequence[str]) -> list[Any]:
         """Several columns."""
         return [self[key] for key in keys]

@@ -40,6 +40,23 @@ class ImmutableActionsConnector(ActionConnector):
         return ImmutableActionsConnector(ctx)
 
 
+def make_action_immutable(obj: Any) -> Any:
+    """One leaf or dict that cannot be written to any more: arrays are locked in place.
+
+    Args:
+        obj: An array or numpy scalar (locked itself), a dict (becomes a read-only view of it), or
+            anything else (stays).
+
+    Example:
+        >>> make_action_immutable(np.zeros(2)).flags.writeable
+        False
+    """
+    if isinstance(obj, np.ndarray):
+        obj.setflags(write=False)
+        return obj
+    return MappingProxyType(obj) if isinstance(obj, dict) else obj
+
+
 def locked(values: Nest) -> Nest:
     """The nest with read-only views in place of its arrays.
 
@@ -47,11 +64,13 @@ def locked(values: Nest) -> Nest:
         >>> locked({"a": np.zeros(2), "b": 1})["a"].flags.writeable
         False
     """
-    if isinstance(values, np.ndarray):
-        view = values.view()
-        view.setflags(write=False)
-        return view
     kind = type(values)
+    if kind is np.ndarray or isinstance(values, np.ndarray):
+        view: Nest = values.view()
+        view.setflags(False)
+        return view
+    if isinstance(values, np.generic):
+        return values
     if kind is dict:
         return {key: locked(value) for key, value in values.items()}
     if kind is list or kind is tuple:

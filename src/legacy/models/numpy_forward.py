@@ -176,13 +176,13 @@ class NumpyNet:
                 found=f"{len(state)} arrays",
                 hint="pass get_initial_state() at an episode's start, then what came out last.",
             )
-        h, c = (np.asarray(part, np.float32) for part in state)
+        h, c = np.asarray(state[0], np.float32), np.asarray(state[1], np.float32)
         parts = [features]
         if prev_action is not None:
             parts.append(prev_action)
         if prev_reward is not None:
             parts.append(np.asarray(prev_reward, np.float32).reshape(-1, 1))
-        width = sum(part.shape[1] for part in parts)
+        width = sum([part.shape[1] for part in parts])
         if width != self.lstm.features:
             raise PieceError(
                 "earlier actions or rewards are missing from, or foreign to, this network",

@@ -28,7 +28,7 @@ class NumpyLstm:
         both = np.concatenate([weight_ih, weight_hh], axis=1, dtype=np.float32)
         self._weight = np.ascontiguousarray(self._prepared(both).T)
         bias = np.asarray(bias_ih, np.float32) + np.asarray(bias_hh, np.float32)
-        self._bias = self._prepared(bias)
+        self._bias = self._prepared(bias)[None]
         self._weight_x = self._weight[: self.features]
         self._weight_h = self._weight[self.features :]
 
