@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 from gymnasium.spaces import Space
@@ -14,6 +12,7 @@ from typing_extensions import override
 from ..core.errors import PieceError, PipelineError
 from .checkpointable import Checkpointable
 from .connector import ConnectorV2
+from .planning.plan import Plan, Room, Step
 
 
 class UnsupportedIndexError(PipelineError, NotImplementedError):
@@ -22,6 +21,8 @@ class UnsupportedIndexError(PipelineError, NotImplementedError):
 
 class ConnectorPipelineV2(ConnectorV2):
     """Runs its pieces one after the other; pipelines may hold pipelines.
+
+    Some kinds of pipelines run consecutive built-in pieces as one step, with the same result.
 
     Args:
         input_observation_space: Of what comes into the first piece.
@@ -52,6 +53,8 @@ class ConnectorPipelineV2(ConnectorV2):
     ) -> None:
         self.connectors: list[ConnectorV2] = [_piece_of(each) for each in connectors or ()]
         self._connected: list[ConnectorV2] | None = None
+        self._plan: Plan | None = None
+        self._is_nested = False
         super().__init__(input_observation_space, input_action_space, **kwargs)
 
     @override
@@ -73,36 +76,80 @@ class ConnectorPipelineV2(ConnectorV2):
         """
         shared_data = {} if shared_data is None else shared_data
         kwargs.pop("data", None)  # An outer pipeline's alias of `batch`.
-        self._connect_if_edited()
+        if self._is_nested:  # Somebody may have edited a pipeline inside of this one.
+            self._connect_if_edited()
+        plan = self._plan
+        if plan is None or not plan.fits(self.connectors, self._connected):
+            plan = self._planned()
+        given = (rl_module, batch, episodes, explore, shared_data)
+        if metrics is None:
+            for step in plan.steps:
+                made = None if step.run is None else step.run(*given)
+                batch = self._one_by_one(step, given, None, kwargs) if made is None else made
+                given = (rl_module, batch, episodes, explore, shared_data)
+            return batch
         with self._timed(metrics, "connector_pipeline_timer"):
-            for piece in list(self.connectors):
-                with self._timed(metrics, "timers", "connectors", _snake_case(type(piece))):
-                    batch = piece(
-                        rl_module=rl_module,
-                        batch=batch,
-                        data=batch,
-                        episodes=episodes,
-                        explore=explore,
-                        shared_data=shared_data,
-                        metrics=metrics,
-                        **kwargs,
-                    )
-                if not isinstance(batch, dict):
-                    raise PieceError(
-                        f"{type(piece).__name__} returned no batch",
-                        expected="a dict",
-                        found=type(batch).__name__,
-                        hint="end its __call__ with `return batch`." if batch is None else "",
-                    )
+            for step in plan.steps:
+                made = None
+                if step.run is not None:
+                    with self._timed(metrics, "timers", "connectors", step.name):
+                        made = step.run(*given)
+                batch = self._one_by_one(step, given, metrics, kwargs) if made is None else made
+                given = (rl_module, batch, episodes, explore, shared_data)
         return batch
+
+    def _one_by_one(
+        self,
+        step: Step,
+        given: tuple[Any, dict[str, Any], Sequence[Any], bool | None, dict[str, Any]],
+        metrics: Any,
+        kwargs: dict[str, Any],
+    ) -> dict[str, Any]:
+        rl_module, batch, episodes, explore, shared_data = given
+
+        def call(piece: ConnectorV2) -> Any:
+            return piece(
+                rl_module=rl_module,
+                batch=batch,
+                data=batch,
+                episodes=episodes,
+                explore=explore,
+                shared_data=shared_data,
+                metrics=metrics,
+                **kwargs,
+            )
+
+        for piece, name in step.pieces:
+            if metrics is None:
+                batch = call(piece)
+            else:
+                with self._timed(metrics, "timers", "connectors", name):
+                    batch = call(piece)
+            if not isinstance(batch, dict):
+                raise PieceError(
+                    f"{type(piece).__name__} returned no batch",
+                    expected="a dict",
+                    found=type(batch).__name__,
+                    hint="end its __call__ with `return batch`." if batch is None else "",
+                )
+        return batch
+
+    def _planned(self) -> Plan:
+        """The plan of the pieces as they are now; they have got their spaces."""
+        self._connect_if_edited()
+        plan = self._plan = Plan(self.connectors, self._room(), self._connected)
+        self._is_nested = any(isinstance(each, ConnectorPipelineV2) for each in plan.pieces)
+        return plan
+
+    def _room(self) -> Room | None:
+        """Which pieces can run together in a pipeline of this kind; here none."""
+        return None
 
     def _metrics_prefix(self) -> tuple[str, ...]:
         """Where the timers of a kind of pipeline belong."""
         return ()
 
     def _timed(self, metrics: Any, *key: str) -> Any:
-        if metrics is None:
-            return nullcontext()
         return metrics.log_time((*self._metrics_prefix(), *key))
 
     # Editing
@@ -331,7 +378,3 @@ def _piece_of(given: Any) -> ConnectorV2:
         expected="a ConnectorV2 or (class, args, kwargs)",
         hint=f"add {given.__name__}(), not the class." if isinstance(given, type) else "",
     )
-
-
-def _snake_case(cls: type) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", cls.__name__).lower()
