@@ -1,0 +1,257 @@
+"""What all env runners are: settings, pipelines, a module, metrics, state and callbacks."""
+
+from __future__ import annotations
+
+import abc
+import random
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Space
+from typing_extensions import override
+
+from ...core.errors import ConfigError
+from ..checkpointable import Checkpointable
+from ..metrics.metrics_logger import MetricsLogger
+from .callback_hooks import CallbackHooks, callback_objects
+from .components import (
+    COMPONENT_ENV_TO_MODULE_CONNECTOR,
+    COMPONENT_MODULE_TO_ENV_CONNECTOR,
+    COMPONENT_RL_MODULE,
+    WEIGHTS_SEQ_NO,
+)
+from .episode_metrics import SampleCounts
+
+_LIFETIME = "num_env_steps_sampled_lifetime"
+
+
+class EnvRunner(Checkpointable):
+    """Steps environments with a module and returns episodes.
+
+    A subclass says how environments are made and stepped: `make_env`, `make_module`,
+    `get_spaces`, `sample` and `stop`. Everything else is here.
+
+    Args:
+        config: The algorithm's settings; the runner keeps a copy.
+        worker_index: Which of several runners this is; 0 is the local one.
+        num_workers: How many there are besides the local one.
+        tune_trial_id: The trial it belongs to.
+        spaces: Spaces by module id, where they are known without an environment.
+        **kwargs: Kept for subclasses.
+
+    Attributes:
+        env: The vector environment.
+        module: The module it acts with.
+        metrics: The logger; `get_metrics` gives what it holds.
+    """
+
+    def __init__(
+        self,
+        *,
+        config: Any,
+        worker_index: int = 0,
+        num_workers: int | None = None,
+        tune_trial_id: str | None = None,
+        spaces: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.config = config.copy(copy_frozen=False)
+        self.worker_index = worker_index
+        self.num_workers = config.num_env_runners if num_workers is None else num_workers
+        self.tune_trial_id = tune_trial_id
+        self.spaces = dict(spaces or {})
+        self.env: Any = None
+        self.num_envs = 0
+        self.module: Any = None
+        self.metrics = MetricsLogger()
+        self.num_env_steps_sampled_lifetime = 0
+        self._seed = None if config.seed is None else int(config.seed) + worker_index
+        self._counts = SampleCounts(config.metrics_num_episodes_for_smoothing)
+        self._weights_seq_no = 0
+        self._shared_data: dict[str, Any] = {}
+        self._needs_initial_reset = True
+        self._callbacks = callback_objects(config)
+        self._hooks = CallbackHooks(self._callbacks, self.config)
+        if self._seed is not None:
+            seed_everything(self._seed)
+        self.make_env()
+        self._env_to_module: Any = self.config.build_env_to_module_connector(
+            env=self.env, spaces=self.spaces, device=self._device
+        )
+        self.make_module()
+        self._module_to_env: Any = self.config.build_module_to_env_connector(
+            env=self.env, spaces=self.spaces
+        )
+
+    @property
+    def _device(self) -> str:
+        """Where the module computes."""
+        return "cuda" if self.config.num_gpus_per_env_runner else "cpu"
+
+    # What subclasses say
+
+    @abc.abstractmethod
+    def make_env(self) -> None:
+        """Make the environments anew; those that are there are closed."""
+
+    @abc.abstractmethod
+    def make_module(self) -> None:
+        """Make the module anew, for acting only."""
+
+    @abc.abstractmethod
+    def get_spaces(self) -> dict[str, tuple[Space[Any], Space[Any]]]:
+        """Give observation and action spaces: the environments', and those of each module."""
+
+    @abc.abstractmethod
+    def sample(self, **kwargs: Any) -> list[Any]:
+        """Step the environments and return episodes."""
+
+    def stop(self) -> None:
+        """Close the environments."""
+        if self.env is not None:
+            self.env.close()
+            self.env = None
+
+    # Asked by whoever holds several runners
+
+    def assert_healthy(self) -> None:
+        """Check that there are environments and a module.
+
+        Raises:
+            ConfigError: There are none.
+        """
+        missing = [name for name in ("env", "module") if getattr(self, name) is None]
+        if missing:
+            raise ConfigError(
+                f"{type(self).__name__} has no {' and no '.join(missing)}",
+                hint="it was stopped, or its config names none.",
+            )
+
+    def ping(self) -> str:
+        """Answer."""
+        return "pong"
+
+    def get_metrics(self) -> Any:
+        """Give what was logged since the last time, by RLlib's keys."""
+        self._counts.log_to(self.metrics)
+        return self.metrics.reduce()
+
+    # State
+
+    @override
+    def get_state(
+        self,
+        components: str | Collection[str] | None = None,
+        *,
+        not_components: str | Collection[str] | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Give weights, their number, the states of both pipelines and the steps so far.
+
+        Args:
+            components: Only these: `rl_module`, `env_to_module_connector`,
+                `module_to_env_connector`; "a/b" for one inside another.
+            not_components: All but these.
+            **kwargs: Handed to the module (`inference_only=True`) and the pipelines.
+        """
+        state: dict[str, Any] = {_LIFETIME: self.num_env_steps_sampled_lifetime}
+        for name, component in self.get_checkpointable_components():
+            if self._check_component(name, components, not_components):
+                state[name] = component.get_state(
+                    components=self._get_subcomponents(name, components),
+                    not_components=self._get_subcomponents(name, not_components),
+                    **kwargs,
+                )
+        if COMPONENT_RL_MODULE in state:
+            state[WEIGHTS_SEQ_NO] = self._weights_seq_no
+        return state
+
+    @override
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what `get_state` gave; weights only where they are no older than its own."""
+        if _LIFETIME in state:
+            self.num_env_steps_sampled_lifetime = state[_LIFETIME]
+        for name, pipeline in (
+            (COMPONENT_ENV_TO_MODULE_CONNECTOR, self._env_to_module),
+            (COMPONENT_MODULE_TO_ENV_CONNECTOR, self._module_to_env),
+        ):
+            if name in state:
+                pipeline.set_state(state[name])
+        if COMPONENT_RL_MODULE in state:
+            self.set_weights(state[COMPONENT_RL_MODULE], state.get(WEIGHTS_SEQ_NO, 0))
+
+    def get_weights(self) -> dict[str, Any]:
+        """Give the module's weights: `get_state` without all the rest."""
+        weights: dict[str, Any] = self.module.get_state()
+        return weights
+
+    def set_weights(self, weights: Mapping[str, Any], weights_seq_no: int = 0) -> None:
+        """Take weights over.
+
+        Args:
+            weights: The module's state; one module's may come by its id.
+            weights_seq_no: Their number. Older ones than those it has are left out, 0 is always
+                taken.
+        """
+        if weights_seq_no and weights_seq_no <= self._weights_seq_no:
+            return
+        self.module.set_state(self._own_weights(weights))
+        if weights_seq_no:
+            self._weights_seq_no = weights_seq_no
+
+    def _own_weights(self, weights: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The part of some weights that the module takes."""
+        return weights
+
+    @override
+    def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (), {"config": self.config}
+
+    @override
+    def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:
+        """Give the module and both pipelines."""
+        parts = (
+            (COMPONENT_RL_MODULE, self.module),
+            (COMPONENT_ENV_TO_MODULE_CONNECTOR, self._env_to_module),
+            (COMPONENT_MODULE_TO_ENV_CONNECTOR, self._module_to_env),
+        )
+        return [(name, part) for name, part in parts if part is not None]
+
+    # Callbacks
+
+    def _on_environment_created(self, context: Any) -> None:
+        self._hooks.call(
+            "on_environment_created",
+            env_runner=self,
+            metrics_logger=self.metrics,
+            env=self.env.unwrapped,
+            env_context=context,
+        )
+
+    def _call_on_episode(self, hook: str, episode: Any, env_index: int, **more: Any) -> None:
+        """Call one of the hooks about an episode: created, start, step or end."""
+        self._hooks.call(
+            hook,
+            episode=episode,
+            env_runner=self,
+            metrics_logger=self.metrics,
+            env=self.env.unwrapped,
+            rl_module=self.module,
+            env_index=env_index,
+            **more,
+        )
+
+    def _on_sample_end(self, samples: list[Any]) -> None:
+        self._hooks.call(
+            "on_sample_end", env_runner=self, metrics_logger=self.metrics, samples=samples
+        )
+
+
+def seed_everything(seed: int) -> None:
+    """Seed the generators that environments, modules and distributions may draw from."""
+    import torch
+
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)

@@ -1,0 +1,28 @@
+"""Environments that raise or hang."""
+
+from __future__ import annotations
+
+from ...core.errors import RlconnectError
+
+
+class EnvStepError(RlconnectError, RuntimeError):
+    """An environment raised, hung or died, and is not to be made anew.
+
+    `index` is its place in the vector; what it raised is the cause of this error.
+    """
+
+
+def step_error(index: int, what: str, found: str) -> EnvStepError:
+    """The error for an environment that failed for good."""
+    return EnvStepError(
+        f"environment {index} failed in {what}",
+        found=found,
+        hint="config.fault_tolerance(restart_failed_sub_environments=True) makes it anew and goes "
+        "on with a new episode.",
+        index=index,
+    )
+
+
+def told(error: BaseException) -> str:
+    """What an environment raised, in a line."""
+    return f"{type(error).__name__}: {error}".strip().replace("\n", " ")
