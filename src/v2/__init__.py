@@ -123,7 +123,10 @@ _HOME: Final = {
     "TorchMultiStreamEncoder": ".modules.multi_stream",
     "TorchStatefulActorCriticEncoder": ".modules.actor_critic",
     "get_activation_fn": ".modules.layers",
-    "get_initializer_fn": ".modules.layers",
+    "get_initializer_fn": "..core.initializers",
+    "normc_initializer": "..core.initializers",
+    "same_padding": "..core.convolutions",
+    "valid_padding": "..core.convolutions",
     # Action distributions
     "Distribution": ".distributions.base",
     "TorchCategorical": ".distributions.torch_discrete",
@@ -156,6 +159,23 @@ _HOME: Final = {
     "MultiAgentEnvError": ".episodes.errors",
     "MultiAgentEpisode": ".episodes.multi_agent",
     "SingleAgentEpisode": ".episodes.single_agent",
+    # What old sources annotate and decorate with
+    "override": "..core.annotations",
+    **dict.fromkeys(
+        (
+            "AgentID AgentToModuleMappingFn AlgorithmConfigDict ConvFilterSpec DeviceType "
+            "EnvActionType EnvConfigDict EnvCreator EnvID EnvInfoDict EnvObsType EnvType "
+            "EpisodeID EpisodeType FileType FromConfigSpec GradInfoDict IsPolicyToTrain "
+            "LearnerStatsDict LearningRateOrSchedule LocalOptimizer ModelConfigDict "
+            "ModelGradients ModelInputDict ModelWeights ModuleID MultiAgentDict "
+            "MultiAgentPolicyConfigDict MultiEnvDict NamedParamDict NetworkType Optimizer Param "
+            "ParamDict ParamList ParamRef PartialAlgorithmConfigDict PolicyID PolicyState "
+            "RLModuleSpecType ResultDict SampleBatchType ShouldModuleBeUpdatedFn SpaceStruct "
+            "StateBatches StateDict TFPolicyV2Type TensorShape TensorStructType TensorType "
+            "UnrollID ViewRequirementsDict"
+        ).split(),
+        "..core.typing_names",
+    ),
 }
 
 __all__ = sorted(_HOME)

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from ...core.convolutions import pair, same_padding, valid_padding
 from ...core.errors import ConfigError
+from ...core.initializers import get_initializer_fn, normc_initializer
+
+__all__ = [
+    "AppendBiasLayer",
+    "Reshape",
+    "SlimConv2d",
+    "SlimFC",
+    "activation",
+    "get_activation_fn",
+    "get_initializer_fn",
+    "normc_initializer",
+    "pair",
+    "same_padding",
+    "valid_padding",
+]
 
 Initializer = Callable[[Tensor], Any]
 
@@ -49,17 +64,6 @@ def activation(name: str | Callable[[], nn.Module] | None) -> Callable[[], nn.Mo
         expected=f"one of {', '.join(sorted(_ACTIVATIONS))}, linear or a torch.nn class name",
         found=repr(name),
     )
-
-
-def normc_initializer(std: float = 1.0) -> Initializer:
-    """Make an initializer that draws normal weights, each output row scaled to norm `std`."""
-
-    def initialize(tensor: Tensor) -> None:
-        with torch.no_grad():
-            tensor.normal_()
-            tensor.mul_(std / tensor.pow(2).sum(1, keepdim=True).sqrt())
-
-    return initialize
 
 
 class SlimFC(nn.Module):
@@ -157,56 +161,6 @@ class AppendBiasLayer(nn.Module):
         return torch.cat([x, self.log_std.expand(x.shape[0], -1)], dim=1)
 
 
-def same_padding(
-    in_size: Sequence[int],
-    filter_size: int | Sequence[int],
-    stride_size: int | Sequence[int],
-) -> tuple[tuple[int, int, int, int], tuple[int, int]]:
-    """Compute TensorFlow's "same" padding, which gives odd cells to the bottom and right.
-
-    Args:
-        in_size: (height, width) of the image.
-        filter_size: Kernel side or sides.
-        stride_size: Step or steps.
-
-    Returns:
-        (left, right, top, bottom) padding and the (height, width) that comes out.
-
-    Example:
-        >>> same_padding((10, 10), 5, 2)
-        ((1, 2, 1, 2), (5, 5))
-    """
-    sides, outs = [], []
-    for size, kernel, stride in zip(in_size, pair(filter_size), pair(stride_size), strict=True):
-        out = math.ceil(size / stride)
-        total = max((out - 1) * stride + kernel - size, 0)
-        sides.append((total // 2, total - total // 2))
-        outs.append(out)
-    (top, bottom), (left, right) = sides
-    return (left, right, top, bottom), (outs[0], outs[1])
-
-
-def valid_padding(
-    in_size: Sequence[int],
-    filter_size: int | Sequence[int],
-    stride_size: int | Sequence[int],
-) -> tuple[int, int]:
-    """Compute the (height, width) that comes out of a convolution without padding.
-
-    Args:
-        in_size: (height, width) of the image.
-        filter_size: Kernel side or sides.
-        stride_size: Step or steps.
-
-    Example:
-        >>> valid_padding((10, 11), (3, 4), (2, 1))
-        (4, 8)
-    """
-    sides = zip(in_size, pair(filter_size), pair(stride_size), strict=True)
-    height, width = (-(-(size - kernel + 1) // stride) for size, kernel, stride in sides)
-    return height, width
-
-
 def get_activation_fn(
     name: str | Callable[[], nn.Module] | None = None, framework: str = "torch"
 ) -> Callable[[], nn.Module] | None:
@@ -223,7 +177,17 @@ def get_activation_fn(
     return activation(name)
 
 
-def pair(value: int | Sequence[int]) -> tuple[int, int]:
-    """Give (vertical, horizontal) of a kernel or stride that may be one number for both."""
-    first, second = value if isinstance(value, Sequence) else (value, value)
-    return int(first), int(second)
+class Reshape(nn.Module):
+    """A layer that gives its input another shape.
+
+    Args:
+        shape: The new shape, batch axis included; -1 for what follows from the others.
+    """
+
+    def __init__(self, shape: Sequence[int]) -> None:
+        super().__init__()
+        self.shape = tuple(shape)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map a tensor to the new shape."""
+        return x.reshape(self.shape)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ...core.errors import ConfigError
+from ...core.initializers import get_initializer_fn
 from .convolution_shapes import Convolution
 
 Initializer = str | Callable[..., Any] | None
@@ -47,19 +48,6 @@ def get_activation_fn(name: Any = None, framework: str = "torch") -> type[nn.Mod
     raise ConfigError(
         f"unknown activation {name!r}",
         expected=f"one of {', '.join(_ACTIVATIONS)} or the name of a torch.nn class",
-    )
-
-
-def get_initializer_fn(name: Initializer, framework: str = "torch") -> Callable[..., Any] | None:
-    """The in-place function of `torch.nn.init` that fills a weight; None for torch's default."""
-    if name is None or callable(name):
-        return name
-    found = getattr(nn.init, name, None)
-    if callable(found) and name.endswith("_") and not name.startswith("_"):
-        return found  # type: ignore[no-any-return]  # torch.nn.init has nothing else there
-    raise ConfigError(
-        f"unknown initializer {name!r}",
-        expected="a function of torch.nn.init that works in place, such as 'xavier_uniform_'",
     )
 
 

@@ -1,0 +1,62 @@
+"""Sizes of images on their way through convolutions, under RLlib's names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+
+def same_padding(
+    in_size: Sequence[int],
+    filter_size: int | Sequence[int],
+    stride_size: int | Sequence[int],
+) -> tuple[tuple[int, int, int, int], tuple[int, int]]:
+    """Compute TensorFlow's "same" padding, which gives odd cells to the bottom and right.
+
+    Args:
+        in_size: (height, width) of the image.
+        filter_size: Kernel side or sides.
+        stride_size: Step or steps.
+
+    Returns:
+        (left, right, top, bottom) padding and the (height, width) that comes out.
+
+    Example:
+        >>> same_padding((10, 10), 5, 2)
+        ((1, 2, 1, 2), (5, 5))
+    """
+    sides, outs = [], []
+    for size, kernel, stride in zip(in_size, pair(filter_size), pair(stride_size), strict=True):
+        out = math.ceil(size / stride)
+        total = max((out - 1) * stride + kernel - size, 0)
+        sides.append((total // 2, total - total // 2))
+        outs.append(out)
+    (top, bottom), (left, right) = sides
+    return (left, right, top, bottom), (outs[0], outs[1])
+
+
+def valid_padding(
+    in_size: Sequence[int],
+    filter_size: int | Sequence[int],
+    stride_size: int | Sequence[int],
+) -> tuple[int, int]:
+    """Compute the (height, width) that comes out of a convolution without padding.
+
+    Args:
+        in_size: (height, width) of the image.
+        filter_size: Kernel side or sides.
+        stride_size: Step or steps.
+
+    Example:
+        >>> valid_padding((10, 11), (3, 4), (2, 1))
+        (4, 8)
+    """
+    sides = zip(in_size, pair(filter_size), pair(stride_size), strict=True)
+    height, width = (-(-(size - kernel + 1) // stride) for size, kernel, stride in sides)
+    return height, width
+
+
+def pair(value: int | Sequence[int]) -> tuple[int, int]:
+    """Give (vertical, horizontal) of a kernel or stride that may be one number for both."""
+    first, second = value if isinstance(value, Sequence) else (value, value)
+    return int(first), int(second)
