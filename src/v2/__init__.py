@@ -9,6 +9,18 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Final
 
+_ANNOTATIONS: Final = (
+    "AgentID AgentToModuleMappingFn AlgorithmConfigDict ConvFilterSpec DeviceType "
+    "EnvActionType EnvConfigDict EnvCreator EnvID EnvInfoDict EnvObsType EnvType "
+    "EpisodeID EpisodeType FileType FromConfigSpec GradInfoDict IsPolicyToTrain "
+    "LearnerStatsDict LearningRateOrSchedule LocalOptimizer ModelConfigDict "
+    "ModelGradients ModelInputDict ModelWeights ModuleID MultiAgentDict "
+    "MultiAgentPolicyConfigDict MultiEnvDict NamedParamDict NetworkType Optimizer Param "
+    "ParamDict ParamList ParamRef PartialAlgorithmConfigDict PolicyID PolicyState "
+    "RLModuleSpecType ResultDict SampleBatchType ShouldModuleBeUpdatedFn SpaceStruct "
+    "StateBatches StateDict TFPolicyV2Type TensorShape TensorStructType TensorType "
+    "UnrollID ViewRequirementsDict"
+)
 _HOME: Final = {
     # Columns and ids
     "ALL_MODULES": ".columns",
@@ -161,21 +173,7 @@ _HOME: Final = {
     "SingleAgentEpisode": ".episodes.single_agent",
     # What old sources annotate and decorate with
     "override": "..core.annotations",
-    **dict.fromkeys(
-        (
-            "AgentID AgentToModuleMappingFn AlgorithmConfigDict ConvFilterSpec DeviceType "
-            "EnvActionType EnvConfigDict EnvCreator EnvID EnvInfoDict EnvObsType EnvType "
-            "EpisodeID EpisodeType FileType FromConfigSpec GradInfoDict IsPolicyToTrain "
-            "LearnerStatsDict LearningRateOrSchedule LocalOptimizer ModelConfigDict "
-            "ModelGradients ModelInputDict ModelWeights ModuleID MultiAgentDict "
-            "MultiAgentPolicyConfigDict MultiEnvDict NamedParamDict NetworkType Optimizer Param "
-            "ParamDict ParamList ParamRef PartialAlgorithmConfigDict PolicyID PolicyState "
-            "RLModuleSpecType ResultDict SampleBatchType ShouldModuleBeUpdatedFn SpaceStruct "
-            "StateBatches StateDict TFPolicyV2Type TensorShape TensorStructType TensorType "
-            "UnrollID ViewRequirementsDict"
-        ).split(),
-        "..core.typing_names",
-    ),
+    **dict.fromkeys(_ANNOTATIONS.split(), "..core.typing_names"),
 }
 
 __all__ = sorted(_HOME)
