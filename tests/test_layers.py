@@ -21,7 +21,14 @@ MAY_IMPORT = {
 }
 EVERYTHING = {"", "__main__", "cli"}  # "" is the front door, src/__init__.py
 
-TORCH_IN_CORE = {"core.distributions", "core.nets", "core.tensors", "core.fuse"}
+TORCH_IN_CORE = {
+    "core.distributions",
+    "core.fuse",
+    "core.initializers",
+    "core.nets",
+    "core.tensor_formulas",
+    "core.tensors",
+}
 NEVER_TORCH = {"core.vault"}
 RAY_ALLOWED: set[str] = set()
 
