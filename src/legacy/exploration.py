@@ -19,7 +19,7 @@ from ..core.errors import ConfigError
 from .distributions.action_leaves import action_leaves, flatten_actions, nest_leaves
 from .distributions.arrays import ArrayDistribution
 from .random_actions import random_actions
-from .schedules import Schedule
+from .schedules import ConstantSchedule, PiecewiseSchedule, Schedule, schedule_from
 
 Array = npt.NDArray[Any]
 Choice = tuple[Any, Array]
@@ -71,14 +71,41 @@ class Exploration:
 
     Args:
         action_space: Where the actions go.
-        random_timesteps: Before this timestep an exploring policy acts at random.
+        framework: Only torch and numpy are there.
+        policy_config: The trainer config.
+        model: The network whose actions these are.
+        num_workers: How many rollout workers there are.
+        worker_index: Which of them this is.
+
+    Example:
+        >>> import torch
+        >>> from rlconnect.legacy import TorchCategorical
+        >>> greedy = EpsilonGreedy(Discrete(2), initial_epsilon=0.0, final_epsilon=0.0)
+        >>> dist = TorchCategorical(torch.tensor([[0.0, 1.0]]))
+        >>> greedy.get_exploration_action(action_distribution=dist, timestep=1)
+        (tensor([1]), tensor([0.]))
     """
 
     state_keys: ClassVar[tuple[str, ...]] = ()
+    random_timesteps: int = 0
+    """Before this timestep an exploring policy acts at random."""
 
-    def __init__(self, action_space: Space[Any], *, random_timesteps: int = 0) -> None:
+    def __init__(
+        self,
+        action_space: Space[Any],
+        *,
+        framework: str | None = "torch",
+        policy_config: Mapping[str, Any] | None = None,
+        model: Any = None,
+        num_workers: int = 0,
+        worker_index: int = 0,
+    ) -> None:
         self.action_space: Final = action_space
-        self.random_timesteps: Final = random_timesteps
+        self.framework = framework
+        self.policy_config = policy_config or {}
+        self.model = model
+        self.num_workers = num_workers
+        self.worker_index = worker_index
         self.last_timestep = 0
 
     def prepare(self, inputs: Any) -> Any:
@@ -114,11 +141,25 @@ class Exploration:
     def _explore(self, source: ActionSource, rng: np.random.Generator) -> Choice:
         return source.sample()
 
-    def get_state(self) -> dict[str, Any]:
+    def get_exploration_action(
+        self, *, action_distribution: Any, timestep: Any = None, explore: bool = True
+    ) -> tuple[Any, Any]:
+        """Actions and log-probabilities as tensors, from one of the `Torch...` distributions.
+
+        Args:
+            action_distribution: Built from inputs and model.
+            timestep: The policy's global timestep; None counts on from the last one.
+            explore: False takes the deterministic action.
+        """
+        from .exploration_tensors import tensor_choice
+
+        return tensor_choice(self, action_distribution, timestep=timestep, explore=explore)
+
+    def get_state(self, sess: Any = None) -> dict[str, Any]:
         """What a checkpoint's `_exploration_state` holds."""
         return {name: getattr(self, name) for name in self.state_keys}
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
+    def set_state(self, state: Mapping[str, Any], sess: Any = None) -> None:
         """Go on from a checkpoint's `_exploration_state`."""
         if "last_timestep" in state:
             self.last_timestep = int(state["last_timestep"])
@@ -130,18 +171,24 @@ def no_logp(source: ActionSource) -> Array:
 
 
 class StochasticSampling(Exploration):
-    """Sample from the action distribution."""
+    """Sample from the action distribution; before `random_timesteps` from the space."""
+
+    def __init__(
+        self, action_space: Space[Any], *, random_timesteps: int = 0, **settings: Any
+    ) -> None:
+        super().__init__(action_space, **settings)
+        self.random_timesteps = random_timesteps
 
 
-class SoftQ(Exploration):
+class SoftQ(StochasticSampling):
     """Sample from Q values divided by a temperature, which the reported values are as well."""
 
     def __init__(
-        self, action_space: Space[Any], *, temperature: float = 1.0, random_timesteps: int = 0
+        self, action_space: Space[Any], *, temperature: float = 1.0, **settings: Any
     ) -> None:
         if temperature <= 0:
             raise ConfigError("SoftQ needs a temperature above 0", found=str(temperature))
-        super().__init__(action_space, random_timesteps=random_timesteps)
+        super().__init__(action_space, **settings)
         self.temperature: Final = float(temperature)
 
     def prepare(self, inputs: Any) -> Any:
@@ -161,19 +208,40 @@ class EpsilonGreedy(Exploration):
 
     Args:
         action_space: Where the actions go.
-        schedule: Epsilon by timestep.
+        initial_epsilon: Epsilon until the warm-up is over.
+        final_epsilon: Epsilon from the end of the descent on.
+        warmup_timesteps: When the descent begins.
+        epsilon_timesteps: How long it takes.
+        epsilon_schedule: Epsilon by timestep instead: a schedule, or what describes one.
+        **settings: As of an `Exploration`.
     """
 
     state_keys = ("cur_epsilon", "last_timestep")
 
-    def __init__(self, action_space: Space[Any], *, schedule: Schedule) -> None:
-        super().__init__(action_space)
-        self.schedule: Final = schedule
+    def __init__(
+        self,
+        action_space: Space[Any],
+        *,
+        initial_epsilon: float = 1.0,
+        final_epsilon: float = 0.05,
+        warmup_timesteps: int = 0,
+        epsilon_timesteps: int = 100_000,
+        epsilon_schedule: Any = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(action_space, **settings)
+        done = warmup_timesteps + epsilon_timesteps
+        ends = ((0, initial_epsilon), (warmup_timesteps, initial_epsilon), (done, final_epsilon))
+        self.epsilon_schedule: Final[Schedule] = (
+            schedule_from(epsilon_schedule)
+            if epsilon_schedule
+            else PiecewiseSchedule(ends, outside_value=final_epsilon)
+        )
 
     @property
     def cur_epsilon(self) -> float:
         """Epsilon now."""
-        return float(self.schedule.value(self.last_timestep))
+        return float(self.epsilon_schedule.value(self.last_timestep))
 
     def _explore(self, source: ActionSource, rng: np.random.Generator) -> Choice:
         best = source.deterministic()
@@ -195,3 +263,22 @@ class EpsilonGreedy(Exploration):
         allowed = source.inputs > MASKED_Q
         lots = np.where(allowed, rng.random(allowed.shape), -1.0)
         return [lots.argmax(axis=-1)]
+
+
+class PerWorkerEpsilonGreedy(EpsilonGreedy):
+    """Epsilon-greedy with a fixed epsilon that each of several workers has its own of (Ape-X)."""
+
+    def __init__(self, action_space: Space[Any], **settings: Any) -> None:
+        super().__init__(action_space, **with_worker_schedule("epsilon_schedule", settings))
+
+
+def with_worker_schedule(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with a fixed amount per worker as the schedule `name`, where there are workers.
+
+    The local worker of several explores not at all.
+    """
+    count, index = settings.get("num_workers") or 0, settings.get("worker_index") or 0
+    if count == 0:
+        return dict(settings)
+    amount = 0.4 ** (1 + (index - 1) / max(count - 1, 1) * 7) if index else 0.0
+    return {**settings, name: ConstantSchedule(amount)}

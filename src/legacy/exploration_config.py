@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from inspect import signature
 from typing import Any, Final
 
 from gymnasium.spaces import Box, Discrete, Space
@@ -14,15 +16,23 @@ from .exploration import (
     Choice,
     EpsilonGreedy,
     Exploration,
+    PerWorkerEpsilonGreedy,
     Random,
     SoftQ,
     StochasticSampling,
 )
-from .exploration_noise import GaussianNoise, OrnsteinUhlenbeckNoise
-from .schedules import ConstantSchedule, PiecewiseSchedule, Schedule, class_name, schedule_from
+from .exploration_noise import (
+    GaussianNoise,
+    OrnsteinUhlenbeckNoise,
+    PerWorkerGaussianNoise,
+    PerWorkerOrnsteinUhlenbeckNoise,
+)
+from .schedules import class_name
 
 Settings = Mapping[str, Any]
-Worker = tuple[int, int]
+_GIVEN: Final = frozenset(
+    {"self", "action_space", "policy_config", "num_workers", "worker_index", "settings", "kwargs"}
+)
 
 
 class ParameterNoise(Exploration):
@@ -54,7 +64,7 @@ class ParameterNoise(Exploration):
         """Whatever the sub-exploration does."""
         return self.sub.choose(source, **how)
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
+    def set_state(self, state: Mapping[str, Any], sess: Any = None) -> None:
         """Go on from a saved state."""
         super().set_state(state)
         self.cur_stddev = float(state.get("cur_stddev", self.cur_stddev))
@@ -79,110 +89,54 @@ def exploration_for(
         {'cur_epsilon': 0.525, 'last_timestep': 50}
     """
     config = config or {}
-    built = _build(action_space, config.get("exploration_config") or {}, _worker(config))
+    built = _build(action_space, config.get("exploration_config") or {}, config)
     if state:
         built.set_state(state)
     return built
 
 
-def _build(space: Space[Any], settings: Settings, worker: Worker) -> Exploration:
+def _build(space: Space[Any], settings: Settings, config: Settings) -> Exploration:
     kind = settings.get("type", "StochasticSampling")
     if isinstance(kind, Exploration):
         return kind
-    return EXPLORATIONS.get(class_name(kind))(space, settings, worker)
+    if isinstance(kind, type) and issubclass(kind, Exploration):
+        return _made(kind, space, settings, config)
+    return EXPLORATIONS.get(class_name(kind))(space, settings, config)
 
 
-def _worker(config: Settings) -> Worker:
-    counts = [config.get(k) for k in ("num_env_runners", "num_rollout_workers", "num_workers")]
-    count = next((c for c in counts if isinstance(c, int)), 0)
-    return count, int(config.get("worker_index") or 0)
-
-
-def _picked(settings: Settings, *names: str) -> dict[str, Any]:
-    # Other keys are left-overs of another kind: Ray merges exploration configs and ignores them.
-    return {name: settings[name] for name in names if name in settings}
-
-
-def _sampling(space: Space[Any], settings: Settings, worker: Worker) -> Exploration:
-    return StochasticSampling(space, **_picked(settings, "random_timesteps"))
-
-
-def _soft_q(space: Space[Any], settings: Settings, worker: Worker) -> Exploration:
-    return SoftQ(space, **_picked(settings, "temperature", "random_timesteps"))
-
-
-def _random(space: Space[Any], settings: Settings, worker: Worker) -> Exploration:
-    return Random(space)
-
-
-def _epsilon_greedy(space: Space[Any], settings: Settings, worker: Worker) -> Exploration:
-    if settings.get("epsilon_schedule"):
-        return EpsilonGreedy(space, schedule=schedule_from(settings["epsilon_schedule"]))
-    first = float(settings.get("initial_epsilon", 1.0))
-    last = float(settings.get("final_epsilon", 0.05))
-    warm = int(settings.get("warmup_timesteps", 0))
-    done = warm + int(settings.get("epsilon_timesteps", 100_000))
-    ends = ((0, first), (warm, first), (done, last))
-    return EpsilonGreedy(space, schedule=PiecewiseSchedule(ends, last))
-
-
-def _per_worker(worker: Worker) -> Schedule | None:
-    """A fixed amount per worker (Ape-X); the local worker of several explores not at all."""
-    count, index = worker
-    if count == 0:
-        return None
-    if index == 0:
-        return ConstantSchedule(0.0)
-    return ConstantSchedule(0.4 ** (1 + (index - 1) / max(count - 1, 1) * 7))
-
-
-def _worker_epsilon(space: Space[Any], settings: Settings, worker: Worker) -> Exploration:
-    fixed = _per_worker(worker)
-    if fixed is None:
-        return _epsilon_greedy(space, settings, worker)
-    return EpsilonGreedy(space, schedule=fixed)
-
-
-def _scale(settings: Settings, worker: Worker | None) -> dict[str, Any]:
-    wait = int(settings.get("random_timesteps", 1000))
-    first = float(settings.get("initial_scale", 1.0))
-    last = float(settings.get("final_scale", 0.02))
-    done = wait + int(settings.get("scale_timesteps", 10_000))
-    fixed = _per_worker(worker) if worker else None
-    given = settings.get("scale_schedule")
-    line = schedule_from(given) if given else PiecewiseSchedule(((wait, first), (done, last)), last)
-    return {"schedule": fixed or line, "random_timesteps": wait}
-
-
-def _gaussian(space: Space[Any], settings: Settings, worker: Worker) -> Exploration:
-    return GaussianNoise(space, **_picked(settings, "stddev"), **_scale(settings, None))
-
-
-def _worker_gaussian(space: Space[Any], settings: Settings, worker: Worker) -> Exploration:
-    return GaussianNoise(space, **_picked(settings, "stddev"), **_scale(settings, worker))
-
-
-def _wandering(space: Space[Any], settings: Settings, worker: Worker | None) -> Exploration:
-    own = _picked(settings, "ou_theta", "ou_sigma", "ou_base_scale")
-    return OrnsteinUhlenbeckNoise(space, **own, **_scale(settings, worker))
-
-
-def _ornstein_uhlenbeck(space: Space[Any], settings: Settings, worker: Worker) -> Exploration:
-    return _wandering(space, settings, None)
-
-
-def _worker_ornstein_uhlenbeck(
-    space: Space[Any], settings: Settings, worker: Worker
+def _made(
+    kind: type[Exploration], space: Space[Any], settings: Settings, config: Settings
 ) -> Exploration:
-    return _wandering(space, settings, worker)
+    """An exploration of some class, with those settings that are of this kind.
+
+    Other keys are left-overs of another kind: Ray merges exploration configs and ignores them.
+    """
+    if kind.get_exploration_action is not Exploration.get_exploration_action:
+        raise ConfigError(
+            f"{kind.__name__} overrides get_exploration_action(), which policies do not ask here",
+            expected="choose(source, explore=, timestep=, rng=)",
+            hint="override choose() of rlconnect.legacy.Exploration.",
+        )
+    constructors = [
+        vars(base)["__init__"] for base in kind.__mro__[:-1] if "__init__" in vars(base)
+    ]
+    known = {name for made in constructors for name in signature(made).parameters} - _GIVEN
+    counts = [config.get(k) for k in ("num_env_runners", "num_rollout_workers", "num_workers")]
+    return kind(
+        space,
+        policy_config=config,
+        num_workers=next((count for count in counts if isinstance(count, int)), 0),
+        worker_index=int(config.get("worker_index") or 0),
+        **{name: value for name, value in settings.items() if name in known},
+    )
 
 
-def _parameter_noise(space: Space[Any], settings: Settings, worker: Worker) -> Exploration:
+def _parameter_noise(space: Space[Any], settings: Settings, config: Settings) -> Exploration:
     sub = settings.get("sub_exploration") or _below_noise(
         space, int(settings.get("random_timesteps", 10_000))
     )
     stddev = float(settings.get("initial_stddev", 1.0))
-    return ParameterNoise(space, sub=_build(space, sub, worker), cur_stddev=stddev)
+    return ParameterNoise(space, sub=_build(space, sub, config), cur_stddev=stddev)
 
 
 def _below_noise(space: Space[Any], wait: int) -> Settings:
@@ -200,23 +154,28 @@ def _below_noise(space: Space[Any], wait: int) -> Settings:
     )
 
 
-def _wrapped(space: Space[Any], settings: Settings, worker: Worker) -> Exploration:
+def _wrapped(space: Space[Any], settings: Settings, config: Settings) -> Exploration:
     # Curiosity and its like change rewards in training; they act through their sub-exploration.
-    return _build(space, settings.get("sub_exploration") or {}, worker)
+    return _build(space, settings.get("sub_exploration") or {}, config)
 
 
-_KINDS: Final[Mapping[str, Callable[[Space[Any], Settings, Worker], Exploration]]] = {
+_KINDS: Final[Mapping[str, Callable[[Space[Any], Settings, Settings], Exploration]]] = {
     "Curiosity": _wrapped,
-    "EpsilonGreedy": _epsilon_greedy,
-    "GaussianNoise": _gaussian,
-    "OrnsteinUhlenbeckNoise": _ornstein_uhlenbeck,
     "ParameterNoise": _parameter_noise,
-    "PerWorkerEpsilonGreedy": _worker_epsilon,
-    "PerWorkerGaussianNoise": _worker_gaussian,
-    "PerWorkerOrnsteinUhlenbeckNoise": _worker_ornstein_uhlenbeck,
     "RE3": _wrapped,
-    "Random": _random,
-    "SoftQ": _soft_q,
-    "StochasticSampling": _sampling,
+    **{
+        kind.__name__: partial(_made, kind)
+        for kind in (
+            EpsilonGreedy,
+            GaussianNoise,
+            OrnsteinUhlenbeckNoise,
+            PerWorkerEpsilonGreedy,
+            PerWorkerGaussianNoise,
+            PerWorkerOrnsteinUhlenbeckNoise,
+            Random,
+            SoftQ,
+            StochasticSampling,
+        )
+    },
 }
 EXPLORATIONS: Final = Registry[Exploration]("exploration", _KINDS)

@@ -9,30 +9,60 @@ import numpy as np
 from gymnasium.spaces import Box, Space
 
 from ..core.errors import ConfigError
-from .exploration import ActionSource, Array, Choice, Exploration, no_logp
-from .schedules import Schedule
+from .exploration import ActionSource, Array, Choice, Exploration, no_logp, with_worker_schedule
+from .schedules import PiecewiseSchedule, Schedule, schedule_from
 
 
-class _ScaledNoise(Exploration):
-    """Base: what to add is the subclass's; how much follows a schedule."""
+class GaussianNoise(Exploration):
+    """Independent Gaussian noise of standard deviation `stddev` times the scale.
+
+    Args:
+        action_space: A Box.
+        random_timesteps: Before this timestep actions are random.
+        stddev: Of the noise, before it is scaled.
+        initial_scale: The scale when noise begins.
+        final_scale: The scale from the end of the descent on.
+        scale_timesteps: How long the descent takes.
+        scale_schedule: The scale by timestep instead: a schedule, or what describes one.
+        **settings: As of an `Exploration`.
+    """
 
     state_keys: ClassVar[tuple[str, ...]] = ("cur_scale", "last_timestep")
 
     def __init__(
-        self, action_space: Space[Any], *, schedule: Schedule, random_timesteps: int = 1000
+        self,
+        action_space: Space[Any],
+        *,
+        random_timesteps: int = 1000,
+        stddev: float = 0.1,
+        initial_scale: float = 1.0,
+        final_scale: float = 0.02,
+        scale_timesteps: int = 10_000,
+        scale_schedule: Any = None,
+        **settings: Any,
     ) -> None:
         if not isinstance(action_space, Box):
             raise ConfigError(
                 f"{type(self).__name__} needs real-valued actions", found=str(action_space)
             )
-        super().__init__(action_space, random_timesteps=random_timesteps)
+        super().__init__(action_space, **settings)
         self.box: Final = action_space
-        self.schedule: Final = schedule
+        self.random_timesteps = random_timesteps
+        self.stddev: Final = float(stddev)
+        ends = (
+            (random_timesteps, initial_scale),
+            (random_timesteps + scale_timesteps, final_scale),
+        )
+        self.scale_schedule: Final[Schedule] = (
+            schedule_from(scale_schedule)
+            if scale_schedule
+            else PiecewiseSchedule(ends, outside_value=final_scale)
+        )
 
     @property
     def cur_scale(self) -> float:
         """What the noise is multiplied by now."""
-        return float(self.schedule.value(self.last_timestep))
+        return float(self.scale_schedule.value(self.last_timestep))
 
     def _explore(self, source: ActionSource, rng: np.random.Generator) -> Choice:
         calm = source.deterministic()
@@ -40,21 +70,10 @@ class _ScaledNoise(Exploration):
         return np.clip(noisy, self.box.low, self.box.high), no_logp(source)
 
     def _noise(self, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
-        raise NotImplementedError(f"{type(self).__name__} does not define its noise.")
-
-
-class GaussianNoise(_ScaledNoise):
-    """Independent Gaussian noise of standard deviation `stddev` times the scale."""
-
-    def __init__(self, action_space: Space[Any], *, stddev: float = 0.1, **settings: Any) -> None:
-        super().__init__(action_space, **settings)
-        self.stddev: Final = float(stddev)
-
-    def _noise(self, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
         return rng.standard_normal(shape) * (self.stddev * self.cur_scale)
 
 
-class OrnsteinUhlenbeckNoise(_ScaledNoise):
+class OrnsteinUhlenbeckNoise(GaussianNoise):
     """Noise that wanders: one state for the whole batch, drawn towards zero at every step."""
 
     state_keys = ("cur_scale", "last_timestep", "ou_state")
@@ -81,8 +100,22 @@ class OrnsteinUhlenbeckNoise(_ScaledNoise):
         wander: Array = self.cur_scale * self.ou_base_scale * self.ou_state * span
         return wander
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
+    def set_state(self, state: Mapping[str, Any], sess: Any = None) -> None:
         """Go on from a saved state; the wandering state with it."""
         super().set_state(state)
         if "ou_state" in state:
             self.ou_state = np.asarray(state["ou_state"], np.float32).reshape(self.box.shape)
+
+
+class PerWorkerGaussianNoise(GaussianNoise):
+    """Gaussian noise of a fixed scale that each of several workers has its own of."""
+
+    def __init__(self, action_space: Space[Any], **settings: Any) -> None:
+        super().__init__(action_space, **with_worker_schedule("scale_schedule", settings))
+
+
+class PerWorkerOrnsteinUhlenbeckNoise(OrnsteinUhlenbeckNoise):
+    """Wandering noise of a fixed scale that each of several workers has its own of."""
+
+    def __init__(self, action_space: Space[Any], **settings: Any) -> None:
+        super().__init__(action_space, **with_worker_schedule("scale_schedule", settings))

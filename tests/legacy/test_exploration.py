@@ -33,7 +33,7 @@ def choose(exploration, row, *, explore=True, timestep=50, seed=0):
     "exploration",
     [
         StochasticSampling(Discrete(3)),
-        EpsilonGreedy(Discrete(3), schedule=ConstantSchedule(1.0)),
+        EpsilonGreedy(Discrete(3), epsilon_schedule=ConstantSchedule(1.0)),
         Random(Discrete(3)),
         SoftQ(Discrete(3), temperature=2.0, random_timesteps=1000),
     ],
@@ -72,7 +72,7 @@ def test_before_random_timesteps_actions_are_random():
 
 def test_epsilon_greedy_mixes_random_and_best():
     """A share of epsilon is uniform over all actions, the rest is the best one."""
-    exploration = EpsilonGreedy(Discrete(4), schedule=ConstantSchedule(0.4))
+    exploration = EpsilonGreedy(Discrete(4), epsilon_schedule=ConstantSchedule(0.4))
 
     actions, logp = choose(exploration, [0.0, 5.0, 1.0, 2.0])
 
@@ -83,7 +83,7 @@ def test_epsilon_greedy_mixes_random_and_best():
 
 def test_epsilon_greedy_never_takes_a_masked_action():
     """An action whose value marks it as forbidden is not drawn at random either."""
-    exploration = EpsilonGreedy(Discrete(3), schedule=ConstantSchedule(1.0))
+    exploration = EpsilonGreedy(Discrete(3), epsilon_schedule=ConstantSchedule(1.0))
 
     actions, _ = choose(exploration, [0.0, MASKED_Q, 1.0])
 
@@ -93,7 +93,7 @@ def test_epsilon_greedy_never_takes_a_masked_action():
 def test_epsilon_greedy_works_on_nested_actions():
     """The same rows explore in every leaf of a nested action."""
     space = Dict(a=MultiDiscrete([2, 3]), b=Box(-1, 1, (2,)))
-    exploration = EpsilonGreedy(space, schedule=ConstantSchedule(0.5))
+    exploration = EpsilonGreedy(space, epsilon_schedule=ConstantSchedule(0.5))
 
     actions, _ = choose(exploration, [5, 0, 0, 0, 5, 9.0, 9.0, 0, 0])
 
@@ -116,7 +116,7 @@ def test_soft_q_flattens_the_distribution():
 
 def test_timesteps_count_on_when_none_is_given():
     """Without a timestep the exploration counts its own calls."""
-    exploration = EpsilonGreedy(Discrete(2), schedule=ConstantSchedule(0.0))
+    exploration = EpsilonGreedy(Discrete(2), epsilon_schedule=ConstantSchedule(0.0))
     exploration.set_state({"last_timestep": 41})
 
     choose(exploration, [0.0, 1.0], timestep=None)

@@ -10,7 +10,11 @@ from rlconnect.core.errors import ConfigError, UnknownNameError
 from rlconnect.legacy.distributions.arrays import Categorical, Deterministic
 from rlconnect.legacy.exploration import ArraySource, EpsilonGreedy
 from rlconnect.legacy.exploration_config import exploration_for
-from rlconnect.legacy.exploration_noise import GaussianNoise, OrnsteinUhlenbeckNoise
+from rlconnect.legacy.exploration_noise import (
+    GaussianNoise,
+    OrnsteinUhlenbeckNoise,
+    PerWorkerOrnsteinUhlenbeckNoise,
+)
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "exploration" / "schedules.json"
 RECORDED = json.loads(GOLDEN.read_text())
@@ -46,7 +50,7 @@ def test_schedules_have_rays_values(row):
         ("ray.rllib.utils.exploration.epsilon_greedy.EpsilonGreedy", Discrete(2), EpsilonGreedy),
         (EpsilonGreedy, Discrete(2), EpsilonGreedy),
         ("GaussianNoise", BOX, GaussianNoise),
-        ("PerWorkerOrnsteinUhlenbeckNoise", BOX, OrnsteinUhlenbeckNoise),
+        ("PerWorkerOrnsteinUhlenbeckNoise", BOX, PerWorkerOrnsteinUhlenbeckNoise),
     ],
 )
 def test_types_are_recognised_as_name_path_or_class(kind, space, built):
@@ -81,7 +85,7 @@ def test_parameter_noise_brings_a_sub_exploration_for_its_space():
     """Without one named it is epsilon-greedy for choices, wandering noise for a Box."""
     config = {"exploration_config": {"type": "ParameterNoise", "random_timesteps": 10}}
 
-    assert exploration_for(Discrete(2), config).sub.schedule.value(12) == 0.01
+    assert exploration_for(Discrete(2), config).sub.epsilon_schedule.value(12) == 0.01
     assert isinstance(exploration_for(BOX, config).sub, OrnsteinUhlenbeckNoise)
     with pytest.raises(ConfigError, match="sub_exploration"):
         exploration_for(Dict(a=BOX), config)

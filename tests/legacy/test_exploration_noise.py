@@ -21,7 +21,7 @@ def noisy(exploration, *, timestep=1000, explore=True, rows=4000):
 
 def test_gaussian_noise_is_stddev_times_scale_and_clipped():
     """Each row gets its own noise; the bounds hold; log-probabilities are zero."""
-    actions, logp = noisy(GaussianNoise(BOX, stddev=0.1, schedule=ConstantSchedule(2.0)))
+    actions, logp = noisy(GaussianNoise(BOX, stddev=0.1, scale_schedule=ConstantSchedule(2.0)))
 
     np.testing.assert_allclose(actions[:, 0].std(), 0.2, rtol=0.05)
     np.testing.assert_allclose(actions[:, 0].mean(), 0.5, atol=0.01)
@@ -32,7 +32,7 @@ def test_gaussian_noise_is_stddev_times_scale_and_clipped():
 
 def test_wandering_noise_is_one_for_the_batch_and_scaled_by_the_range():
     """All rows get the same noise: scale x base scale x state x (high - low)."""
-    exploration = OrnsteinUhlenbeckNoise(BOX, ou_base_scale=0.1, schedule=ConstantSchedule(2.0))
+    exploration = OrnsteinUhlenbeckNoise(BOX, ou_base_scale=0.1, scale_schedule=ConstantSchedule(2.0))
     exploration.set_state({"ou_state": np.float32([0.2, -0.1])})
 
     actions, _ = noisy(exploration)
@@ -47,7 +47,7 @@ def test_wandering_noise_is_one_for_the_batch_and_scaled_by_the_range():
 def test_wandering_noise_in_an_unbounded_space_takes_a_range_of_one():
     """Infinite ranges do not blow the noise up."""
     free = Box(-np.inf, np.inf, (2,))
-    exploration = OrnsteinUhlenbeckNoise(free, schedule=ConstantSchedule(1.0))
+    exploration = OrnsteinUhlenbeckNoise(free, scale_schedule=ConstantSchedule(1.0))
 
     actions, _ = noisy(exploration)
 
@@ -57,7 +57,7 @@ def test_wandering_noise_in_an_unbounded_space_takes_a_range_of_one():
 @pytest.mark.parametrize("kind", [GaussianNoise, OrnsteinUhlenbeckNoise])
 def test_random_phase_and_calm_actions(kind):
     """Before `random_timesteps` actions fill the space; without exploration they are calm."""
-    exploration = kind(BOX, schedule=ConstantSchedule(1.0), random_timesteps=10)
+    exploration = kind(BOX, scale_schedule=ConstantSchedule(1.0), random_timesteps=10)
 
     wild, _ = noisy(exploration, timestep=9)
     calm, _ = noisy(exploration, timestep=20, explore=False)
@@ -70,4 +70,4 @@ def test_random_phase_and_calm_actions(kind):
 def test_noise_needs_real_valued_actions():
     """A space of choices is refused when the exploration is built."""
     with pytest.raises(ConfigError, match="GaussianNoise"):
-        GaussianNoise(Discrete(2), schedule=ConstantSchedule(1.0))
+        GaussianNoise(Discrete(2), scale_schedule=ConstantSchedule(1.0))
