@@ -9,7 +9,7 @@ import pytest
 
 SRC = Path(__file__).parents[1] / "src"
 HEAVY = {"torch", "ray", "typer", "click", "rich", "pandas", "scipy", "safetensors", "optree"}
-TORCH_FILES = {"distributions", "nets", "tensors", "fuse"}
+TORCH_FILES = {"distributions", "fuse", "initializers", "nets", "tensor_formulas", "tensors"}
 
 
 def loaded_by(code):

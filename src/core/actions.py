@@ -33,6 +33,31 @@ def get_base_struct_from_space(space: Nest) -> Nest:
     return space
 
 
+def is_composite_space(space: Any) -> bool:
+    """Whether a space holds others as its parts: a Dict or a Tuple.
+
+    Example:
+        >>> is_composite_space(spaces.Tuple([spaces.Discrete(2)]))
+        True
+    """
+    return isinstance(space, (spaces.Dict, spaces.Tuple))
+
+
+def flatten_space(space: Any) -> list[Any]:
+    """The spaces in a Dict or Tuple that hold no others, in the order of leaves.
+
+    Example:
+        >>> flatten_space(spaces.Dict(b=spaces.Discrete(2), a=spaces.Discrete(3)))
+        [Discrete(3), Discrete(2)]
+    """
+    return nest.flatten(get_base_struct_from_space(space)) if is_composite_space(space) else [space]
+
+
+def get_original_space(space: Any) -> Any:
+    """The space that a preprocessed one was made of; itself where there is none."""
+    return getattr(space, "original_space", space)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ActionBounds:
     """The bounds of one Box leaf, and what stretching an action over them takes.

@@ -14,19 +14,23 @@ from .errors import SpaceError
 
 def one_hot(
     x: Any,
-    depth: int = 0,
+    depth: int | spaces.Space[Any] = 0,
     on_value: float = 1.0,
     off_value: float = 0.0,
     dtype: npt.DTypeLike = np.float32,
+    *,
+    space: spaces.Space[Any] | None = None,
 ) -> Any:
     """One-hot rows of integers, on a new last axis.
 
     Args:
         x: Integers of any shape, numpy or torch.
-        depth: Length of a row; 0 means one more than the largest integer in `x`.
+        depth: Length of a row; 0 means one more than the largest integer in `x`. A space here
+            is what RLlib's function of this name for torch takes: see `one_hot_in_space`.
         on_value: Written where the integer points.
         off_value: Written everywhere else.
         dtype: Of the result, in numpy's words.
+        space: The space, by name.
 
     Raises:
         SpaceError: An integer does not fit into `depth`, or `x` holds no integers.
@@ -36,6 +40,11 @@ def one_hot(
         array([[1., 0., 0.],
                [0., 0., 1.]], dtype=float32)
     """
+    if space is None and isinstance(depth, spaces.Space):
+        space = depth
+    if space is not None:
+        return one_hot_in_space(x, space)
+    depth = int(depth)  # type: ignore[arg-type]  # a space went another way
     if xp.is_tensor(x):
         rows = index_rows(x, depth or int(x.max()) + 1)
         return xp.cast(rows * (on_value - off_value) + off_value, dtype)
@@ -122,3 +131,17 @@ def outside(index: Any, sizes: Any) -> SpaceError:
         expected=f"0 <= index < {sizes}",
         found=str(index),
     )
+
+
+def one_hot_multidiscrete(x: Any, depths: Any) -> Any:
+    """One-hot rows of several integers beside each other, as float32.
+
+    Args:
+        x: Integers, their last axis as long as `depths`.
+        depths: How many values each may take.
+
+    Example:
+        >>> one_hot_multidiscrete(np.array([0, 2]), [2, 3])
+        array([1., 0., 0., 0., 1.], dtype=float32)
+    """
+    return xp.cast(one_hot_in_space(x, spaces.MultiDiscrete(np.asarray(depths))), np.float32)

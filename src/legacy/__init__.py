@@ -34,15 +34,15 @@ _HOMES = {
     ".agent.synced_filter": "SyncedFilterAgentConnector",
     ".agent.view_requirement": "ViewRequirementAgentConnector",
     ".action.clip": "ClipActionsConnector",
-    ".action.immutable": "ImmutableActionsConnector",
+    ".action.immutable": "ImmutableActionsConnector make_action_immutable",
     ".action.normalize": "NormalizeActionsConnector",
     ".action.to_numpy": "ConvertToNumpyConnector",
     # Batches
     ".sample_batch": "SampleBatch",
     ".multi_agent_batch": "MultiAgentBatch concat_samples concat_samples_into_ma_batch "
     "convert_ma_batch_to_sample_batch",
-    ".sequences": "add_time_dimension chop_into_sequences pad_batch_to_sequences_of_same_size "
-    "timeslice_along_seq_lens_with_overlap",
+    ".sequences": "add_time_dimension chop_into_sequences get_fold_unfold_fns "
+    "pad_batch_to_sequences_of_same_size timeslice_along_seq_lens_with_overlap",
     ".collector": "AgentCollector",
     ".views": "ViewRequirement",
     ".postprocessing": "Postprocessing compute_bootstrap_value compute_gae_for_sample_batch",
@@ -59,12 +59,13 @@ _HOMES = {
     # Spaces and values of them
     "..core.rllib_spaces": "FlexDict Repeated Simplex",
     "..core.space_codec": "gym_space_from_dict gym_space_to_dict space_from_dict space_to_dict",
-    "..core.actions": "clip_action flatten_to_single_ndarray get_base_struct_from_space "
-    "normalize_action unsquash_action",
-    "..core.batching": "batch unbatch",
+    "..core.actions": "clip_action flatten_space flatten_to_single_ndarray "
+    "get_base_struct_from_space get_original_space is_composite_space normalize_action "
+    "unsquash_action",
+    "..core.batching": "BatchedNdArray batch unbatch",
     "..core.dummy_batches": "get_dummy_batch_for_space",
     "..core.flat_inputs": "flatten_inputs_to_1d_tensor",
-    "..core.one_hot": "one_hot",
+    "..core.one_hot": "one_hot one_hot_multidiscrete",
     "..core.layer_formulas": "fc huber_loss l2_loss lstm relu sigmoid softmax",
     "..core.compare": "check",
     # Policies
@@ -74,18 +75,49 @@ _HOMES = {
     ".inference": "batch_policy_inference local_policy_inference",
     ".export": "export_policies",
     ".checkpoint_info": "get_checkpoint_info",
+    ".checkpoint_policies": "compute_log_likelihoods_from_input_dict create_policy_for_framework "
+    "load_policies_from_checkpoint parse_policy_specs_from_checkpoint",
+    # How policies explore
+    ".exploration": "EpsilonGreedy Exploration PerWorkerEpsilonGreedy Random SoftQ "
+    "StochasticSampling",
+    ".exploration_noise": "GaussianNoise OrnsteinUhlenbeckNoise PerWorkerGaussianNoise "
+    "PerWorkerOrnsteinUhlenbeckNoise",
+    ".schedules": "ConstantSchedule ExponentialSchedule LinearSchedule PiecewiseSchedule "
+    "PolynomialSchedule Schedule",
     # Networks and distributions, in torch
-    ".models": "AttentionWrapper ComplexInputNetwork FullyConnectedNetwork GTrXLNet LSTMWrapper "
-    "LegacyModel MODEL_DEFAULTS ModelCatalog RecurrentNetwork RepeatedValues SlimConv2d SlimFC "
-    "TorchModelV2 VisionNetwork get_activation_fn normc_initializer "
-    "register_custom_action_dist register_custom_model restore_original_dimensions same_padding "
-    "valid_padding",
+    ".models": "AppendBiasLayer AttentionWrapper ComplexInputNetwork FullyConnectedNetwork "
+    "GTrXLNet LSTMWrapper LegacyModel MODEL_DEFAULTS ModelCatalog ModelV2 "
+    "RecurrentNetwork RepeatedValues Reshape SlimConv2d SlimFC TorchModelV2 "
+    "VisionNetwork flatten get_activation_fn get_filter_config get_initializer_fn "
+    "normc_initializer register_custom_action_dist register_custom_model "
+    "restore_original_dimensions same_padding valid_padding",
     ".distributions": "ActionDistribution TorchBeta TorchCategorical TorchDeterministic "
     "TorchDiagGaussian TorchDirichlet TorchDistributionWrapper TorchMultiActionDistribution "
-    "TorchMultiCategorical TorchSquashedGaussian",
+    "TorchMultiCategorical TorchSlateMultiCategorical TorchSquashedGaussian "
+    "get_torch_categorical_class_with_temperature",
     ".models.tensor_functions": "FLOAT_MAX FLOAT_MIN convert_to_torch_tensor "
     "reduce_mean_ignore_inf sequence_mask",
+    "..core.tensor_formulas": "copy_torch_tensors inverse_symlog set_torch_seed "
+    "softmax_cross_entropy_with_logits symlog two_hot",
+    "..core.gradients": "clip_gradients compute_global_norm global_norm update_target_network",
     # What old sources import and nothing depends on
+    "..core.container_values": "LambdaDefaultDict NullContextManager add_mixins flatten_dict "
+    "force_list force_tuple unflatten_dict",
+    "..core.environment_errors": "EnvError NotSerializable StepFailedRecreateEnvError "
+    "UnsupportedSpaceException",
+    "..core.padding": "create_mask_and_seq_lens split_and_zero_pad "
+    "split_and_zero_pad_n_episodes unpad_data_if_necessary",
+    "..core.typing_names": "AgentID AgentToModuleMappingFn AlgorithmConfigDict ConvFilterSpec "
+    "DeviceType "
+    "EnvActionType EnvConfigDict EnvCreator EnvID EnvInfoDict EnvObsType EnvType "
+    "EpisodeID EpisodeType FileType FromConfigSpec GradInfoDict IsPolicyToTrain "
+    "LearnerStatsDict LearningRateOrSchedule LocalOptimizer ModelConfigDict "
+    "ModelGradients ModelInputDict ModelWeights ModuleID MultiAgentDict "
+    "MultiAgentPolicyConfigDict MultiEnvDict NamedParamDict NetworkType Optimizer Param "
+    "ParamDict ParamList ParamRef PartialAlgorithmConfigDict PolicyID PolicyState "
+    "RLModuleSpecType ResultDict SampleBatchType ShouldModuleBeUpdatedFn SpaceStruct "
+    "StateBatches StateDict TFPolicyV2Type TensorShape TensorStructType TensorType "
+    "UnrollID ViewRequirementsDict",
     "..core.annotations": "DeveloperAPI ExperimentalAPI OldAPIStack "
     "OverrideToImplementCustomLogic OverrideToImplementCustomLogic_CallToSuperRecommended "
     "PublicAPI override",

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
+from ..core import nest
 from ..core import sequences as core_sequences
 from ..core.errors import PieceError
 from ..core.sequences import chop_into_sequences
+from ..core.types import Nest
 from . import batch_columns as bc
 from .sample_batch import SampleBatch
 
 __all__ = [
     "add_time_dimension",
     "chop_into_sequences",
+    "get_fold_unfold_fns",
     "pad_batch_to_sequences_of_same_size",
     "timeslice_along_seq_lens_with_overlap",
 ]
@@ -188,3 +191,42 @@ def _is_padded(name: str, view_requirements: Mapping[str, Any] | None) -> bool:
         return False
     view = (view_requirements or {}).get(name)
     return view is None or bool(view.used_for_training)
+
+
+def get_fold_unfold_fns(
+    b_dim: int, t_dim: int, framework: str = "torch"
+) -> tuple[Callable[[Nest], Nest], Callable[[Nest], Nest]]:
+    """Two functions: one joins the batch and time axes of a nest's leaves, one parts them again.
+
+    Args:
+        b_dim: Rows of the batch.
+        t_dim: Steps of each.
+        framework: Taken for Ray's signature; arrays and tensors both are served.
+
+    Returns:
+        `fold`, which refuses leaves of other axes, and `unfold`.
+
+    Example:
+        >>> fold, unfold = get_fold_unfold_fns(2, 3)
+        >>> fold(np.zeros((2, 3, 4))).shape, unfold(np.zeros((6, 4))).shape
+        ((6, 4), (2, 3, 4))
+    """
+
+    def fold_leaf(leaf: Any) -> Any:
+        if leaf is None:
+            return None
+        if tuple(leaf.shape[:2]) != (b_dim, t_dim):
+            raise PieceError(
+                "batch and time axes cannot be folded",
+                expected=f"leading axes {(b_dim, t_dim)}",
+                found=f"shape {tuple(leaf.shape)}",
+            )
+        return leaf.reshape((b_dim * t_dim, *leaf.shape[2:]))
+
+    def unfold_leaf(leaf: Any) -> Any:
+        return None if leaf is None else leaf.reshape((b_dim, t_dim, *leaf.shape[1:]))
+
+    return (
+        lambda values: nest.map_structure(fold_leaf, values),
+        lambda values: nest.map_structure(unfold_leaf, values),
+    )

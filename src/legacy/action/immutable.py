@@ -11,7 +11,7 @@ from ...core import nest
 from ...core.types import Nest
 from ..connector import ActionConnector
 from ..context import ConnectorContext
-from ..types import ActionConnectorDataType
+from ..types import ActionConnectorDataType, PolicyOutputType
 
 
 class ImmutableActionsConnector(ActionConnector):
@@ -30,6 +30,11 @@ class ImmutableActionsConnector(ActionConnector):
         actions, states, fetches = ac_data.output
         output = (locked(actions), states and locked(states), fetches and locked(fetches))
         return ActionConnectorDataType(ac_data.env_id, ac_data.agent_id, ac_data.input_dict, output)
+
+    def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
+        """Lock the arrays of a batch; its rows are locked with it."""
+        actions, states, fetches = output
+        return locked(actions), locked(states), locked(fetches)
 
     def to_state(self) -> tuple[str, Any]:
         """Its name; there is nothing else to save."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         TorchDistributionWrapper,
         TorchMultiActionDistribution,
         TorchMultiCategorical,
+        TorchSlateMultiCategorical,
         TorchSquashedGaussian,
         get_torch_categorical_class_with_temperature,
     )
@@ -39,6 +40,7 @@ __all__ = [
     "TorchDistributionWrapper",
     "TorchMultiActionDistribution",
     "TorchMultiCategorical",
+    "TorchSlateMultiCategorical",
     "TorchSquashedGaussian",
     "distribution_for",
     "get_torch_categorical_class_with_temperature",

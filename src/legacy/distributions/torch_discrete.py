@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, MultiDiscrete
 
 from ...core.errors import ConfigError
 from .torch_base import TorchDistributionWrapper
@@ -86,6 +86,59 @@ def get_torch_categorical_class_with_temperature(t: float) -> type[TorchCategori
             super().__init__(inputs, model, temperature)
 
     return TorchCategoricalWithTemperature
+
+
+class TorchSlateMultiCategorical(TorchCategorical):
+    """One of several slates, each a choice of items; inputs are logits over the slates.
+
+    Args:
+        inputs: Logits, (B, number of slates).
+        model: The network they come from.
+        temperature: Logits are divided by it; above 0.
+        action_space: A MultiDiscrete: one number per place of a slate.
+        all_slates: The slates, (number of slates, places).
+
+    Example:
+        >>> from gymnasium.spaces import MultiDiscrete
+        >>> slates = torch.tensor([[0, 1], [1, 0]])
+        >>> space = MultiDiscrete([2, 2])
+        >>> best = TorchSlateMultiCategorical(torch.tensor([[0.0, 2.0]]), None, 1.0, space, slates)
+        >>> best.deterministic_sample()
+        tensor([[1, 0]])
+    """
+
+    def __init__(
+        self,
+        inputs: Any,
+        model: Any = None,
+        temperature: float = 1.0,
+        action_space: Any = None,
+        all_slates: Any = None,
+    ) -> None:
+        if not isinstance(action_space, MultiDiscrete) or all_slates is None:
+            raise ConfigError(
+                "a distribution over slates cannot be built",
+                expected="a MultiDiscrete action_space, and all_slates",
+                found=f"{action_space} and {type(all_slates).__name__}",
+            )
+        super().__init__(inputs, model, temperature)
+        self.action_space = action_space
+        self.all_slates = torch.as_tensor(all_slates, device=self.inputs.device)
+
+    def deterministic_sample(self) -> torch.Tensor:
+        """The most probable slate, (B, places)."""
+        chosen: torch.Tensor = self.all_slates[super().deterministic_sample()]
+        self.last_sample = chosen
+        return chosen
+
+    def _draw(self, generator: torch.Generator | None) -> torch.Tensor:
+        return self.all_slates[super()._draw(generator)]
+
+    def logp(self, x: Any) -> torch.Tensor:
+        """Log-probability of slates (B, places), each of which must be one of `all_slates`."""
+        slates = torch.as_tensor(x, device=self.all_slates.device)
+        numbers = (slates[:, None] == self.all_slates).all(dim=-1).int().argmax(dim=-1)
+        return super().logp(numbers)
 
 
 class TorchMultiCategorical(TorchDistributionWrapper):

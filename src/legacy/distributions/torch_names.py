@@ -13,6 +13,7 @@ from .torch_continuous import (
 from .torch_discrete import (
     TorchCategorical,
     TorchMultiCategorical,
+    TorchSlateMultiCategorical,
     get_torch_categorical_class_with_temperature,
 )
 from .torch_multi import TorchMultiActionDistribution
@@ -27,6 +28,7 @@ __all__ = [
     "TorchDistributionWrapper",
     "TorchMultiActionDistribution",
     "TorchMultiCategorical",
+    "TorchSlateMultiCategorical",
     "TorchSquashedGaussian",
     "get_torch_categorical_class_with_temperature",
 ]

@@ -20,8 +20,8 @@ from .flat_layout import flat_layout, is_nested, restore
 ModelOutput = tuple[Tensor, list[Tensor]]
 
 
-class TorchModelV2:
-    """The old stack's model interface, to be combined with `torch.nn.Module`.
+class ModelV2:
+    """The old stack's model interface, whatever the framework; torch is the only one here.
 
     Args:
         obs_space: What the policy sees; its `original_space`, if any, is what observations are
@@ -153,6 +153,10 @@ class TorchModelV2:
             )
         self._last_output = outputs
         return outputs, state_out or (state or [])
+
+
+class TorchModelV2(ModelV2):
+    """The model interface, to be combined with `torch.nn.Module`: `class Net(TorchModelV2, Module)`."""
 
 
 def _copied(columns: Any) -> Any:

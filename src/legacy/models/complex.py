@@ -16,7 +16,7 @@ from .encodings import one_hot
 from .fcnet import FullyConnectedNetwork
 from .layers import SlimFC, normc_initializer
 from .leaves import leaf_spaces, leaf_width, leaves
-from .visionnet import VisionNetwork, default_filters
+from .visionnet import VisionNetwork, get_filter_config
 
 
 class ComplexInputNetwork(LegacyModel):
@@ -79,7 +79,7 @@ class ComplexInputNetwork(LegacyModel):
     def _trunk(self, space: Space[Any], config: Mapping[str, Any]) -> tuple[str, LegacyModel]:
         if isinstance(space, Box) and len(space.shape) == 3:
             conv = {
-                "conv_filters": config.get("conv_filters") or default_filters(space.shape),
+                "conv_filters": config.get("conv_filters") or get_filter_config(space.shape),
                 "conv_activation": config.get("conv_activation"),
             }
             return "cnn", VisionNetwork(space, self.action_space, None, conv)

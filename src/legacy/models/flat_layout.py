@@ -13,21 +13,7 @@ from typing import Any
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
 
 from ...core.errors import SpaceError
-
-
-@dataclass(frozen=True)
-class RepeatedValues:
-    """A batch of variable-length lists, padded to one length.
-
-    Args:
-        values: Nest of arrays `(B, max_len, *item)`.
-        lengths: How many items of each list are real, `(B,)`.
-        max_len: The length all lists are padded to.
-    """
-
-    values: Any
-    lengths: Any
-    max_len: int
+from .repeated_values import RepeatedValues
 
 
 @dataclass(frozen=True)

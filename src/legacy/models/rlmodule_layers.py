@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ...core.errors import WeightsError
 from .layers import activation, pair, same_padding
 from .lstm import add_time_dimension
-from .visionnet import default_filters
+from .visionnet import get_filter_config
 
 MakeActivation = Callable[[], nn.Module] | None
 Encoded = tuple[Tensor, list[Tensor]]
@@ -168,7 +168,7 @@ class LayerReader:
         return nn.Sequential(*layers)
 
     def _convolutions(self, name: str) -> nn.Sequential:
-        filters = self.config.get("conv_filters") or default_filters(self.image)
+        filters = self.config.get("conv_filters") or get_filter_config(self.image)
         numbered = self._numbered(name)
         if len(numbered) != len(filters) or len(self.image) != 3:
             raise WeightsError(

@@ -39,7 +39,7 @@ class VisionNetwork(LegacyModel):
     ) -> None:
         super().__init__(obs_space, action_space, num_outputs, model_config, name)
         shape = _image_shape(obs_space)
-        filters = model_config.get("conv_filters") or default_filters(shape)
+        filters = model_config.get("conv_filters") or get_filter_config(shape)
         act = model_config.get("conv_activation")
         post = list(model_config.get("post_fcnet_hiddens") or [])
         post_act = model_config.get("post_fcnet_activation")
@@ -111,7 +111,7 @@ class VisionNetwork(LegacyModel):
         return value.squeeze(1)
 
 
-def default_filters(shape: Sequence[int]) -> list[list[Any]]:
+def get_filter_config(shape: Sequence[int]) -> list[list[Any]]:
     """Give the convolutions the old stack uses for an image when none are set.
 
     Args:

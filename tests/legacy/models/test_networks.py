@@ -10,7 +10,7 @@ from rlconnect.legacy.models.attention import AttentionWrapper, GTrXLNet
 from rlconnect.legacy.models.catalog import build_model
 from rlconnect.legacy.models.defaults import MODEL_DEFAULTS, with_defaults
 from rlconnect.legacy.models.lstm import LSTMWrapper, RecurrentNetwork, add_time_dimension
-from rlconnect.legacy.models.visionnet import VisionNetwork, default_filters
+from rlconnect.legacy.models.visionnet import VisionNetwork, get_filter_config
 
 VECTOR = Box(-1, 1, (4,))
 IMAGE = Box(0, 255, (10, 10, 3), np.uint8)
@@ -82,7 +82,7 @@ def test_convolutions_that_cannot_work(config, match):
         build_model(IMAGE, TWO, 2, config)
 
 
-def test_image_network_without_default_filters():
+def test_image_network_without_get_filter_config():
     """An unusual image size needs filters; the error lists the usual ones."""
     with pytest.raises(ConfigError, match="84x84") as caught:
         build_model(Box(0, 255, (20, 30, 3), np.uint8), TWO, 2, {})
@@ -109,9 +109,9 @@ def test_shared_value_branch_after_dense_layers():
 
 
 @pytest.mark.parametrize("shape", [(42, 42), (42, 42, 4), (4, 42, 42)])
-def test_default_filters_by_size(shape):
+def test_get_filter_config_by_size(shape):
     """Height and width decide, wherever the channels are."""
-    assert default_filters(shape)[-1] == [256, [11, 11], 1]
+    assert get_filter_config(shape)[-1] == [256, [11, 11], 1]
 
 
 def test_nested_network_with_missing_parts():
