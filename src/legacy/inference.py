@@ -11,6 +11,7 @@ import numpy as np
 from ..core import nest
 from ..core.errors import ConfigError, PieceError
 from .endings import remembers
+from .records import BuiltRecords, Records, answers_of
 from .refusals import NUMBERS, Asked, no_numbers, told
 from .types import ActionConnectorDataType, AgentConnectorDataType
 
@@ -145,27 +146,24 @@ def batch_policy_inference(
                 expected=f"{count} entries",
                 found=str(len(column)),
             )
-    records = [
-        AgentConnectorDataType(
-            env_id,
-            agent_id,
-            {"new_obs": obs, **{name: column[i] for name, column in given.items()}},
-        )
-        for i, (env_id, agent_id, obs) in enumerate(
-            zip(env_ids, agent_ids, observations, strict=True)
-        )
-    ]
-    earned = [None] * count if rewards is None else rewards
-    asked = [Asked(*slot) for slot in zip(env_ids, agent_ids, observations, earned, strict=True)]
+    slots = list(zip(env_ids, agent_ids, strict=True))
+    names = ("new_obs", *given)
+    rows = zip(observations, *given.values(), strict=True)
+    records = Records(slots, [dict(zip(names, row, strict=True)) for row in rows])
     outputs = []
+    ready: Records | None = None
     try:
-        _check_slots(policy, asked)
+        _check_slots(policy, slots)
         if isinstance(obs_batch, np.ndarray) and obs_batch.dtype.kind not in NUMBERS:
             raise no_numbers(obs_batch)
-        ready = agent_pipeline(records)
-        asked = [Asked(record.env_id, record.agent_id, None) for record in ready]
-        outputs = _acted(policy, ready, explore, timestep) if ready else []
+        ready = _through(agent_pipeline, records)
+        outputs = _acted(policy, ready, explore, timestep) if len(ready) else []
     except Exception as error:
+        if ready is None:
+            earned = [None] * count if rewards is None else rewards
+            asked = list(map(Asked, env_ids, agent_ids, observations, earned))
+        else:
+            asked = [Asked(*slot) for slot in ready.slots]
         better = told(policy, asked, error)
         if better is error:
             raise
@@ -175,31 +173,37 @@ def batch_policy_inference(
     return outputs
 
 
+def _through(pipeline: Any, records: Records) -> Records:
+    """The records once all connectors of a pipeline are done with them."""
+    if pipeline.works_on_all and len(records) > 1:
+        done: Records = pipeline.transform_all(records)
+        return done
+    return Records.of(pipeline(records.as_list()))
+
+
 def _acted(
-    policy: Policy, ready: Sequence[Any], explore: bool | None, timestep: int | None
+    policy: Policy, ready: Records, explore: bool | None, timestep: int | None
 ) -> list[PolicyOutput]:
     """What the policy answers to records that its agent connectors are done with."""
     agent_pipeline: Any = policy.agent_connectors
     action_pipeline: Any = policy.action_connectors
-    batch = getattr(ready, "columns", None)  # all rows at once, where the last connector has them
-    if batch is None:
-        batch = _joined([record.data.sample_batch for record in ready])
+    if isinstance(ready, BuiltRecords):
+        batch, asked = ready.columns, ready.raw
+    else:
+        batch = _joined([output.sample_batch for output in ready.data])
+        asked = [output.raw_dict for output in ready.data]
     found = policy.compute_actions_from_input_dict(batch, explore=explore, timestep=timestep)
-    outputs = []
-    for row, record in enumerate(ready):
-        output = _row(found, row)
-        env, agent, raw = record.env_id, record.agent_id, record.data.raw_dict
-        agent_pipeline.on_policy_output(ActionConnectorDataType(env, agent, raw, output))
-        outputs.append(action_pipeline(ActionConnectorDataType(env, agent, raw, output)).output)
-    return outputs
+    answers = answers_of(ready.slots, asked, found)
+    agent_pipeline.on_policy_outputs(answers)
+    finished: list[PolicyOutput] = action_pipeline.transform_answers(answers, found)
+    return finished
 
 
-def _check_slots(policy: Policy, asked: Sequence[Asked]) -> None:
+def _check_slots(policy: Policy, slots: Sequence[tuple[Any, Any]]) -> None:
     """Refuse slots that stand twice in one batch, or whose episode is over."""
-    slots = {(one.env_id, one.agent_id) for one in asked}
-    if len(slots) < len(asked) and remembers(policy):
-        counts = Counter((one.env_id, one.agent_id) for one in asked)
-        (env_id, agent_id), count = counts.most_common(1)[0]
+    different = set(slots)
+    if len(different) < len(slots) and remembers(policy):
+        (env_id, agent_id), count = Counter(slots).most_common(1)[0]
         raise PieceError(
             f"agent {agent_id!r} of environment {env_id!r} stands {count} times in one batch, but "
             "its second answer depends on its first",
@@ -207,7 +211,7 @@ def _check_slots(policy: Policy, asked: Sequence[Asked]) -> None:
             hint="step it in several calls.",
         )
     if policy.endings:
-        for env_id, agent_id in slots:
+        for env_id, agent_id in different:
             policy.endings.check(policy, env_id, agent_id)
 
 

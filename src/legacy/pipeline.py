@@ -9,7 +9,8 @@ from typing import Any
 from ..core.errors import PipelineError
 from .connector import ActionConnector, AgentConnector, Connector
 from .context import ConnectorContext
-from .types import ActionConnectorDataType, AgentConnectorDataType
+from .records import Records, output_rows
+from .types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
 
 _INDENT = 4
 
@@ -182,13 +183,36 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
         for connector in self.connectors:
             connector.on_policy_output(output)
 
+    def on_policy_outputs(self, outputs: Sequence[ActionConnectorDataType]) -> None:
+        """Tell every connector that listens what the policy answered for many agents."""
+        listeners = [self.on_policy_output]
+        if type(self).on_policy_output is AgentConnectorPipeline.on_policy_output:
+            listeners = [
+                connector.on_policy_output
+                for connector in self.connectors
+                if type(connector).on_policy_output is not AgentConnector.on_policy_output
+            ]
+        for output in outputs:
+            for tell in listeners:
+                tell(output)
+
     def __call__(self, acd_list: Sequence[AgentConnectorDataType]) -> list[AgentConnectorDataType]:
         """Run the records through the connectors in order."""
         records: Any = self.checked_list(acd_list)
+        if len(records) > 1:
+            return self.transform_all(Records.of(records)).as_list()
         for connector in self.connectors:
-            # Stacked columns that ride on a list would be stale once another connector ran.
-            records = connector(records if type(records) is list else list(records))
+            records = connector(records)
         return records  # type: ignore[no-any-return]
+
+    def transform_all(self, records: Records) -> Records:
+        """Run the records of many agents through the connectors in order."""
+        for connector in self.connectors:
+            if getattr(connector, "works_on_all", False):
+                records = connector.transform_all(records)
+            else:
+                records = Records.of(connector(records.as_list()))
+        return records
 
     @staticmethod
     def from_state(ctx: ConnectorContext, params: Any) -> AgentConnectorPipeline:
@@ -210,6 +234,35 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
         for connector in self.connectors:
             ac_data = connector(ac_data)
         return ac_data
+
+    def transform_answers(
+        self, answers: Sequence[ActionConnectorDataType], output: PolicyOutputType
+    ) -> list[PolicyOutputType]:
+        """Run the policy's answers for many agents through the connectors.
+
+        As long as connectors work on all agents at once they get the batch; from the first one
+        that does not, each agent's answer goes on alone.
+
+        Args:
+            answers: One record an agent.
+            output: The same answers with a leading batch axis on each leaf.
+        """
+        if type(self).__call__ is not ActionConnectorPipeline.__call__:
+            return [self(answer).output for answer in answers]
+        alone = list(self.connectors)
+        while alone and getattr(alone[0], "works_on_all", False):
+            output = alone.pop(0).transform_all(output)
+        if len(alone) == len(self.connectors):
+            records = list(answers)
+        else:
+            rows = zip(answers, output_rows(output, len(answers)), strict=True)
+            records = [
+                ActionConnectorDataType(each.env_id, each.agent_id, each.input_dict, row)
+                for each, row in rows
+            ]
+        for connector in alone:
+            records = [connector(record) for record in records]
+        return [record.output for record in records]
 
     @staticmethod
     def from_state(ctx: ConnectorContext, params: Any) -> ActionConnectorPipeline:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from .history import HistoryStore
 from .rows import stack_objects, stack_rows, to_object_row, to_row
 from .types import AgentConnectorDataType
 from .views import View, ViewPlan
+
+SlotId: TypeAlias = tuple[Any, Any]
+"""Whose something is: (env_id, agent_id)."""
 
 _UNROLLS = count()
 _NESTED: Final = (dict, tuple, list)
@@ -70,27 +73,27 @@ class ViewBuilder:
         if self._store is not None:
             self._store.close([slot.index for slot in slots])
 
-    def slots_of(self, records: Sequence[AgentConnectorDataType]) -> list[Slot | None]:
-        """The slot of each record; None where an episode is to start."""
-        known = self._slots
-        return [known.get((record.env_id, record.agent_id)) for record in records]
+    def slots_of(self, ids: Sequence[SlotId]) -> list[Slot | None]:
+        """The slot of each (env_id, agent_id); None where an episode is to start."""
+        return list(map(self._slots.get, ids))
 
     def build_one(self, record: AgentConnectorDataType) -> dict[str, Any]:
         """The columns of one agent, one row each."""
-        known = self._slots.get((record.env_id, record.agent_id))
+        slot_id, data = (record.env_id, record.agent_id), record.data
+        known = self._slots.get(slot_id)
         is_first = known is None
-        slot = self._started(record) if known is None else known
+        slot = self._started(slot_id) if known is None else known
         if self._counts_steps and not is_first:
-            slot.t = record.data.get("t", slot.t + 1)
+            slot.t = data.get("t", slot.t + 1)
         if self._store is not None:
-            self._keep([record], [slot], np.array([slot.index], np.intp), is_first)
+            self._keep([slot_id], [data], [slot], np.array([slot.index], np.intp), is_first)
         columns: dict[str, Any] = {}
         for view in self.plan.views:
             column = view.column
             if view.is_current:
-                columns[view.name] = _as_row(column, self._now(column, record, slot))
+                columns[view.name] = _as_row(column, self._now(column, slot_id, data, slot))
             elif view.is_previous and not is_first:
-                columns[view.name] = _as_row(column, self._before(view, record))
+                columns[view.name] = _as_row(column, self._before(view, slot_id, data))
             elif view.is_unknown or view.is_previous:
                 columns[view.name] = _copied(view.missing if view.is_unknown else view.initial)
             else:
@@ -99,50 +102,49 @@ class ViewBuilder:
 
     def build_many(
         self,
-        records: Sequence[AgentConnectorDataType],
+        ids: Sequence[SlotId],
+        datas: Sequence[dict[str, Any]],
         observations: list[Any],
         known: Sequence[Slot] | None,
     ) -> dict[str, Any]:
         """The columns of many agents, one row an agent.
 
         Args:
-            records: Of agents whose episodes all start, or all go on, with them.
+            ids: The (env_id, agent_id) of agents whose episodes all start, or all go on.
+            datas: What each of them brings.
             observations: Their "new_obs".
             known: Their slots, None if they start.
         """
         is_first = known is None
-        slots = [self._started(record) for record in records] if known is None else known
+        slots = [self._started(each) for each in ids] if known is None else known
         if self._counts_steps and not is_first:
-            for slot, record in zip(slots, records, strict=True):
-                slot.t = record.data.get("t", slot.t + 1)
+            for slot, data in zip(slots, datas, strict=True):
+                slot.t = data.get("t", slot.t + 1)
         places = np.zeros(0, np.intp)
         if self._store is not None:
             places = np.array([slot.index for slot in slots], np.intp)
-            self._keep(records, slots, places, is_first)
+            self._keep(ids, datas, slots, places, is_first)
         columns: dict[str, Any] = {}
         for view in self.plan.views:
             column = view.column
             if view.is_current and column == "obs":
                 columns[view.name] = stack_rows(observations)
             elif view.is_current:
-                pairs = zip(records, slots, strict=True)
-                columns[view.name] = _stacked(
-                    column, [self._now(column, record, slot) for record, slot in pairs]
-                )
+                columns[view.name] = _stacked(column, self._all_now(column, ids, datas, slots))
             elif view.is_previous and not is_first:
-                columns[view.name] = _stacked(column, self._all_before(view, records))
+                columns[view.name] = _stacked(column, self._all_before(view, ids, datas))
             elif view.is_unknown or view.is_previous:
                 row = view.missing if view.is_unknown else view.initial
                 columns[view.name] = nest.map_structure(
-                    lambda leaf: np.repeat(leaf, len(records), axis=0), row
+                    lambda leaf: np.repeat(leaf, len(ids), axis=0), row
                 )
             else:
                 columns[view.name] = self._look(view, places)
         return columns
 
-    def _started(self, record: AgentConnectorDataType) -> Slot:
-        """A new slot, for an agent whose episode starts with `record`."""
-        env_id, agent_id = record.env_id, record.agent_id
+    def _started(self, slot_id: SlotId) -> Slot:
+        """A new slot, for an agent whose episode starts."""
+        env_id, agent_id = slot_id
         if env_id is None or agent_id is None:
             raise PieceError(
                 "a record does not say whose it is",
@@ -150,37 +152,46 @@ class ViewBuilder:
                 found=f"env_id={env_id!r}, agent_id={agent_id!r}",
             )
         index = -1 if self._store is None else int(self._store.open(1)[0])
-        slot = self._slots[env_id, agent_id] = Slot(index)
+        slot = self._slots[slot_id] = Slot(index)
         self._agents.setdefault(env_id, []).append(agent_id)
         return slot
 
-    def _now(self, column: str, record: AgentConnectorDataType, slot: Slot) -> Any:
+    def _now(self, column: str, slot_id: SlotId, data: dict[str, Any], slot: Slot) -> Any:
         """The value of this step of a column that is known now."""
-        data = record.data
         if column == "obs":
             return data["new_obs"]
         if column == "infos":
             return data.get("infos", {})
         if column == "agent_index":
             try:
-                return np.float32(record.agent_id)
+                return np.float32(slot_id[1])
             except (TypeError, ValueError):
                 return np.float32(-1.0)
         if column in ("t", "unroll_id"):
             return getattr(slot, column)
-        return data.get(column, record.env_id)
+        return data.get(column, slot_id[0])
 
-    def _before(self, view: View, record: AgentConnectorDataType) -> Any:
+    def _all_now(
+        self,
+        column: str,
+        ids: Sequence[SlotId],
+        datas: Sequence[dict[str, Any]],
+        slots: Sequence[Slot],
+    ) -> list[Any]:
+        """The values of this step, of all agents, of a column that is known now."""
+        return [self._now(column, *each) for each in zip(ids, datas, slots, strict=True)]
+
+    def _before(self, view: View, slot_id: SlotId, data: dict[str, Any]) -> Any:
         """The newest value of a column that is not known now."""
-        value = record.data.get(view.column)
+        value = data.get(view.column)
         if value is None:
             if not self._fills_missing:
                 raise PieceError(
                     f"view {view.name!r} needs the column {view.column!r}, but the record of "
-                    f"agent {record.agent_id!r} lacks it",
+                    f"agent {slot_id[1]!r} lacks it",
                     expected=f"a record with {view.column!r} at every step after the first",
-                    found=f"columns {list(record.data)}",
-                    hint=f"pass it, or call reset({record.env_id!r}) if a new episode starts.",
+                    found=f"columns {list(data)}",
+                    hint=f"pass it, or call reset({slot_id[0]!r}) if a new episode starts.",
                     column=view.column,
                 )
             return nest.map_structure(lambda leaf: leaf[0], view.missing)
@@ -188,17 +199,20 @@ class ViewBuilder:
             return flatten_to_single_ndarray(value)
         return value
 
-    def _all_before(self, view: View, records: Sequence[AgentConnectorDataType]) -> list[Any]:
+    def _all_before(
+        self, view: View, ids: Sequence[SlotId], datas: Sequence[dict[str, Any]]
+    ) -> list[Any]:
         """The newest values, of all agents, of a column that is not known now."""
         column = view.column
-        values = [record.data.get(column) for record in records]
+        values = [data.get(column) for data in datas]
         if column == "actions" or any([value is None for value in values]):
-            return [self._before(view, record) for record in records]
+            return [self._before(view, *each) for each in zip(ids, datas, strict=True)]
         return values
 
     def _keep(
         self,
-        records: Sequence[AgentConnectorDataType],
+        ids: Sequence[SlotId],
+        datas: Sequence[dict[str, Any]],
         slots: Sequence[Slot],
         places: Array,
         is_first: bool,
@@ -209,14 +223,13 @@ class ViewBuilder:
         for view in self.plan.kept:
             column = view.column
             if view.known_now:
-                pairs = zip(records, slots, strict=True)
-                values = _stacked(column, [self._now(column, each, slot) for each, slot in pairs])
+                values = _stacked(column, self._all_now(column, ids, datas, slots))
             elif is_first:
                 values = nest.map_structure(
-                    lambda leaf: np.repeat(leaf, len(records), axis=0), view.initial
+                    lambda leaf: np.repeat(leaf, len(ids), axis=0), view.initial
                 )
             else:
-                values = _stacked(column, self._all_before(view, records))
+                values = _stacked(column, self._all_before(view, ids, datas))
             if is_first:
                 store.fill(column, places, values)
             else:

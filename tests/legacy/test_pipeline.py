@@ -19,6 +19,7 @@ from rlconnect.legacy.agent.view_requirement import ViewRequirementAgentConnecto
 from rlconnect.legacy.connector import AgentConnector
 from rlconnect.legacy.context import ConnectorContext
 from rlconnect.legacy.pipeline import ActionConnectorPipeline, AgentConnectorPipeline
+from rlconnect.legacy.records import BuiltRecords, Records
 from rlconnect.legacy.types import ActionConnectorDataType, AgentConnectorDataType
 from rlconnect.legacy.views import ViewRequirement
 
@@ -239,5 +240,7 @@ def test_stacked_columns_do_not_outlive_the_last_connector():
     plain = AgentConnectorPipeline(context(), [ViewRequirementAgentConnector()])
     changed = AgentConnectorPipeline(context(), [ViewRequirementAgentConnector(), Zero()])
 
-    assert plain(records).columns["obs"].shape == (2, 2)
-    assert not hasattr(changed(records), "columns")
+    assert isinstance(plain.transform_all(Records.of(records)), BuiltRecords)
+    made = changed.transform_all(Records.of(records))
+    assert not isinstance(made, BuiltRecords)
+    assert [each.data.sample_batch["obs"].tolist() for each in made.as_list()] == [[[0, 0]]] * 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..types import ActionConnectorDataType
+from ..types import ActionConnectorDataType, PolicyOutputType
 from .bounded import BoundedActionConnector
 
 
@@ -26,3 +26,8 @@ class ClipActionsConnector(BoundedActionConnector):
         actions, states, fetches = ac_data.output
         output = (self._plan.clip(actions), states, fetches)
         return ActionConnectorDataType(ac_data.env_id, ac_data.agent_id, ac_data.input_dict, output)
+
+    def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
+        """Clip the actions of a batch."""
+        actions, states, fetches = output
+        return self._plan.clip(actions), states, fetches

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..types import ActionConnectorDataType
+from ..types import ActionConnectorDataType, PolicyOutputType
 from .bounded import BoundedActionConnector
 
 
@@ -29,3 +29,8 @@ class NormalizeActionsConnector(BoundedActionConnector):
         actions, states, fetches = ac_data.output
         output = (self._plan.unsquash(actions), states, fetches)
         return ActionConnectorDataType(ac_data.env_id, ac_data.agent_id, ac_data.input_dict, output)
+
+    def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
+        """Stretch the actions of a batch."""
+        actions, states, fetches = output
+        return self._plan.unsquash(actions), states, fetches

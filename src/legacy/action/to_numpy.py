@@ -10,7 +10,7 @@ from ...core import nest, xp
 from ...core.types import Nest
 from ..connector import ActionConnector
 from ..context import ConnectorContext
-from ..types import ActionConnectorDataType
+from ..types import ActionConnectorDataType, PolicyOutputType
 
 _KEPT = (np.ndarray, np.generic, bool, int, float, complex, str, bytes)
 
@@ -36,6 +36,11 @@ class ConvertToNumpyConnector(ActionConnector):
         return ActionConnectorDataType(
             ac_data.env_id, ac_data.agent_id, ac_data.input_dict, (actions, states, fetches)
         )
+
+    def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
+        """Convert the actions and states of a batch."""
+        actions, states, fetches = output
+        return as_numpy(actions), as_numpy(states), fetches
 
     def to_state(self) -> tuple[str, Any]:
         """Its name; there is nothing else to save."""

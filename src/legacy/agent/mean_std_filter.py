@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ...core.running_stat import Moments
 from ...core.types import Nest
 from ..context import ConnectorContext
 from ..filters import ConcurrentMeanStdFilter, MeanStdFilter
+from ..records import Records
 from ..rows import stack_arrays
 from ..types import AgentConnectorDataType
 from .synced_filter import SyncedFilterAgentConnector
@@ -71,34 +72,24 @@ class MeanStdObservationFilterAgentConnector(SyncedFilterAgentConnector):
             )
         self.filter = self._filter_class(filter_shape(space), *self._settings)
 
-    def __call__(self, acd_list: Sequence[AgentConnectorDataType]) -> list[AgentConnectorDataType]:
+    def transform_all(self, records: Records) -> Records:
         """Filter the observations of all agents as one batch."""
-        records = self.checked_list(acd_list)
-        if len(records) == 1:
-            return [self.transform(records[0])]
         try:
-            rows = [record.data["new_obs"] for record in records]
-            is_plain = bool(rows) and not any(["obs" in record.data for record in records])
+            rows = [data["new_obs"] for data in records.data]
+            is_plain = bool(rows) and not any(["obs" in data for data in records.data])
         except (KeyError, TypeError):
             is_plain = False
         if not is_plain:
-            return [self.transform(record) for record in records]
+            return super().transform_all(records)
         is_flat = type(rows[0]) is np.ndarray
         stacked = stack_arrays(rows) if is_flat else batch_items(rows)
         if self._is_training:
             filtered = self.filter.filter_each(stacked)
         else:
             filtered = self.filter(stacked, update=False)
-        each = list(filtered) if isinstance(filtered, np.ndarray) else unbatch(filtered)
-        made = []
-        new = object.__new__
-        for record, row in zip(records, each, strict=True):
-            # As in view_requirement.py: filled in place, without a constructor call.
-            built = new(AgentConnectorDataType)
-            built.env_id, built.agent_id = record.env_id, record.agent_id
-            built.data = {**record.data, "new_obs": row}
-            made.append(built)
-        return made
+        each = filtered if isinstance(filtered, np.ndarray) else unbatch(filtered)
+        pairs = zip(records.data, each, strict=True)
+        return records.with_data([{**data, "new_obs": row} for data, row in pairs])
 
     def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
         """Filter the observations of one record."""

@@ -10,6 +10,7 @@ from ...core.errors import PieceError
 from ..connector import AgentConnector
 from ..context import ConnectorContext
 from ..preprocessors import NoPreprocessor, get_preprocessor_for_space
+from ..records import Records
 from ..types import AgentConnectorDataType
 
 _COLUMNS: Final = ("obs", "new_obs")
@@ -46,27 +47,26 @@ class ObsPreprocessorConnector(AgentConnector):
         """Whether observations come out as they go in."""
         return self._is_identity
 
-    def __call__(self, acd_list: Sequence[AgentConnectorDataType]) -> list[AgentConnectorDataType]:
+    def transform_all(self, records: Records) -> Records:
         """Preprocess the observations of all agents, as one batch where their space allows."""
-        records = self.checked_list(acd_list)
-        if len(records) < 2:
-            return [self.transform(records[0])] if records else []
-        if self._is_identity and self._are_plain(records):
-            self._preprocessor.check_due([record.data["new_obs"] for record in records])
-            return list(records)
+        try:
+            observations = [data["new_obs"] for data in records.data]
+            is_plain = not any(["obs" in data for data in records.data])
+        except (KeyError, TypeError):
+            is_plain = False
         plan = getattr(self._preprocessor, "plan", None)
-        if plan is None or plan.kind in ("none", "repeated"):
-            return [self.transform(record) for record in records]
-        if any(["new_obs" not in (data := self._columns_of(r)) or "obs" in data for r in records]):
-            return [self.transform(record) for record in records]
-        observations = [record.data["new_obs"] for record in records]
+        if not is_plain or plan is None or plan.kind == "repeated":
+            return super().transform_all(records)
+        if plan.kind == "none":
+            if not self._are_of_shape(observations):
+                return super().transform_all(records)
+            self._preprocessor.check_due(observations)
+            return records
         for observation in observations:
             self._preprocessor.check_shape(observation)
         rows = plan.transform_batch(batch_items(observations))
-        return [
-            AgentConnectorDataType(record.env_id, record.agent_id, {**record.data, "new_obs": row})
-            for record, row in zip(records, rows, strict=True)
-        ]
+        pairs = zip(records.data, rows, strict=True)
+        return records.with_data([{**data, "new_obs": row} for data, row in pairs])
 
     def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
         """Preprocess the observations of one record."""
@@ -91,14 +91,12 @@ class ObsPreprocessorConnector(AgentConnector):
         """A connector for the observation space of `ctx`."""
         return ObsPreprocessorConnector(ctx)
 
-    def _are_plain(self, records: Sequence[AgentConnectorDataType]) -> bool:
-        """Whether each record holds nothing to preprocess but one array of the space's shape."""
+    def _are_of_shape(self, observations: Sequence[Any]) -> bool:
+        """Whether each observation is an array of the space's shape."""
         shape = self._preprocessor.array_shape
         try:
-            return all(
-                ["obs" not in (d := r.data) and d["new_obs"].shape == shape for r in records]
-            )
-        except (KeyError, TypeError, AttributeError):
+            return all([observation.shape == shape for observation in observations])
+        except AttributeError:
             return False
 
     @staticmethod

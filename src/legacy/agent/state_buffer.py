@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ...core.errors import PieceError
 from ..action.immutable import locked
 from ..connector import AgentConnector
 from ..context import ConnectorContext
+from ..records import Records
 from ..rows import zero_of
 from ..types import ActionConnectorDataType, AgentConnectorDataType
 
@@ -45,11 +46,12 @@ class StateBufferConnector(AgentConnector):
         super().__init__(ctx)
         self.carries_actions: bool = True
         self._start: dict[str, Any] = {}
-        self._answers: dict[Any, dict[Any, dict[str, Any]]] = {}
+        self._answers: dict[tuple[Any, Any], dict[str, Any]] = {}
+        self._agents: dict[Any, list[Any]] = {}
         if isinstance(states, Mapping):
             entries = states.get("answers", ())
             for env_id, agent_id, columns in entries:
-                self._answers.setdefault(env_id, {})[agent_id] = dict(columns)
+                self._keep(env_id, agent_id, dict(columns))
         if ctx is not None:
             self.bind(ctx)
 
@@ -65,7 +67,8 @@ class StateBufferConnector(AgentConnector):
 
     def reset(self, env_id: Any) -> None:
         """Forget the answers for `env_id`."""
-        self._answers.pop(env_id, None)
+        for agent_id in self._agents.pop(env_id, ()):
+            del self._answers[env_id, agent_id]
 
     def on_policy_output(self, output: ActionConnectorDataType) -> None:
         """Keep what the policy answered for one agent."""
@@ -77,33 +80,19 @@ class StateBufferConnector(AgentConnector):
         for number, state in enumerate(states):
             columns[f"state_out_{number}"] = state
         columns.update(fetches)
-        self._answers.setdefault(output.env_id, {})[output.agent_id] = columns
+        self._keep(output.env_id, output.agent_id, columns)
 
-    def __call__(self, acd_list: Sequence[AgentConnectorDataType]) -> list[AgentConnectorDataType]:
+    def transform_all(self, records: Records) -> Records:
         """Add the last answers to the records of all agents."""
-        records = self.checked_list(acd_list)
-        if len(records) == 1:
-            return [self.transform(records[0])]
-        answers, start = self._answers, self._first_columns()
-        nobody: dict[Any, Any] = {}
-        new = object.__new__
-        made = []
-        for record in records:
-            env_id, agent_id = record.env_id, record.agent_id
-            answer = answers.get(env_id, nobody).get(agent_id)
-            if answer is None:
-                if env_id is None or agent_id is None:
-                    _check_ids(record)
-                answer = start
-            # As in view_requirement.py: filled in place, without a constructor call.
-            built = new(AgentConnectorDataType)
-            built.env_id, built.agent_id = env_id, agent_id
-            try:
-                built.data = {**record.data, **answer}
-            except TypeError:
-                return [self.transform(each) for each in records]
-            made.append(built)
-        return made
+        start = self._first_columns()
+        answers = list(map(self._answers.get, records.slots))
+        if not all(answers) and any([None in slot for slot in records.slots]):
+            return super().transform_all(records)  # it says whose id is missing
+        pairs = zip(records.data, answers, strict=True)
+        try:
+            return records.with_data([{**data, **(answer or start)} for data, answer in pairs])
+        except TypeError:
+            return super().transform_all(records)
 
     def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
         """Add the last answer to the columns of one record."""
@@ -116,18 +105,15 @@ class StateBufferConnector(AgentConnector):
                 expected="a dict of columns",
                 found=type(data).__name__,
             )
-        agents = self._answers.get(env_id)
-        answer = None if agents is None else agents.get(agent_id)
-        if answer is None:
-            answer = self._first_columns()
+        answer = self._answers.get((env_id, agent_id)) or self._first_columns()
         return AgentConnectorDataType(env_id, agent_id, {**data, **answer})
 
     def to_state(self) -> tuple[str, Any]:
         """Its name and the answers, as plain data."""
         answers = [
-            [env_id, agent_id, columns]
-            for env_id, agents in self._answers.items()
-            for agent_id, columns in agents.items()
+            [env_id, agent_id, self._answers[env_id, agent_id]]
+            for env_id, agents in self._agents.items()
+            for agent_id in agents
         ]
         return "StateBufferConnector", {"answers": answers} if answers else None
 
@@ -135,6 +121,13 @@ class StateBufferConnector(AgentConnector):
     def from_state(ctx: ConnectorContext, params: Any) -> StateBufferConnector:
         """A connector that goes on from `params`, or afresh if Ray pickled them."""
         return StateBufferConnector(ctx, params)
+
+    def _keep(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> None:
+        """Let `columns` be the last answer for one agent."""
+        slot = (env_id, agent_id)
+        if slot not in self._answers:
+            self._agents.setdefault(env_id, []).append(agent_id)
+        self._answers[slot] = columns
 
     def _first_columns(self) -> dict[str, Any]:
         """What stands for an answer before there is one."""

@@ -7,53 +7,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core import nest
 from ...core.errors import PieceError
 from ..connector import AgentConnector
 from ..context import ConnectorContext
+from ..records import BuiltRecords, Records
 from ..sample_batch import SampleBatch
 from ..types import AgentConnectorDataType, AgentConnectorsOutput
 from ..view_builder import ViewBuilder
 from ..views import ViewPlan
 
 _ONE: Final = np.ones(1, np.int64)
-
-
-class RecordList(list[AgentConnectorDataType]):
-    """Records of many agents, beside their batches as one.
-
-    Attributes:
-        columns: The columns of all sample batches, one row a record; who asks the policy for all
-            agents together need not stack them again.
-    """
-
-    columns: dict[str, Any]
-
-
-class RowOutput(AgentConnectorsOutput):
-    """An output whose batch is cut out of that of all agents when somebody asks for it."""
-
-    __slots__ = ("_batch", "_columns", "_row")
-
-    _columns: dict[str, Any]
-    _row: int
-    _batch: SampleBatch
-
-    @property
-    def sample_batch(self) -> SampleBatch:
-        """One row, ready for the policy; a view of the batch of all agents."""
-        try:
-            return self._batch
-        except AttributeError:
-            rows = slice(self._row, self._row + 1)
-            self._batch = SampleBatch.of(
-                {name: _cut(column, rows) for name, column in self._columns.items()}
-            )
-            return self._batch
-
-    @sample_batch.setter
-    def sample_batch(self, batch: SampleBatch) -> None:
-        self._batch = batch
 
 
 class ViewRequirementAgentConnector(AgentConnector):
@@ -85,35 +48,40 @@ class ViewRequirementAgentConnector(AgentConnector):
         if self._builder is not None:
             self._builder.reset(env_id)
 
-    def __call__(self, acd_list: Sequence[AgentConnectorDataType]) -> list[AgentConnectorDataType]:
+    def transform_all(self, records: Records) -> Records:
         """Build the batch of every agent, one column at a time for all of them."""
-        records = self.checked_list(acd_list)
-        if len(records) == 1:
-            return [self.transform(records[0])]
         builder = self._builder or self._make_builder()
         try:
-            observations = [record.data["new_obs"] for record in records]
+            observations = [data["new_obs"] for data in records.data]
         except (KeyError, TypeError):
-            for record in records:
+            for record in records.as_list():
                 _check(record)
             raise
-        slots = builder.slots_of(records)
-        if None not in slots and len(set(slots)) == len(slots):
-            return self._build(builder, records, observations, slots) if records else []
-        if len({(record.env_id, record.agent_id) for record in records}) < len(records):
-            return [self.transform(record) for record in records]  # one agent twice: in order
-        if not any(slots):
-            return self._build(builder, records, observations, None)
+        slots = builder.slots_of(records.slots)
+        if all(slots):
+            is_once = len(set(slots)) == len(slots)
+        else:
+            is_once = len(set(records.slots)) == len(slots)
+        if not is_once or not slots:
+            return super().transform_all(records)  # one agent twice: in order
+        if any(slots) and not all(slots):
+            return self._starting_and_going(records, slots)
+        known: Any = slots if slots[0] else None
+        columns = builder.build_many(records.slots, records.data, observations, known)
+        if self._is_recurrent:
+            columns["seq_lens"] = np.ones(len(slots), np.int64)
+        return BuiltRecords(records.slots, records.data, columns)
+
+    def _starting_and_going(self, records: Records, known: Sequence[Any]) -> Records:
+        """The same where some agents start their episodes and others go on."""
         made: list[Any] = [None] * len(records)
-        starting = [place for place, slot in enumerate(slots) if slot is None]
-        going = [place for place, slot in enumerate(slots) if slot is not None]
-        for places, known in ((starting, None), (going, [slots[place] for place in going])):
-            chosen = [records[place] for place in places]
-            seen = [observations[place] for place in places]
-            part = self._build(builder, chosen, seen, known)
-            for place, record in zip(places, part, strict=True):
+        for is_going in (False, True):
+            places = [place for place, slot in enumerate(known) if bool(slot) is is_going]
+            slots = [records.slots[place] for place in places]
+            part = self.transform_all(Records(slots, [records.data[place] for place in places]))
+            for place, record in zip(places, part.as_list(), strict=True):
                 made[place] = record
-        return made
+        return Records.of(made)
 
     def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
         """Build the batch of one agent."""
@@ -128,7 +96,7 @@ class ViewRequirementAgentConnector(AgentConnector):
         """What stands for an agent's running episode, another object after each reset."""
         if self._builder is None:
             return None
-        return self._builder.slots_of([AgentConnectorDataType(env_id, agent_id, None)])[0]
+        return self._builder.slots_of([(env_id, agent_id)])[0]
 
     def to_state(self) -> tuple[str, Any]:
         """Its name; views come from the context, and histories do not outlive a process."""
@@ -157,38 +125,6 @@ class ViewRequirementAgentConnector(AgentConnector):
         self._is_recurrent = ctx.is_policy_recurrent
         self._builder = ViewBuilder(plan, flatten_actions=flattens, fill_missing=bool(is_lenient))
         return self._builder
-
-    def _build(
-        self,
-        builder: ViewBuilder,
-        records: Sequence[AgentConnectorDataType],
-        observations: list[Any],
-        known: Sequence[Any] | None,
-    ) -> list[AgentConnectorDataType]:
-        columns = builder.build_many(records, observations, known)
-        if self._is_recurrent:
-            columns["seq_lens"] = np.ones(len(records), np.int64)
-        made = RecordList()
-        # Objects are filled in place here: their constructors would cost more than all columns.
-        new = object.__new__
-        for row, record in enumerate(records):
-            output = new(RowOutput)
-            output.raw_dict = record.data
-            output._columns = columns
-            output._row = row
-            built = new(AgentConnectorDataType)
-            built.env_id = record.env_id
-            built.agent_id = record.agent_id
-            built.data = output
-            made.append(built)
-        made.columns = columns
-        return made
-
-
-def _cut(column: Any, rows: slice) -> Any:
-    if isinstance(column, np.ndarray):
-        return column[rows]
-    return nest.map_structure(lambda leaf: leaf[rows], column)
 
 
 def _check(record: AgentConnectorDataType) -> None:

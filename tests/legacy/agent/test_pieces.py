@@ -319,4 +319,3 @@ def test_batches_of_a_list_may_be_replaced():
     assert made[0].data.sample_batch["obs"].tolist() == [[0, 0]]
     assert made[1].data.sample_batch["obs"].tolist() == [[1, 1]]
     assert made[1].data.sample_batch is made[1].data.sample_batch
-    assert made.columns["obs"].shape == (2, 2)
