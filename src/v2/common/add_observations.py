@@ -57,7 +57,7 @@ class AddObservationsFromEpisodesToBatch(ConnectorV2):
                 add_n_batch_items(batch, Columns.OBS, seen, steps, episode)
             return batch
         for episode in single_agent_episode_iterator(episodes):
-            if episode.is_numpy:
+            if episode.is_numpy and episode.observations.finalized:
                 raise PieceError(
                     f"{type(self).__name__} takes running episodes; episode {episode.id_} is "
                     "turned into arrays already",

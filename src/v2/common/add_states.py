@@ -55,7 +55,7 @@ class AddStatesFromEpisodesToBatch(ConnectorV2):
             if is_learner:
                 self._add_rows(batch, episode, module)
             else:
-                add_batch_item(batch, Columns.STATE_IN, _last_state(episode, module), episode)
+                add_batch_item(batch, Columns.STATE_IN, last_state(episode, module), episode)
         return batch
 
     def _add_rows(self, batch: dict[str, Any], episode: Any, module: Any) -> None:
@@ -76,22 +76,24 @@ class AddStatesFromEpisodesToBatch(ConnectorV2):
             following = nest.map_structure(lambda leaf: leaf[::step], after)
         else:
             states = following = nest.map_structure(
-                lambda leaf: np.repeat(leaf[None], rows, axis=0), _initial_state(module)
+                lambda leaf: np.repeat(leaf[None], rows, axis=0), initial_state(module)
             )
         add_n_batch_items(batch, Columns.STATE_IN, states, rows, episode)
         if Columns.NEXT_OBS in batch:
             add_n_batch_items(batch, Columns.NEXT_STATE_IN, following, rows, episode)
 
 
-def _initial_state(module: Any) -> Nest:
+def initial_state(module: Any) -> Nest:
+    """The state of a module before an episode, in arrays."""
     return nest.map_structure(xp.to_numpy, module.get_initial_state())
 
 
-def _last_state(episode: Any, module: Any) -> Nest:
+def last_state(episode: Any, module: Any) -> Nest:
+    """The state a module goes on with in a running episode of one agent."""
     states = episode.extra_model_outputs.get(Columns.STATE_OUT)
     is_fresh = episode.t_started == 0 and len(episode) == 0
     if is_fresh or states is None or states.len_incl_lookback() == 0:
-        return _initial_state(module)
+        return initial_state(module)
     return episode.get_extra_model_outputs(Columns.STATE_OUT, indices=-1)
 
 
@@ -99,7 +101,7 @@ def _state_before(episode: Any, module: Any) -> Nest:
     """The state before the first step: from the look-back, or the initial one."""
     states = episode.extra_model_outputs[Columns.STATE_OUT]
     if episode.t_started == 0 or states.lookback == 0:
-        return _initial_state(module)
+        return initial_state(module)
     last = episode.get_extra_model_outputs(
         Columns.STATE_OUT, indices=-1, neg_index_as_lookback=True
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..connector import ConnectorV2
 from .stateful_modules import is_multi
 
 _NO_NUMBERS: Final = "OSUV"
+_SHARED: Final = frozenset(map(np.dtype, ("f4", "i8", "i4", "u1", "?")))
 
 
 class NumpyToTensor(ConnectorV2):
@@ -58,18 +60,42 @@ class NumpyToTensor(ConnectorV2):
         return batch
 
     def _turned(self, column: str, data: Nest) -> Nest:
-        return data if column == Columns.INFOS else nest.map_structure(self._tensor, data)
+        return tensors_of(column, data, self.device, self.pin_memory)
 
-    def _tensor(self, leaf: Any) -> Any:
-        from ...core.tensors import as_tensors  # Pipelines without a module do without torch.
 
-        if xp.is_tensor(leaf):
-            return as_tensors(leaf.float() if leaf.is_floating_point() else leaf, self.device)
-        array = np.asarray(leaf)
-        if array.dtype.kind in _NO_NUMBERS:
-            return leaf
-        if array.dtype.kind == "f":
-            array = array.astype(np.float32, copy=False)
-        if not self.pin_memory or self.device is None:
-            return as_tensors(array, self.device)
-        return as_tensors(array).pin_memory().to(self.device, non_blocking=True)
+def tensors_of(column: str, data: Nest, device: Any = None, pin_memory: bool = False) -> Nest:
+    """A column of arrays as tensors.
+
+    Args:
+        column: Its name; infos are left alone.
+        data: A nest of arrays; texts and objects are left alone.
+        device: Where the tensors go.
+        pin_memory: Whether to copy through pinned memory, without waiting.
+    """
+    if column == Columns.INFOS:
+        return data
+    if type(data) is np.ndarray:
+        return _tensor(data, device, pin_memory)
+    if type(data) is dict:
+        return {key: tensors_of("", own, device, pin_memory) for key, own in data.items()}
+    return nest.map_structure(lambda leaf: _tensor(leaf, device, pin_memory), data)
+
+
+def _tensor(leaf: Any, device: Any, pin_memory: bool) -> Any:
+    torch = sys.modules.get("torch")
+    if torch is not None and device is None and type(leaf) is np.ndarray:
+        flags = leaf.flags
+        if leaf.dtype in _SHARED and flags.c_contiguous and flags.writeable:
+            return torch.from_numpy(leaf)  # The usual case of what follows.
+    from ...core.tensors import as_tensors  # Pipelines without a module do without torch.
+
+    if xp.is_tensor(leaf):
+        return as_tensors(leaf.float() if leaf.is_floating_point() else leaf, device)
+    array = np.asarray(leaf)
+    if array.dtype.kind in _NO_NUMBERS:
+        return leaf
+    if array.dtype.kind == "f":
+        array = array.astype(np.float32, copy=False)
+    if not pin_memory or device is None:
+        return as_tensors(array, device)
+    return as_tensors(array).pin_memory().to(device, non_blocking=True)

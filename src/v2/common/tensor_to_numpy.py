@@ -8,6 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from ...core import nest, xp
+from ...core.types import Nest
 from ..connector import ConnectorV2
 
 _NARROW: Final = {np.dtype(np.float64): np.float32, np.dtype(np.int64): np.int32}
@@ -25,7 +26,14 @@ class TensorToNumpy(ConnectorV2):
 
     @override
     def __call__(self, *, batch: dict[str, Any], **kwargs: Any) -> Any:
-        return nest.map_structure(_narrow, batch)
+        return narrowed(batch)
+
+
+def narrowed(data: Nest) -> Nest:
+    """A nest of tensors and arrays as arrays of float32 and int32."""
+    if type(data) is dict:
+        return {key: narrowed(own) for key, own in data.items()}
+    return _narrow(data) if xp.is_tensor(data) else nest.map_structure(_narrow, data)
 
 
 def _narrow(leaf: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from typing_extensions import override
 
 from ..pipeline import ConnectorPipelineV2
+from ..planning.plan import Room
 
 
 class EnvToModulePipeline(ConnectorPipelineV2):
@@ -45,3 +46,9 @@ class EnvToModulePipeline(ConnectorPipelineV2):
         if metrics is not None:
             metrics.log_value("env_to_module_sum_episodes_length_out", sum(map(len, episodes)))
         return batch
+
+    @override
+    def _room(self) -> Room:
+        from ..planning.acting import ACTING
+
+        return ACTING

@@ -12,7 +12,8 @@ from ...core.columns import Columns
 from ...core.errors import EpisodeError
 from ..connector import ConnectorV2
 
-_BATCHED: Final = (Columns.ACTIONS, Columns.ACTIONS_FOR_ENV)
+BATCHED: Final = (Columns.ACTIONS, Columns.ACTIONS_FOR_ENV)
+"""The columns of a single agent that are batched again."""
 
 
 class ListifyDataForVectorEnv(ConnectorV2):
@@ -33,7 +34,7 @@ class ListifyDataForVectorEnv(ConnectorV2):
                 continue
             else:
                 flat = [item for own in items.values() for item in own]
-            listed[column] = batched(flat) if column in _BATCHED and len(flat) else flat
+            listed[column] = batched(flat) if column in BATCHED and len(flat) else flat
         return listed
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from typing_extensions import override
 
 from ..pipeline import ConnectorPipelineV2
+from ..planning.plan import Room
 
 
 class ModuleToEnvPipeline(ConnectorPipelineV2):
@@ -40,3 +41,9 @@ class ModuleToEnvPipeline(ConnectorPipelineV2):
             metrics=metrics,
             **kwargs,
         )
+
+    @override
+    def _room(self) -> Room:
+        from ..planning.answering import ANSWERING
+
+        return ANSWERING

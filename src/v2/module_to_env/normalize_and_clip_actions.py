@@ -74,11 +74,12 @@ class NormalizeAndClipActions(ConnectorV2):
         return batch
 
     def _for_env(self, action: Nest, eps_id: Any, agent_id: Any, module_id: Any) -> Nest:
-        plan = self._plan_of(agent_id)
+        plan = self.plan_of(agent_id)
         own = nest.map_structure(_own, action)
         return plan.unsquash(own) if self.normalize_actions else plan.clip(own)
 
-    def _plan_of(self, agent_id: Any) -> ActionPlan:
+    def plan_of(self, agent_id: Any) -> ActionPlan:
+        """How actions of an agent are bounded; None for a single agent."""
         if self._planned_for is not self.input_action_space:
             self._plans, self._planned_for = {}, self.input_action_space
         if agent_id not in self._plans:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from typing_extensions import override
@@ -14,6 +14,7 @@ from ...core.errors import EpisodeError, PieceError
 from ..batch_items import is_multi_agent
 from ..common.stateful_modules import is_multi
 from ..connector import ConnectorV2
+from ..episodes.multi_agent import MultiAgentEpisode
 from ..modules.multi_rl_module import UnknownModuleError
 
 
@@ -46,10 +47,10 @@ class UnBatchToIndividualItems(ConnectorV2):
         shared_data = shared_data or {}
         order = shared_data.get("memorized_map_structure")
         if isinstance(order, Mapping):
-            keys = _Keys(order, episodes, shared_data.get("vector_env_episodes_map") or {})
+            renamed = shared_data.get("vector_env_episodes_map") or {}
+            keys = keys_of_rows(order, episodes, renamed, batch)
             return {
-                module_id: _by_key(columns, keys.of(module_id))
-                for module_id, columns in batch.items()
+                module_id: _by_key(columns, keys[module_id]) for module_id, columns in batch.items()
             }
         if is_multi(rl_module) and batch.keys() == {DEFAULT_MODULE_ID}:
             batch = batch[DEFAULT_MODULE_ID]
@@ -75,41 +76,55 @@ def _by_key(columns: Mapping[str, Any], keys: Sequence[tuple[Any, ...]]) -> dict
     return found
 
 
-class _Keys:
-    """The keys of each module's rows."""
+def keys_of_rows(
+    order: Mapping[Any, Sequence[tuple[Any, Any]]],
+    episodes: Sequence[Any],
+    renamed: Mapping[Any, Any],
+    module_ids: Iterable[Any],
+) -> dict[Any, list[tuple[Any, Any, Any]]]:
+    """The keys of the rows of modules.
 
-    def __init__(
-        self,
-        order: Mapping[Any, Sequence[tuple[Any, Any]]],
-        episodes: Sequence[Any],
-        renamed: Mapping[Any, Any],
-    ) -> None:
-        self.order = order
-        self.renamed = renamed
-        self.episodes = {episode.id_: episode for episode in episodes if is_multi_agent(episode)}
+    Args:
+        order: Ids of episode and agent by module id.
+        episodes: Those that are running.
+        renamed: Old to new episode ids.
+        module_ids: The modules that gave something.
 
-    def of(self, module_id: Any) -> list[tuple[Any, Any, Any]]:
-        if module_id not in self.order:
+    Raises:
+        UnknownModuleError: A module is not in `order`.
+        EpisodeError: A row is of an episode that does not run, or of an agent that is done.
+    """
+    running = {episode.id_: episode for episode in episodes if is_multi_agent(episode)}
+    keys: dict[Any, list[tuple[Any, Any, Any]]] = {}
+    for module_id in module_ids:
+        if module_id not in order:
             raise UnknownModuleError(
                 f"the batch has outputs of module {module_id!r}, which is not in "
                 "shared_data['memorized_map_structure']",
-                expected=f"one of {list(self.order)}",
+                expected=f"one of {list(order)}",
                 hint="call both pipelines with one shared_data.",
             )
-        return [self._key(eps_id, agent, module_id) for eps_id, agent in self.order[module_id]]
+        keys[module_id] = own = []
+        for given_id, agent_id in order[module_id]:
+            eps_id = renamed.get(given_id, given_id)
+            if eps_id not in running:
+                raise EpisodeError(
+                    f"episode {eps_id!r} of agent {agent_id!r} is not among the episodes",
+                    found=f"{list(running)[:4]}",
+                    hint="call both pipelines with the same episodes.",
+                )
+            if is_done(running[eps_id], agent_id):
+                raise EpisodeError(
+                    f"agent {agent_id!r} of episode {eps_id!r} is done: it cannot act",
+                    hint="make the forward batch anew after the step that ended it.",
+                )
+            own.append((eps_id, agent_id, module_id))
+    return keys
 
-    def _key(self, eps_id: Any, agent_id: Any, module_id: Any) -> tuple[Any, Any, Any]:
-        eps_id = self.renamed.get(eps_id, eps_id)
-        if eps_id not in self.episodes:
-            raise EpisodeError(
-                f"episode {eps_id!r} of agent {agent_id!r} is not among the episodes",
-                found=f"{list(self.episodes)[:4]}",
-                hint="call both pipelines with the same episodes.",
-            )
-        single = self.episodes[eps_id].agent_episodes.get(agent_id)
-        if single is not None and single.is_done:
-            raise EpisodeError(
-                f"agent {agent_id!r} of episode {eps_id!r} is done: it cannot act",
-                hint="make the forward batch anew after the step that ended it.",
-            )
-        return eps_id, agent_id, module_id
+
+def is_done(episode: Any, agent_id: Any) -> bool:
+    """Whether an agent of an episode is done."""
+    # Its own episodes would be brought up to date first, which being done has no need of.
+    agents = episode._agents if type(episode) is MultiAgentEpisode else episode.agent_episodes
+    single = agents.get(agent_id)
+    return single is not None and bool(single.is_done)

@@ -1,0 +1,298 @@
+"""From episodes to a forward batch as one step.
+
+`FORMS` holds, for each built-in piece on that way, what it does to rows. The pieces' own `__call__`
+is the definition; a form serves the usual cases and is `Unserved` in all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from ...core.columns import Columns
+from ...core.types import Nest
+from ..common.add_observations import AddObservationsFromEpisodesToBatch
+from ..common.add_states import AddStatesFromEpisodesToBatch, last_state
+from ..common.add_time_dim import AddTimeDimToBatchAndZeroPad
+from ..common.agent_to_module_mapping import AgentToModuleMapping
+from ..common.batch_individual_items import BatchIndividualItems
+from ..common.numpy_to_tensor import NumpyToTensor, tensors_of
+from ..common.stateful_modules import is_multi, is_stateful, stateful_module
+from ..episodes.gather import last_rows
+from ..episodes.multi_agent import MultiAgentEpisode
+from ..episodes.single_agent import SingleAgentEpisode
+from .plan import Room, Run
+from .rows import Rows, Unserved, joined, mapped, opened, places_by, with_time
+
+_SINGLE: Final = {SingleAgentEpisode}
+_MULTI: Final = {MultiAgentEpisode}
+_LISTS: Final = {list}
+
+
+class _Call:
+    """One call of a run: what it was given, and what it has made so far."""
+
+    __slots__ = (
+        "blocks",
+        "episodes",
+        "is_batched",
+        "is_mapped",
+        "is_multi",
+        "is_stateful",
+        "notes",
+        "rl_module",
+    )
+
+    def __init__(
+        self,
+        rl_module: Any,
+        is_multi: bool,
+        episodes: Sequence[Any],
+        blocks: dict[Any, Rows] | None,
+    ) -> None:
+        self.rl_module = rl_module
+        self.is_multi = is_multi
+        self.is_stateful: bool | None = None
+        self.episodes = episodes
+        # By module id, None for a single agent; None altogether as long as nothing is added.
+        self.blocks = blocks
+        self.is_mapped = self.is_batched = False
+        self.notes: dict[str, Any] = {}
+
+    def has_state(self) -> bool:
+        """Whether the module carries a state; asked once."""
+        if self.is_stateful is None:
+            self.is_stateful = is_stateful(self.rl_module)
+        return self.is_stateful
+
+    def items(self) -> dict[Any, Rows]:
+        """The rows before they are batched.
+
+        Raises:
+            Unserved: There are none, or they are batched or regrouped already.
+        """
+        if self.blocks is None or self.is_batched or self.is_mapped:
+            raise Unserved
+        return self.blocks
+
+
+Form = Callable[[Any, _Call], None]
+
+
+def _add_observations(piece: AddObservationsFromEpisodesToBatch, call: _Call) -> None:
+    blocks = call.blocks
+    if piece.as_learner_connector or call.is_batched or call.is_mapped:
+        raise Unserved
+    if blocks is None:
+        call.blocks = _last_observations(call.episodes)
+    elif not all(Columns.OBS in rows.columns for rows in blocks.values()):
+        found = _last_observations(call.episodes)
+        if [(own, rows.keys) for own, rows in blocks.items()] != [
+            (own, rows.keys) for own, rows in found.items()
+        ]:
+            raise Unserved
+        for module_id, rows in blocks.items():
+            rows.columns[Columns.OBS] = found[module_id].columns[Columns.OBS]
+
+
+def _last_observations(episodes: Sequence[Any]) -> dict[Any, Rows]:
+    kinds = {*map(type, episodes)}
+    if kinds == _SINGLE:
+        columns = [episode.observations._data for episode in episodes]
+        if {*map(type, columns)} != _LISTS:
+            raise Unserved
+        try:
+            seen = joined([column[-1] for column in columns])
+        except IndexError:
+            raise Unserved from None
+        return {None: Rows(_single_ids(episodes), {Columns.OBS: seen})}
+    if kinds != _MULTI or any(map(_has_arrays, episodes)):
+        raise Unserved
+    keys, items = last_rows(episodes)
+    if len({*keys}) != len(keys):
+        raise Unserved
+    return {
+        module_id: Rows(
+            [keys[place] for place in places],
+            {Columns.OBS: joined([items[place] for place in places])},
+        )
+        for module_id, places in places_by(keys).items()
+    }
+
+
+def _has_arrays(episode: MultiAgentEpisode) -> bool:
+    return episode._journal is None and episode.is_numpy  # A journal has lists only.
+
+
+def _single_ids(episodes: Sequence[SingleAgentEpisode]) -> list[str]:
+    """The ids of episodes of a single agent; each once."""
+    ids = [episode.id_ for episode in episodes if episode.agent_id is None]
+    if len(ids) != len(episodes) or len({*ids}) != len(ids):
+        raise Unserved
+    return ids
+
+
+def _add_time(piece: AddTimeDimToBatchAndZeroPad, call: _Call) -> None:
+    if not call.has_state():
+        return
+    blocks = call.items()
+    if piece.as_learner_connector:
+        raise Unserved
+    if any(Columns.STATE_IN in rows.columns for rows in blocks.values()):
+        return
+    call.notes["_added_single_ts_time_rank"] = True
+    for module_id, rows in blocks.items():
+        if stateful_module(call.rl_module, module_id) is not None:
+            rows.columns = {name: mapped(with_time, own) for name, own in rows.columns.items()}
+
+
+def _add_states(piece: AddStatesFromEpisodesToBatch, call: _Call) -> None:
+    if not call.has_state():
+        return
+    blocks = call.items()
+    if piece.as_learner_connector:
+        raise Unserved
+    if any(Columns.STATE_IN in rows.columns for rows in blocks.values()):
+        return
+    for module_id, rows in blocks.items():
+        module = stateful_module(call.rl_module, module_id)
+        if module is not None:
+            owners = _owners(call.episodes, module_id, rows.keys)
+            rows.columns[Columns.STATE_IN] = _last_states(owners, module)
+
+
+def _owners(
+    episodes: Sequence[Any], module_id: Any, keys: Sequence[Any]
+) -> Sequence[SingleAgentEpisode]:
+    """The agents' episodes that the rows of a module belong to."""
+    kinds = {*map(type, episodes)}
+    if module_id is None and kinds == _SINGLE:
+        if _single_ids(episodes) != keys:
+            raise Unserved
+        return episodes
+    if kinds != _MULTI:
+        raise Unserved
+    found = {
+        (episode.id_, agent): episode.agent_episodes[agent]
+        for episode in episodes
+        for agent in episode.get_agents_that_stepped()
+    }
+    owned = [(key, single) for key, single in found.items() if single.module_id == module_id]
+    if [key for key, _ in owned] != [key[:2] for key in keys]:
+        raise Unserved
+    return [single for _, single in owned]
+
+
+def _last_states(episodes: Sequence[SingleAgentEpisode], module: Any) -> Nest:
+    try:
+        columns = [episode.extra_model_outputs[Columns.STATE_OUT]._data for episode in episodes]
+        if set(map(type, columns)) == {list} and all([episode.t for episode in episodes]):
+            return joined([column[-1] for column in columns])
+    except (KeyError, IndexError):
+        pass  # Some of them go on from the initial state.
+    return joined([last_state(episode, module) for episode in episodes])
+
+
+def _map_agents(piece: AgentToModuleMapping, call: _Call) -> None:
+    blocks = call.items()
+    modules = call.rl_module if call.is_multi else piece.rl_module_specs
+    if piece.as_learner_connector or None in blocks:
+        raise Unserved
+    if any(name in modules for rows in blocks.values() for name in rows.columns):
+        raise Unserved
+    done = {
+        (episode.id_, agent_id)
+        for episode in call.episodes
+        if isinstance(episode, MultiAgentEpisode)
+        for agent_id, single in episode._agents.items()
+        if single.is_done
+    }
+    if done:
+        acting = {}
+        for module_id, rows in blocks.items():
+            places = [place for place, key in enumerate(rows.keys) if key[:2] not in done]
+            if places:
+                is_all = len(places) == len(rows.keys)
+                acting[module_id] = rows if is_all else rows.take(places)
+        call.blocks = blocks = acting
+    call.is_mapped = True
+    call.notes["memorized_map_structure"] = {
+        module_id: [key[:2] for key in rows.keys] for module_id, rows in blocks.items()
+    }
+
+
+def _batch_items(piece: BatchIndividualItems, call: _Call) -> None:
+    blocks = call.blocks
+    if blocks is None or call.is_batched:
+        raise Unserved
+    if call.is_mapped:
+        if not call.is_multi or any(own not in call.rl_module for own in blocks):
+            raise Unserved
+    else:
+        if piece.multi_agent or None not in blocks or call.is_multi:
+            raise Unserved
+        if Columns.OBS in blocks[None].columns:
+            call.notes["memorized_map_structure"] = blocks[None].keys
+    call.is_batched = True
+
+
+def _turn_to_tensors(piece: NumpyToTensor, call: _Call) -> None:
+    blocks = call.blocks
+    if blocks is None or not call.is_batched:
+        raise Unserved
+    if call.rl_module is None:
+        return
+    device, pin_memory = piece.device, piece.pin_memory
+    for rows in blocks.values():
+        for name, own in rows.columns.items():
+            rows.columns[name] = tensors_of(name, own, device, pin_memory)
+
+
+FORMS: Final[dict[type, Form]] = {
+    AddObservationsFromEpisodesToBatch: _add_observations,
+    AddTimeDimToBatchAndZeroPad: _add_time,
+    AddStatesFromEpisodesToBatch: _add_states,
+    AgentToModuleMapping: _map_agents,
+    BatchIndividualItems: _batch_items,
+    NumpyToTensor: _turn_to_tensors,
+}
+
+
+def _join(pieces: tuple[Any, ...]) -> Run | None:
+    """A run of pieces that makes arrays of rows; lists of items are quickest made one by one."""
+    if BatchIndividualItems not in map(type, pieces):
+        return None
+    steps = tuple((FORMS[type(piece)], piece) for piece in pieces)
+    last_kind: type = type(None)
+    is_multi_kind = False
+
+    def run(
+        rl_module: Any,
+        batch: dict[str, Any],
+        episodes: Sequence[Any],
+        explore: Any,
+        shared_data: dict[str, Any],
+    ) -> dict[str, Any] | None:
+        nonlocal last_kind, is_multi_kind
+        if type(rl_module) is not last_kind:  # A module of torch is slow to tell what it lacks.
+            is_multi_kind, last_kind = is_multi(rl_module), type(rl_module)
+        try:
+            call = _Call(rl_module, is_multi_kind, episodes, opened(batch) if batch else None)
+            for form, piece in steps:
+                form(piece, call)
+        except Unserved:
+            return None
+        blocks = call.blocks
+        if blocks is None or not call.is_batched:
+            return None
+        shared_data.update(call.notes)
+        if call.is_mapped:
+            return {module_id: rows.columns for module_id, rows in blocks.items()}
+        batch.update(blocks[None].columns)
+        return batch
+
+    return run
+
+
+ACTING: Final = Room(frozenset(FORMS), _join)
+"""The pieces of env-to-module pipelines."""

@@ -1,0 +1,157 @@
+"""Rows of a half-built batch: columns as arrays, and whose row is whose.
+
+Between the documented forms of a batch (lists under column and episode id; arrays) a run of pieces
+keeps one `Rows` for each module. Whatever makes no clean rows is `Unserved`: then the pieces run
+one by one, and find the words for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ...core import nest
+from ...core.batching import BatchedNdArray
+from ...core.batching import batch as batched
+from ...core.columns import Columns
+from ...core.errors import EpisodeError, SpaceError
+from ...core.types import Array, Nest
+from ..episodes.column_items import stacked
+
+_NUMBERS: Final = frozenset({float, int, bool, *(np.dtype(code).type for code in "?bBhHiIlLqQefd")})
+
+_FEW: Final = 16
+
+
+class Unserved(Exception):  # no error: a signal inside of this room
+    """This run cannot serve; the pieces run one by one instead."""
+
+
+class Rows:
+    """Rows of one module.
+
+    Attributes:
+        keys: Whose row it is, each once: an episode id, or ids of episode, agent and module.
+        columns: Nests of arrays by name, one row for each key.
+    """
+
+    __slots__ = ("columns", "keys")
+
+    def __init__(self, keys: list[Any], columns: dict[str, Nest]) -> None:
+        self.keys = keys
+        self.columns = columns
+
+    def take(self, places: Sequence[int]) -> Rows:
+        """Some of the rows."""
+        at = np.asarray(places, int)
+        columns = {name: mapped(lambda leaf: leaf[at], own) for name, own in self.columns.items()}
+        return Rows([self.keys[place] for place in places], columns)
+
+
+def opened(batch: dict[str, Any]) -> dict[Any, Rows]:
+    """The rows of a batch of lists by `(episode id,)` or by ids of episode, agent and module.
+
+    Returns:
+        Rows by module id; of a single agent all of them under None.
+
+    Raises:
+        Unserved: It is another form, columns have other rows, or an item is there twice.
+    """
+    keys: list[Any] | None = None
+    columns: dict[str, list[Any]] = {}
+    for name, by_key in batch.items():
+        if type(by_key) is not dict or name == Columns.INFOS:
+            raise Unserved
+        if keys is None:
+            keys = [*by_key]
+        elif keys != [*by_key]:
+            raise Unserved
+        lists = [*by_key.values()]
+        if not all(type(own) is list and len(own) == 1 for own in lists):
+            raise Unserved
+        columns[name] = [own[0] for own in lists]
+    if not keys or not all(type(key) is tuple for key in keys):
+        raise Unserved
+    lengths = {len(key) for key in keys}
+    if lengths == {1}:
+        own = {name: joined(items) for name, items in columns.items()}
+        return {None: Rows([key[0] for key in keys], own)}
+    if lengths != {3}:
+        raise Unserved
+    return {
+        module_id: Rows(
+            [keys[place] for place in places],
+            {name: joined([items[place] for place in places]) for name, items in columns.items()},
+        )
+        for module_id, places in places_by(keys).items()
+    }
+
+
+def places_by(keys: Sequence[Any]) -> dict[Any, list[int]]:
+    """The places of keys by their module, in the order in which modules appear."""
+    places: dict[Any, list[int]] = {}
+    for place, key in enumerate(keys):
+        places.setdefault(key[2], []).append(place)
+    return places
+
+
+def joined(items: Sequence[Any]) -> Nest:
+    """Items as one nest of arrays: what `BatchIndividualItems` makes of them, only faster.
+
+    Raises:
+        Unserved: They make no batch, or are batches already.
+    """
+    first = items[0]
+    try:
+        if type(first) is np.ndarray:
+            if len(items) <= _FEW and first.dtype.kind in "biuf":
+                return np.array(items)
+            return stacked(items)
+        made = _joined(items)
+        if made is not None:
+            return made
+        is_tagged = any(isinstance(leaf, BatchedNdArray) for leaf in nest.flatten(first))
+        if is_tagged:
+            raise Unserved
+        return batched(items, individual_items_already_have_batch_dim="auto")
+    except (EpisodeError, SpaceError, ValueError) as error:
+        raise Unserved from error
+
+
+def _joined(items: Sequence[Any]) -> Nest | None:
+    """Arrays, numbers and dicts of them; None for anything else."""
+    kind = type(items[0])
+    if list(map(type, items)).count(kind) != len(items):
+        return None
+    if kind is np.ndarray or kind in _NUMBERS:
+        return stacked(items)
+    if kind is not dict or not items[0]:
+        return None
+    if {*map(len, items)} != {len(items[0])}:
+        return None
+    found = {}
+    for key in items[0]:
+        try:
+            own = _joined([item[key] for item in items])
+        except KeyError:
+            return None
+        if own is None:
+            return None
+        found[key] = own
+    return found
+
+
+def mapped(func: Callable[[Any], Any], column: Nest) -> Nest:
+    """A column with each array changed."""
+    if type(column) is np.ndarray:
+        return func(column)
+    if type(column) is dict:
+        return {key: mapped(func, own) for key, own in column.items()}
+    return nest.map_structure(func, column)
+
+
+def with_time(leaf: Array) -> Array:
+    """Rows that are one step long each: a view."""
+    return leaf[:, None]
