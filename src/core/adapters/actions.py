@@ -1,0 +1,190 @@
+"""From the policy's actions to those of an environment that takes others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from .. import xp
+from ..errors import PieceError
+from .discrete import table
+from .features import InsertFeatures, SelectFeatures
+from .step import Bound, Step, step
+
+
+@step("map_actions")
+class MapActions(Step):
+    """The environment's number for each of the policy's discrete actions.
+
+    For actions that were renumbered, or came in addition: the policy never takes the new ones.
+
+    Args:
+        numbers: One for each action of the policy.
+        size: How many actions the environment has; one more than the largest if None.
+        start: The environment's first number.
+    """
+
+    numbers: tuple[int, ...]
+    size: int | None = None
+    start: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "numbers", tuple(int(each) for each in self.numbers))
+        end = max(self.numbers, default=0) + 1 if self.size is None else self.start + self.size
+        if not self.numbers or min(self.numbers) < self.start or max(self.numbers) >= end:
+            raise PieceError(
+                "MapActions gives a number the environment does not know",
+                expected=f"{self.start} <= number < {end}",
+                found=f"{self.numbers}",
+            )
+
+    def bind(self, space: spaces.Space[Any]) -> Bound:
+        """One number for each action of the space."""
+        if not isinstance(space, spaces.Discrete):
+            raise self._mismatch("a Discrete", space)
+        size = max(self.numbers) + 1 - self.start if self.size is None else self.size
+        return Bound(spaces.Discrete(size, start=self.start), *table(self, space))
+
+
+@step("extend_action")
+class ExtendAction(Step):
+    """Fixed values for dimensions of the action that the policy does not know.
+
+    Args:
+        values: One for each new dimension.
+        positions: Where they are in the result; at the end if None.
+    """
+
+    values: tuple[float, ...]
+    positions: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(float(v) for v in np.atleast_1d(self.values)))
+        if self.positions is not None:
+            object.__setattr__(self, "positions", tuple(int(each) for each in self.positions))
+
+    def bind(self, space: spaces.Space[Any]) -> Bound:
+        """Insert as one inserts features."""
+        box = self._vector(space)
+        size = box.shape[0] + len(self.values)
+        places = tuple(range(box.shape[0], size)) if self.positions is None else self.positions
+        return InsertFeatures(places, self.values).bind(box)
+
+
+@step("project_action")
+class ProjectAction(Step):
+    """Only some dimensions of the policy's action, in that order.
+
+    Args:
+        indices: Positions to keep; negative ones count from the end.
+    """
+
+    indices: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "indices", tuple(int(each) for each in self.indices))
+
+    def bind(self, space: spaces.Space[Any]) -> Bound:
+        """Select as one selects features."""
+        return SelectFeatures(self.indices).bind(space)
+
+
+@step("mask_actions")
+class MaskActions(Step):
+    """Another action instead of those that may not be taken any more.
+
+    Args:
+        forbidden: Their numbers.
+        instead: What is done instead.
+    """
+
+    forbidden: tuple[int, ...]
+    instead: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "forbidden", tuple(int(each) for each in self.forbidden))
+        if self.instead in self.forbidden:
+            raise PieceError(
+                "MaskActions replaces an action by a forbidden one",
+                expected=f"instead not in {self.forbidden}",
+                found=f"{self.instead}",
+            )
+
+    def bind(self, space: spaces.Space[Any]) -> Bound:
+        """A table in which the forbidden ones are replaced."""
+        if not isinstance(space, spaces.Discrete):
+            raise self._mismatch("a Discrete", space)
+        start, end = int(space.start), int(space.start + space.n)
+        for number in (*self.forbidden, self.instead):
+            if not start <= number < end:
+                raise self._mismatch(f"an action {number}", space)
+        numbers = [self.instead if n in self.forbidden else n for n in range(start, end)]
+        return MapActions(tuple(numbers), int(space.n), start).bind(space)
+
+
+@step("undiscretise")
+class Undiscretise(Step):
+    """A vector for each of the policy's discrete actions: the environment became continuous.
+
+    Args:
+        vectors: One for each action, all of one length.
+        low: The environment's lower bound; the smallest entry if None.
+        high: The environment's upper bound.
+    """
+
+    vectors: tuple[tuple[float, ...], ...]
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        rows = tuple(tuple(float(v) for v in np.atleast_1d(row)) for row in self.vectors)
+        if not rows or len({len(row) for row in rows}) != 1:
+            raise PieceError("Undiscretise", expected="vectors of one length", found=f"{rows}")
+        object.__setattr__(self, "vectors", rows)
+
+    def bind(self, space: spaces.Space[Any]) -> Bound:
+        """Look vectors up by number."""
+        if not isinstance(space, spaces.Discrete) or space.n != len(self.vectors):
+            raise self._mismatch(f"a Discrete of {len(self.vectors)} actions", space)
+        vectors = np.array(self.vectors, np.float32)
+        start = int(space.start)
+        low = vectors.min() if self.low is None else self.low
+        high = vectors.max() if self.high is None else self.high
+
+        def formula(value: Any, vectors: Any) -> Any:
+            places = value - start if start else value
+            return vectors[places.long()] if xp.is_tensor(places) else vectors[np.asarray(places)]
+
+        return Bound(spaces.Box(low, high, (vectors.shape[1],), np.float32), formula, (vectors,))
+
+
+@step("discretise")
+class Discretise(Step):
+    """The nearest of some vectors for a continuous action: the environment became discrete.
+
+    Args:
+        vectors: The policy's action that each of the environment's actions stands for.
+        start: The number of the first.
+    """
+
+    vectors: tuple[tuple[float, ...], ...]
+    start: int = 0
+
+    def __post_init__(self) -> None:
+        rows = tuple(tuple(float(v) for v in np.atleast_1d(row)) for row in self.vectors)
+        object.__setattr__(self, "vectors", rows)
+
+    def bind(self, space: spaces.Space[Any]) -> Bound:
+        """Measure squared distances; of two as near the first is taken."""
+        box = self._vector(space)
+        if {len(row) for row in self.vectors} != {box.shape[0]}:
+            raise self._mismatch(f"vectors of length {box.shape[0]}", space)
+        vectors = np.array(self.vectors, box.dtype)
+        start = self.start
+
+        def formula(value: Any, vectors: Any) -> Any:
+            return ((value[..., None, :] - vectors) ** 2).sum(-1).argmin(-1) + start
+
+        return Bound(spaces.Discrete(len(vectors), start=start), formula, (vectors,))

@@ -1,0 +1,268 @@
+"""All steps between a changed environment and a policy, as one adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from typing_extensions import Self
+
+from .. import nest, xp
+from ..errors import PieceError, SpaceError
+from ..types import Array, Nest
+from .scaling import Clip, Scale
+from .step import Bound, Step, step_from_data
+
+_REWARD = spaces.Box(-np.inf, np.inf, (), np.float64)
+
+
+@dataclass(frozen=True)
+class AdapterChain:
+    """What stands between an environment and a policy that was trained for another one.
+
+    Args:
+        obs: Steps from the environment's observation to the policy's, in order.
+        action: Steps from the policy's action to the environment's, in order.
+        reward: Steps on the reward: `Scale` and `Clip`.
+        agents: The policy's name for each agent of the environment; others keep theirs.
+
+    Example:
+        >>> from rlconnect.core.adapters import DropFeatures, MapActions
+        >>> chain = AdapterChain(obs=[DropFeatures([1])], action=[MapActions([0, 2])])
+        >>> bound = chain.bind(spaces.Box(-1, 1, (3,)), spaces.Discrete(2))
+        >>> bound.observation_space.shape, bound.action_space.n
+        ((2,), 3)
+        >>> bound.observe(np.array([[1.0, 9.0, 2.0]]))
+        array([[1., 2.]])
+    """
+
+    obs: tuple[Step, ...] = ()
+    action: tuple[Step, ...] = ()
+    reward: tuple[Step, ...] = ()
+    agents: Mapping[Any, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("obs", "action", "reward"):
+            object.__setattr__(self, name, _as_steps(name, getattr(self, name)))
+        object.__setattr__(self, "agents", dict(self.agents))
+        for each in self.reward:
+            if not isinstance(each, (Scale, Clip)):
+                raise PieceError(
+                    "a reward is scaled or clipped", expected="Scale or Clip", found=str(each)
+                )
+        if len(set(self.agents.values())) < len(self.agents):
+            raise PieceError("two agents get one name", found=f"{self.agents}")
+
+    @property
+    def is_portable(self) -> bool:
+        """Whether its data says all there is: no Python function takes part."""
+        return all(each.is_portable for each in (*self.obs, *self.action))
+
+    def __bool__(self) -> bool:
+        return bool(self.obs or self.action or self.reward or self.agents)
+
+    def bind(
+        self, observation_space: spaces.Space[Any], action_space: spaces.Space[Any]
+    ) -> BoundChain:
+        """Fit the chain to spaces.
+
+        Args:
+            observation_space: The environment's, of one agent.
+            action_space: The policy's, of one agent.
+
+        Raises:
+            SpaceError: A step cannot work on what the one before gives.
+        """
+        return BoundChain(
+            self,
+            _bound(self.obs, observation_space, "observation"),
+            _bound(self.action, action_space, "action"),
+            _bound(self.reward, _REWARD, "reward"),
+            observation_space,
+            action_space,
+        )
+
+    def to_data(self) -> dict[str, Any]:
+        """The chain as plain data, for JSON."""
+        return {
+            "obs": [each.to_data() for each in self.obs],
+            "action": [each.to_data() for each in self.action],
+            "reward": [each.to_data() for each in self.reward],
+            "agents": [[new, old] for new, old in self.agents.items()],
+        }
+
+    @classmethod
+    def from_data(cls, data: Any) -> Self:
+        """A chain from what `to_data` gave.
+
+        Raises:
+            PieceError: The data describes no chain.
+        """
+        if not isinstance(data, Mapping):
+            raise PieceError("no adapter chain", expected="a dict", found=type(data).__name__)
+        unknown = sorted(set(data) - {"obs", "action", "reward", "agents"})
+        if unknown:
+            raise PieceError(
+                f"an adapter chain has no {unknown[0]!r}", expected="obs, action, reward, agents"
+            )
+        parts = {
+            name: tuple(map(step_from_data, data.get(name, ())))
+            for name in ("obs", "action", "reward")
+        }
+        return cls(**parts, agents=dict(map(tuple, data.get("agents", ()))))
+
+    def __str__(self) -> str:
+        lines = []
+        for name in ("obs", "action", "reward"):
+            lines += [f"{name}: {each}" for each in getattr(self, name)]
+        lines += [f"agent {new!r} plays {old!r}" for new, old in self.agents.items()]
+        return "\n".join(lines) or "nothing to adapt"
+
+
+class BoundChain:
+    """A chain that knows its spaces: three array functions with any number of rows.
+
+    Attributes:
+        chain: What it was bound from.
+        env_observation_space: What the environment gives.
+        observation_space: What the policy gets.
+        policy_action_space: What the policy gives.
+        action_space: What the environment gets.
+        memory: What one environment remembers at first, one array for each step that does.
+    """
+
+    def __init__(
+        self,
+        chain: AdapterChain,
+        obs: tuple[list[Bound], spaces.Space[Any]],
+        action: tuple[list[Bound], spaces.Space[Any]],
+        reward: tuple[list[Bound], spaces.Space[Any]],
+        env_observation_space: spaces.Space[Any],
+        policy_action_space: spaces.Space[Any],
+    ) -> None:
+        self.chain = chain
+        self.obs, self.observation_space = obs
+        self.actions, self.action_space = action
+        self.rewards, _ = reward
+        self.env_observation_space = env_observation_space
+        self.policy_action_space = policy_action_space
+        self.memory: tuple[Array, ...] = tuple(
+            bound.memory for bound in self.obs if bound.memory is not None
+        )
+        for bound in self.actions:
+            if bound.memory is not None:
+                raise PieceError("an action's step cannot remember", found=str(chain))
+        self.act: Callable[[Nest], Nest] = _composed(self.actions)
+        self.reward: Callable[[Any], Any] = _composed(self.rewards)
+        self._observe = None if self.memory else _composed(self.obs)
+
+    def observe(self, obs: Nest) -> Nest:
+        """The policy's observations for the environment's, `(..., *item)`.
+
+        Raises:
+            PieceError: A step remembers; then `observe_next` is the one to call.
+        """
+        if self._observe is None:
+            raise PieceError("this chain remembers", hint="call observe_next(obs, memory, first).")
+        return self._observe(obs)
+
+    def start(self, rows: int) -> tuple[Array, ...]:
+        """The memory of so many environments that have just begun."""
+        return tuple(np.repeat(each[None], rows, 0) for each in self.memory)
+
+    def observe_next(
+        self, obs: Nest, memory: tuple[Any, ...], is_first: Any
+    ) -> tuple[Nest, tuple[Any, ...]]:
+        """The policy's observations `(B, *item)`, and what to remember.
+
+        Args:
+            obs: The environment's, one row for each.
+            memory: What `start` or the last call gave, a row for each.
+            is_first: Which rows are the first of their episode, `(B,)`.
+        """
+        kept = []
+        memories = iter(memory)
+        for bound in self.obs:
+            if bound.memory is None:
+                obs = bound.formula(obs, *bound.constants)
+            else:
+                obs, own = bound.formula(obs, next(memories), is_first, *bound.constants)
+                kept.append(own)
+        return obs, tuple(kept)
+
+
+def _bound(
+    steps: tuple[Step, ...], space: spaces.Space[Any], what: str
+) -> tuple[list[Bound], spaces.Space[Any]]:
+    bounds = []
+    for place, each in enumerate(steps):
+        try:
+            bounds.append(each.bind(space))
+        except SpaceError as error:
+            raise SpaceError(
+                f"step {place + 1} of the {what}'s adapter: {error.message}",
+                expected=error.expected,
+                found=error.found,
+                hint=error.hint,
+            ) from error
+        space = bounds[-1].space
+    return bounds, space
+
+
+def _composed(bounds: list[Bound]) -> Callable[[Nest], Nest]:
+    """One function of several, with as few calls as there are."""
+    if not bounds:
+        return lambda value: value
+    calls = [_closed(bound) for bound in bounds]
+    if len(calls) == 1:
+        return calls[0]
+    if len(calls) == 2:
+        first, second = calls
+        return lambda value: second(first(value))
+
+    def composed(value: Nest) -> Nest:
+        for call in calls:
+            value = call(value)
+        return value
+
+    return composed
+
+
+def _closed(bound: Bound) -> Callable[[Nest], Nest]:
+    """The formula with its constants, wherever the value lies."""
+    formula, constants = bound.formula, bound.constants
+    if not constants:
+        return formula
+    by_device: dict[Any, tuple[Any, ...]] = {}
+
+    def call(value: Nest) -> Nest:
+        first = value if type(value) is np.ndarray else nest.flatten(value)[0]
+        if not xp.is_tensor(first):
+            return formula(value, *constants)
+        placed = by_device.get(first.device)
+        if placed is None:
+            placed = tuple(xp.on_device(each, first.device) for each in constants)
+            by_device[first.device] = placed
+        return formula(value, *placed)
+
+    return call
+
+
+def _as_steps(name: str, given: Any) -> tuple[Step, ...]:
+    steps = (given,) if isinstance(given, Step) else tuple(given)
+    for each in steps:
+        if not isinstance(each, Step):
+            raise PieceError(
+                f"{each!r} is no step of an adapter's {name}",
+                expected="a Step, such as DropFeatures([2])",
+                hint="a Python function joins as ApplyFunction('name') after register_function().",
+            )
+    return steps
+
+
+def chain_of(steps: Iterable[Step]) -> AdapterChain:
+    """A chain of observation steps alone."""
+    return AdapterChain(obs=tuple(steps))
