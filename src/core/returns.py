@@ -1,14 +1,14 @@
 """Rewards and values into returns, advantages and value targets.
 
 All of them are one recurrence, `y[t] = x[t] + decay[t] * y[t + 1]`, run backwards. `reverse_scan`
-solves it in log2(length) vectorised passes, along the first axis and for any further axes, numpy
-or torch alike.
+solves it along the first axis and for any further axes: in numpy in blocks side by side, some
+hundred vectorised steps for any length; in torch in log2(length) passes.
 """
 
 from __future__ import annotations
 
 from collections.abc import MutableMapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ from . import nest, xp
 from .columns import Columns
 from .errors import EpisodeError
 from .types import Array
+
+_BLOCK: Final = 32
+_LONG: Final = 1 << 13
 
 
 def reverse_scan(x: Any, decay: Any) -> Any:
@@ -41,15 +44,46 @@ def reverse_scan(x: Any, decay: Any) -> Any:
         return y
     y = np.array(x)
     factor = np.array(np.broadcast_to(decay, y.shape), y.dtype)
+    _scan_in_place(y, factor)
+    return y
+
+
+def _scan_in_place(y: Array, factor: Array) -> None:
+    """Solve the recurrence in `y`; `factor` is used up."""
+    length = len(y)
+    if length >= _LONG:
+        cut = length % _BLOCK
+        _scan_blocks(y[cut:], factor[cut:])
+        # The few rows that fill no block come first; what follows them is known.
+        for step in range(cut - 1, -1, -1):
+            y[step] += factor[step] * y[step + 1]
+        return
     reach = 1
-    while reach < len(y):
+    while reach < length:
         y[:-reach] += factor[:-reach] * y[reach:]
         factor[:-reach] *= factor[reach:]
         factor[-reach:] = 0
         if not factor.any():  # Every episode is shorter than the reach.
             break
         reach *= 2
-    return y
+
+
+def _scan_blocks(y: Array, factor: Array) -> None:
+    """Cut a long axis into blocks that run side by side, step by step.
+
+    What each block carries over to the one before it is the same recurrence among the blocks.
+    """
+    local = y.reshape(-1, _BLOCK, *y.shape[1:])
+    product = factor.reshape(local.shape)
+    carried = np.empty_like(local[:, 0])
+    for step in range(_BLOCK - 2, -1, -1):
+        np.multiply(product[:, step], local[:, step + 1], out=carried)
+        local[:, step] += carried
+        product[:, step] *= product[:, step + 1]
+    first = local[:, 0].copy()
+    _scan_in_place(first, product[:, 0].copy())
+    product[:-1] *= first[1:, None]
+    local[:-1] += product[:-1]
 
 
 def discount_cumsum(x: Any, gamma: float) -> Any:

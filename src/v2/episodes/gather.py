@@ -83,7 +83,11 @@ def last_rows(episodes: Sequence[MultiAgentEpisode]) -> tuple[list[AgentKey], li
 
 
 def concat_column(
-    episodes: Sequence[SingleAgentEpisode], column: str, *, without_last: bool = False
+    episodes: Sequence[SingleAgentEpisode],
+    column: str,
+    *,
+    without_last: bool = False,
+    without_first: bool = False,
 ) -> tuple[Nest, Array] | None:
     """All items of many episodes after their look-back, one episode after the other.
 
@@ -91,6 +95,7 @@ def concat_column(
         episodes: At least one.
         column: "obs", "actions", "rewards" or the key of an extra model output.
         without_last: Leave out the last item of each, as the observation nobody acted on.
+        without_first: Leave out the first item of each, as the observation nothing led to.
 
     Returns:
         The column and how many rows each episode has in it; None if the items differ in shape or
@@ -102,11 +107,11 @@ def concat_column(
         if buffer is None:
             return None
         buffers.append(buffer)
-    end = -1 if without_last else None
+    more, end = int(without_first), -1 if without_last else None
     parts = [
-        data[buffer.lookback : end]
+        data[buffer.lookback + more : end]
         if type(data := buffer._data) is list or type(data) is np.ndarray
-        else buffer._rows(buffer.lookback, end)
+        else buffer._rows(buffer.lookback + more, end)
         for buffer in buffers
     ]
     kinds = set(map(type, parts))

@@ -71,6 +71,24 @@ class ItemStore:
         items.written(self._store, slice(count, count + added), rows)
         self._data = items.taken(self._store, slice(0, count + added))
 
+    def repeat_last(self) -> None:
+        """Add the last item once more; where there is room, nothing but its row is copied."""
+        data = self._data
+        if type(data) is list:
+            data.append(data[-1])
+            return
+        count = items.length_of(data)
+        store = self._store
+        if store is None or items.length_of(store) == count:
+            self._store = store = items.with_room(data, count, count + 1)
+            self._is_shared = False
+        if type(store) is np.ndarray:
+            store[count] = data[-1]
+            self._data = store[: count + 1]
+            return
+        items.written(store, count, items.taken(data, -1))
+        self._data = items.taken(store, slice(0, count + 1))
+
     def concat(self, other: ItemStore) -> None:
         """Add the items of another buffer, without its look-back."""
         self.extend(other._rows(other.lookback, None))
@@ -94,11 +112,15 @@ class ItemStore:
     def finalize(self) -> None:
         """Turn the list of items into arrays; an empty list stays one.
 
+        The arrays have room for one row more: the learner's pipeline adds a step to each episode.
+
         Raises:
             EpisodeError: The items differ in shape or structure.
         """
-        if not self.finalized and self._data:
-            self._data = items.stacked(self._data)
+        listed_ = self._data
+        if not self.finalized and listed_:
+            self._store = items.stacked([*listed_, listed_[-1]])
+            self._data = items.taken(self._store, slice(0, len(listed_)))
             self.finalized = True
 
     def _make_room(self, count: int, added: int, values: Any) -> None:

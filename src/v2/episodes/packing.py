@@ -3,7 +3,8 @@
 A pickled array costs about a hundred bytes and several microseconds besides its numbers, a space
 many times that. Episodes travel between processes by the thousand, so their columns are laid out
 in one block (each at a multiple of eight bytes) and restored as writable views of it. Large columns
-stay arrays of their own, which pickle protocol 5 can move without a copy.
+stay arrays of their own, which pickle protocol 5 can move without a copy. A column travels with
+room for one row more, which the learner's pipeline fills.
 """
 
 from __future__ import annotations
@@ -52,12 +53,13 @@ def packed_buffers(
             size = data.nbytes
             code = _code_of(data.dtype)
             if 0 < size <= _LARGEST_PACKED and code:
-                block.append(data)
+                block += (data, data[-1:])
+                size += size // len(data)
                 if size % _ALIGNMENT:
                     block.append(bytes(-size % _ALIGNMENT))
                 headers.append((_PACKED, lookback, mark, code, data.shape))
             else:
-                headers.append((_AS_THEY_ARE, lookback, mark, data, None))
+                headers.append((_AS_THEY_ARE, lookback, mark, *_with_room(buffer)))
         elif type(data) is not list:
             headers.append((_AS_THEY_ARE, lookback, mark, data, None))
         elif len(data) > 1 and type(data[0]) is dict and _are_empty_dicts(data):
@@ -90,15 +92,28 @@ def unpacked_buffers(
             dtype = dtypes.get(content)
             if dtype is None:
                 dtype = dtypes[content] = np.dtype(content)
-            buffer._data = data = array(shape, dtype, block, offset)
-            size = data.nbytes
+            rows = shape[0]
+            buffer._store = store = array((rows + 1, *shape[1:]), dtype, block, offset)
+            buffer._data = store[:rows]
+            size = store.nbytes
             offset += size + -size % _ALIGNMENT
             buffer.finalized = True
+        elif shape is not None:
+            buffer._store, buffer._data, buffer.finalized = content, content[:shape], True
         else:
             buffer.finalized = form == _AS_THEY_ARE
             buffer._data = [{} for _ in range(content)] if form == _EMPTY_DICTS else content
         buffers.append(buffer)
     return buffers
+
+
+def _with_room(buffer: InfiniteLookbackBuffer) -> tuple[Any, int | None]:
+    """A large column with the row after its last one if it has room, and how many rows count."""
+    data, store = buffer._data, buffer._store
+    count = len(data)
+    if type(store) is np.ndarray and len(store) > count:
+        return store[: count + 1], count
+    return data, None
 
 
 @lru_cache(maxsize=64)

@@ -30,23 +30,33 @@ class AddOneTsToEpisodesAndTruncate(ConnectorV2):
         shared_data: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> Any:
-        for number, episode in enumerate(episodes):
-            _rename(episode, f"_{number}")
-        for episode in single_agent_episode_iterator(episodes, agents_that_stepped_only=False):
-            steps = len(episode)
-            if not steps:
-                continue
-            add_one_ts_to_episodes_and_truncate([episode])
-            flags = {
-                Columns.LOSS_MASK: [True] * steps,
-                Columns.TERMINATEDS: last_flag(episode.is_terminated, steps),
-                Columns.TRUNCATEDS: last_flag(episode.is_truncated, steps),
-            }
-            for column, items in flags.items():
-                add_n_batch_items(batch, column, [*items, False], steps + 1, episode)
+        prolong(episodes)
+        add_flags(batch, episodes)
         if shared_data is not None:
             shared_data["_added_loss_mask_for_valid_episode_ts"] = True
         return batch
+
+
+def prolong(episodes: Sequence[Any]) -> None:
+    """Give all episodes ids of their own, and one step more to those that have any."""
+    for number, episode in enumerate(episodes):
+        _rename(episode, f"_{number}")
+    add_one_ts_to_episodes_and_truncate(episodes)
+
+
+def add_flags(batch: dict[str, Any], episodes: Sequence[Any]) -> None:
+    """Add the columns that tell the appended step from the others."""
+    for episode in single_agent_episode_iterator(episodes, agents_that_stepped_only=False):
+        steps = len(episode) - 1
+        if steps < 0:
+            continue
+        flags = {
+            Columns.LOSS_MASK: [True] * steps,
+            Columns.TERMINATEDS: last_flag(episode.is_terminated, steps),
+            Columns.TRUNCATEDS: last_flag(episode.is_truncated, steps),
+        }
+        for column, items in flags.items():
+            add_n_batch_items(batch, column, [*items, False], steps + 1, episode)
 
 
 def add_one_ts_to_episodes_and_truncate(episodes: Sequence[Any]) -> list[bool]:
@@ -64,9 +74,9 @@ def add_one_ts_to_episodes_and_truncate(episodes: Sequence[Any]) -> list[bool]:
         if not len(episode):
             continue
         for column in (episode.observations, episode.infos, episode.actions):
-            column.append(column[-1])
+            column.repeat_last()
         for column in episode.extra_model_outputs.values():
-            column.append(column[-1])
+            column.repeat_last()
         episode.rewards.append(0.0)
         episode.t += 1
         if not episode.is_done:

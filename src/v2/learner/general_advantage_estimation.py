@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-import torch
 from gymnasium.spaces import Space
 from typing_extensions import override
 
@@ -19,6 +18,7 @@ from ..batch_items import single_agent_episode_iterator
 from ..common.numpy_to_tensor import NumpyToTensor
 from ..common.stateful_modules import is_multi, max_seq_len
 from ..connector import ConnectorV2
+from .value_forward import predicted_values
 
 
 class GeneralAdvantageEstimation(ConnectorV2):
@@ -32,7 +32,13 @@ class GeneralAdvantageEstimation(ConnectorV2):
         input_action_space: Of what comes in.
         gamma: Discount per step.
         lambda_: How far advantages reach; 0 looks one step ahead, 1 to the end.
+
+    Attributes:
+        VALUE_ROWS: Most rows of a module without a state whose values are predicted at once; None
+            in a subclass for all.
     """
+
+    VALUE_ROWS: ClassVar[int | None] = 2048
 
     def __init__(
         self,
@@ -69,8 +75,7 @@ class GeneralAdvantageEstimation(ConnectorV2):
         return self._numpy_to_tensor_connector(rl_module=rl_module, batch=batch, episodes=episodes)
 
     def _add(self, columns: dict[str, Any], module: Any, lens: list[int]) -> None:
-        with torch.no_grad():
-            predicted = module.compute_values(columns, embeddings=columns.get(Columns.EMBEDDINGS))
+        predicted = predicted_values(module, columns, self.VALUE_ROWS)
         self._numpy_to_tensor_connector.device = predicted.device
         values, rewards, terminateds, truncateds = (
             unpad_data_if_necessary(lens, xp.to_numpy(column))

@@ -9,6 +9,8 @@ from typing_extensions import override
 
 from ...core.columns import ALL_MODULES
 from ..pipeline import ConnectorPipelineV2
+from ..planning.plan import Room
+from .train_run import TRAINING
 
 
 class LearnerConnectorPipeline(ConnectorPipelineV2):
@@ -54,3 +56,7 @@ class LearnerConnectorPipeline(ConnectorPipelineV2):
     @override
     def _metrics_prefix(self) -> tuple[str, ...]:
         return (ALL_MODULES, "learner_connector")
+
+    @override
+    def _room(self) -> Room:
+        return TRAINING

@@ -1,0 +1,264 @@
+"""The columns of a train batch, each made for all episodes of a module at once.
+
+What the learner's pieces do one episode after the other is here one concatenation, one padding or
+one array of flags per column. Where that cannot give what the pieces would, `Unfit` is raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from ...core import nest
+from ...core.batching import batch as batched
+from ...core.columns import DEFAULT_MODULE_ID, Columns
+from ...core.padding import PaddingPlan
+from ...core.types import Array, Nest
+from ..batch_items import key_of, single_agent_episode_iterator
+from ..common.stateful_modules import is_multi, is_stateful, max_seq_len, stateful_module
+from ..episodes.gather import concat_column
+from ..episodes.single_agent import SingleAgentEpisode
+
+_STATES: Final = (Columns.STATE_IN, Columns.STATE_OUT)
+
+
+class Unfit(Exception):
+    """These episodes make no columns; the pieces, one by one, find out why."""
+
+
+@dataclass(eq=False)
+class Group:
+    """The episodes of one module, in order.
+
+    Attributes:
+        module_id: None for the module of a single agent.
+        episodes: Each with at least one step.
+        columns: What was made so far: rows of all steps, one episode after the other.
+        padding: How the steps fill rows, once a stateful module's have been cut.
+    """
+
+    module_id: Any
+    episodes: list[Any]
+    columns: dict[str, Nest] = field(default_factory=dict)
+    padding: PaddingPlan | None = None
+
+    @property
+    def lens(self) -> list[int]:
+        """Steps of each episode."""
+        return [len(episode) for episode in self.episodes]
+
+    def read(self, column: str, **without: bool) -> Nest:
+        """A column of all episodes.
+
+        Raises:
+            Unfit: It makes none.
+        """
+        found = concat_column(self.episodes, column, **without)
+        if found is None or found[1].tolist() != self.lens:
+            raise Unfit
+        return found[0]
+
+
+class TrainColumns:
+    """A train batch in the making: what was in the batch already, and columns by module.
+
+    Args:
+        rl_module: The module, or several by id.
+        batch: What pieces before have made; left as it is.
+        episodes: Of one or several agents.
+    """
+
+    def __init__(self, rl_module: Any, batch: Mapping[str, Any], episodes: Sequence[Any]) -> None:
+        self.rl_module = rl_module
+        self.given = batch
+        self.singles: list[Any] = list(single_agent_episode_iterator(episodes, False))
+        groups: dict[Any, Group] = {}
+        for single in self.singles:
+            module_id = single.module_id if single.agent_id is not None else None
+            groups.setdefault(module_id, Group(module_id, [])).episodes.append(single)
+        self.groups = list(groups.values())
+        self.is_numpy = bool(self.singles) and self.singles[0].is_numpy
+        self.is_stacked = False
+
+    def expect_columns(self, module_ids: Any, *, is_multi_agent: bool, is_renamed: bool) -> None:
+        """Refuse episodes whose items do not lie in columns, or under keys of their own.
+
+        Args:
+            module_ids: Those there are, for several agents.
+            is_multi_agent: Whether the episodes are of several agents.
+            is_renamed: Whether all get other ids.
+
+        Raises:
+            Unfit: As said.
+        """
+        is_right = all(
+            type(single) is SingleAgentEpisode
+            and len(single)
+            and (single.agent_id is not None) is is_multi_agent
+            and (not is_multi_agent or single.module_id in module_ids)
+            and all(each.finalized is self.is_numpy for each in _buffers(single))
+            for single in self.singles
+        )
+        if not is_right or not self.singles or any(key in (module_ids or ()) for key in self.given):
+            raise Unfit
+        if not is_renamed:
+            keys = {key_of(single) for single in self.singles}
+            numbered = {
+                single.id_ if "_" in single.id_ else f"{single.id_}_{number}"
+                for number, single in enumerate(self.singles)
+            }
+            if len(self.singles) > min(len(keys), len(keys if is_multi_agent else numbered)):
+                raise Unfit
+
+    def has(self, column: str) -> bool:
+        """Whether the batch holds the column."""
+        return column in self.given or any(column in group.columns for group in self.groups)
+
+    def add(self, column: str, make: Callable[[Group], Nest]) -> None:
+        """Add a column to each module's."""
+        for group in self.groups:
+            group.columns[column] = make(group)
+
+    # What the pieces add
+
+    def add_flags(self, *, is_prolonged: bool) -> None:
+        """Add whether each step ended its episode; with a mask where there is a step more."""
+        more = int(is_prolonged)
+        if is_prolonged:
+            self.add(Columns.LOSS_MASK, lambda group: ~_at_ends(group, [True] * len(group.lens), 0))
+        for column in (Columns.TERMINATEDS, Columns.TRUNCATEDS):
+            if is_prolonged or not self.has(column):
+                name = "is_terminated" if column == Columns.TERMINATEDS else "is_truncated"
+                self.add(
+                    column,
+                    lambda group, name=name: _at_ends(  # type: ignore[misc]
+                        group, [bool(getattr(each, name)) for each in group.episodes], more
+                    ),
+                )
+
+    def add_observations(self, column: str) -> None:
+        """Add the observations before (`obs`) or after (`new_obs`) each step, unless there."""
+        if not self.has(column):
+            without = "without_last" if column == Columns.OBS else "without_first"
+            self.add(column, lambda group: group.read(Columns.OBS, **{without: True}))
+
+    def number_episodes(self) -> None:
+        """Give episodes ids of their own, as the observations' piece does where it adds them."""
+        if not self.has(Columns.OBS):
+            for number, single in enumerate(self.singles):
+                if "_" not in single.id_:
+                    single.id_ += f"_{number}"
+
+    def add_infos(self) -> None:
+        """Add the infos that came with each observation but the last, unless there."""
+        if not self.has(Columns.INFOS):
+            self.add(
+                Columns.INFOS,
+                lambda group: [
+                    infos
+                    for episode in group.episodes
+                    for infos in episode.get_infos(slice(0, len(episode)))
+                ],
+            )
+
+    def add_columns(self) -> None:
+        """Add actions, rewards, flags and the modules' outputs but states, unless there."""
+        known = {column for group in self.groups for column in group.columns}
+        for column in (Columns.ACTIONS, Columns.REWARDS):
+            if not self.has(column):
+                self.add(column, lambda group, column=column: group.read(column))  # type: ignore[misc]
+        self.add_flags(is_prolonged=False)
+        outputs: dict[str, None] = {}
+        for single in self.singles:
+            outputs |= dict.fromkeys(single.extra_model_outputs)
+        for column in outputs:
+            if column in _STATES or column in self.given or column in known:
+                continue
+            if self.has(column):
+                raise Unfit  # An output by the name of something else.
+            for group in self.groups:
+                if any(column in each.extra_model_outputs for each in group.episodes):
+                    group.columns[column] = group.read(column)
+
+    def add_items(self, column: str, batch: Mapping[str, Any]) -> None:
+        """Add a column of arrays per episode, as a piece alone has made it in a batch of its own.
+
+        Raises:
+            Unfit: It goes on with a column that is there.
+        """
+        if self.has(column):
+            raise Unfit
+        by_episode = batch.get(column, {})
+        for group in self.groups:
+            parts = [part for each in group.episodes for part in by_episode.get(key_of(each), ())]
+            if parts:
+                group.columns[column] = batched(parts, individual_items_already_have_batch_dim=True)
+
+    def cut_into_rows(self, piece: Any, shared_data: dict[str, Any]) -> None:
+        """Give the columns of stateful modules a time axis, with what says where data is."""
+        if not is_stateful(self.rl_module) or self.has(Columns.STATE_IN):
+            return
+        is_masked = shared_data.get("_added_loss_mask_for_valid_episode_ts")
+        for group in self.groups:
+            module = stateful_module(self.rl_module, group.module_id)
+            if module is None:
+                continue
+            plan = group.padding = PaddingPlan.of_episodes(group.lens, max_seq_len(module, piece))
+            for column, rows in group.columns.items():
+                if column != Columns.INFOS:
+                    group.columns[column] = nest.map_structure(plan.pad, rows)
+                    shared_data[f"_zero_padded_for_mid={_name(group)}"] = True
+            group.columns[Columns.SEQ_LENS] = plan.seq_lens
+            if not is_masked:
+                group.columns[Columns.LOSS_MASK] = plan.mask
+
+    # What has been made
+
+    def by_module(self, given: dict[str, Any], *, is_multi_agent: bool) -> dict[str, Any]:
+        """The columns beside those that were there already, in the order of the pieces.
+
+        Args:
+            given: What became of the columns that were there; filled in place.
+            is_multi_agent: Whether modules are told from each other.
+        """
+        for group in self.groups:
+            if is_multi_agent:
+                given.setdefault(group.module_id, {}).update(group.columns)
+            elif is_multi(self.rl_module):
+                given.setdefault(DEFAULT_MODULE_ID, {}).update(group.columns)
+            else:
+                given.update(group.columns)
+        return given
+
+    def ids_of_rows(self) -> list[str]:
+        """The episode ids of the items that observations came in: rows, steps or whole episodes."""
+        ids = []
+        for group in self.groups:
+            rows = [1] * len(group.episodes)
+            if group.padding is not None:
+                rows = [-(-steps // group.padding.max_seq_len) for steps in group.lens]
+            elif not self.is_numpy and not self.is_stacked:
+                rows = group.lens
+            for episode, count in zip(group.episodes, rows, strict=True):
+                ids += [episode.id_] * count
+        return ids
+
+
+def _buffers(single: SingleAgentEpisode) -> list[Any]:
+    outputs = single.extra_model_outputs.values()
+    return [single.observations, single.actions, single.rewards, *outputs]
+
+
+def _at_ends(group: Group, flags: Sequence[bool], before: int) -> Array:
+    """False at each step but the last of each episode, or one so many steps before it."""
+    lens = group.lens
+    column = np.zeros(sum(lens), bool)
+    column[np.cumsum(lens) - 1 - before] = flags
+    return column
+
+
+def _name(group: Group) -> Any:
+    return DEFAULT_MODULE_ID if group.module_id is None else group.module_id
