@@ -156,7 +156,7 @@ class ModelV2:
 
 
 class TorchModelV2(ModelV2):
-    """The model interface, to be combined with `torch.nn.Module`: `class Net(TorchModelV2, Module)`."""
+    """The model interface in torch, to be combined with `torch.nn.Module`."""
 
 
 def _copied(columns: Any) -> Any:
