@@ -1,1 +1,1 @@
-"""What is counted while things run."""
+"""Metrics: what happened, under nested keys, reduced when somebody asks."""

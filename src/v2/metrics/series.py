@@ -1,0 +1,208 @@
+"""Reductions of values that are kept, all or the latest of them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, zip_longest
+from math import nan
+from time import perf_counter
+from typing import Any, Final
+
+import numpy as np
+from typing_extensions import Self, override
+
+from .stat import Stat, rate
+
+
+class Series(Stat):
+    """Keeps the values themselves, the latest `window` of them."""
+
+    def __init__(self, *, window: int | None = None, is_cleared: bool = False) -> None:
+        super().__init__(window=window, is_cleared=is_cleared)
+        self._values: deque[Any] = deque(maxlen=window)
+
+    @override
+    def clear(self) -> None:
+        self._waiting.clear()
+        self._values.clear()
+
+    @override
+    def _add(self, values: np.ndarray[Any, Any]) -> None:
+        self._values.extend(values.tolist())
+
+    @override
+    def _join(self, others: Sequence[Self]) -> None:
+        # From the end and in turn: a window then holds as much of one source as of the next.
+        rounds = zip_longest(*(reversed(other._values) for other in others), fillvalue=_NOTHING)
+        latest = [value for value in chain(*rounds) if value is not _NOTHING]
+        self._values.extend(reversed(latest))
+
+    @override
+    def _held(self) -> dict[str, Any]:
+        return {"values": [*self._values]}
+
+    @override
+    def _hold(self, held: Mapping[str, Any]) -> None:
+        self._values = deque(held["values"], maxlen=self.window)
+
+
+_NOTHING: Final = object()
+
+
+class Mean(Series):
+    """The mean of the values."""
+
+    kind = "mean"
+
+    def __init__(self, *, window: int | None = None, is_cleared: bool = False) -> None:
+        super().__init__(window=window, is_cleared=is_cleared)
+        self._count = 0
+        self._total: Any = 0.0
+
+    @override
+    def clear(self) -> None:
+        super().clear()
+        self._count, self._total = 0, 0.0
+
+    @override
+    def _add(self, values: np.ndarray[Any, Any]) -> None:
+        if self.window is not None:
+            super()._add(values)
+            return
+        self._count += len(values)
+        self._total += values.sum()
+
+    @override
+    def _result(self) -> float:
+        if self.window is not None:
+            return float(np.mean(self._values)) if self._values else nan
+        return float(self._total / self._count) if self._count else nan
+
+    @override
+    def _join(self, others: Sequence[Self]) -> None:
+        super()._join(others)
+        self._count += sum(other._count for other in others)
+        self._total += sum(other._total for other in others)
+
+    @override
+    def _held(self) -> dict[str, Any]:
+        return {**super()._held(), "count": self._count, "total": float(self._total)}
+
+    @override
+    def _hold(self, held: Mapping[str, Any]) -> None:
+        super()._hold(held)
+        self._count, self._total = held["count"], held["total"]
+
+
+class Min(Series):
+    """The smallest value."""
+
+    kind = "min"
+
+    @override
+    def _add(self, values: np.ndarray[Any, Any]) -> None:
+        super()._add(values if self.window is not None else values.min(keepdims=True))
+
+    @override
+    def _result(self) -> Any:
+        return min(self._values) if self._values else nan
+
+
+class Max(Series):
+    """The largest value."""
+
+    kind = "max"
+
+    @override
+    def _add(self, values: np.ndarray[Any, Any]) -> None:
+        super()._add(values if self.window is not None else values.max(keepdims=True))
+
+    @override
+    def _result(self) -> Any:
+        return max(self._values) if self._values else nan
+
+
+class Percentiles(Series):
+    """The values' percentiles, by percent."""
+
+    kind = "percentiles"
+
+    def __init__(
+        self,
+        *,
+        window: int | None = None,
+        is_cleared: bool = False,
+        percents: Iterable[float] = (0, 50, 75, 90, 95, 99, 100),
+    ) -> None:
+        super().__init__(window=window, is_cleared=is_cleared)
+        self.percents = tuple(percents)
+
+    @override
+    def like(self) -> Self:
+        return type(self)(window=self.window, is_cleared=self.is_cleared, percents=self.percents)
+
+    @override
+    def _held(self) -> dict[str, Any]:
+        return {**super()._held(), "percents": [*self.percents]}
+
+    @override
+    def _hold(self, held: Mapping[str, Any]) -> None:
+        super()._hold(held)
+        self.percents = tuple(held["percents"])
+
+    @override
+    def _result(self) -> dict[float, float | None]:
+        if not self._values:
+            return dict.fromkeys(self.percents)
+        found = np.percentile(np.asarray(self._values), self.percents)
+        return dict(zip(self.percents, found.tolist(), strict=True))
+
+
+class ItemSeries(Series):
+    """The values in a list, whatever they are."""
+
+    kind = "item_series"
+
+    @override
+    def _settle(self) -> None:
+        self._values.extend(self._waiting)
+        self._waiting.clear()
+
+    @override
+    def _result(self) -> list[Any]:
+        return [*self._values]
+
+
+class Sum(Series):
+    """The sum of the values since the last report, or of the latest ones."""
+
+    kind = "sum"
+
+    def __init__(self, *, window: int | None = None, is_cleared: bool = False) -> None:
+        super().__init__(window=window, is_cleared=is_cleared)
+        self._per_second = nan
+
+    @override
+    def _add(self, values: np.ndarray[Any, Any]) -> None:
+        super()._add(values)
+        if self.window is None and len(self._values) > 1:
+            total = sum(self._values)
+            self._values.clear()
+            self._values.append(total)
+
+    @override
+    def _result(self) -> Any:
+        return sum(self._values) if self._values else nan
+
+    @override
+    def throughput(self) -> float:
+        self._settle()
+        return rate(sum(self._values), self._since) if self._values else self._per_second
+
+    @override
+    def clear(self) -> None:
+        if self._values:
+            self._per_second = rate(sum(self._values), self._since)
+        self._since = perf_counter()
+        super().clear()
