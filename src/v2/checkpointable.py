@@ -38,7 +38,7 @@ class Checkpointable(abc.ABC):
     METADATA_FILE_NAME: ClassVar[str] = "metadata.json"
 
     SAVES_WITHOUT_STATE: ClassVar[bool] = True
-    """Whether a sub-component of this kind gets a folder although its state is empty."""
+    """Whether each of its sub-components gets a folder, although its state may be empty."""
 
     @abc.abstractmethod
     def get_state(
@@ -119,7 +119,7 @@ class Checkpointable(abc.ABC):
         )
         for name, component in components:
             held = state.get(name) if state is not None else component.get_state()
-            if held or component.SAVES_WITHOUT_STATE:
+            if held or self.SAVES_WITHOUT_STATE:
                 component._write_tree(folder / _folder_name(name), held, use_msgpack)
 
     def restore_from_path(

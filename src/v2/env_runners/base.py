@@ -14,16 +14,15 @@ from typing_extensions import override
 from ...core.errors import ConfigError
 from ..checkpointable import Checkpointable
 from ..metrics.metrics_logger import MetricsLogger
-from .callback_hooks import CallbackHooks, callback_objects
-from .components import (
+from ..metrics.names import (
     COMPONENT_ENV_TO_MODULE_CONNECTOR,
     COMPONENT_MODULE_TO_ENV_CONNECTOR,
     COMPONENT_RL_MODULE,
+    NUM_ENV_STEPS_SAMPLED_LIFETIME,
     WEIGHTS_SEQ_NO,
 )
+from .callback_hooks import CallbackHooks, callback_objects
 from .episode_metrics import SampleCounts
-
-_LIFETIME = "num_env_steps_sampled_lifetime"
 
 
 class EnvRunner(Checkpointable):
@@ -155,7 +154,9 @@ class EnvRunner(Checkpointable):
             not_components: All but these.
             **kwargs: Handed to the module (`inference_only=True`) and the pipelines.
         """
-        state: dict[str, Any] = {_LIFETIME: self.num_env_steps_sampled_lifetime}
+        state: dict[str, Any] = {
+            NUM_ENV_STEPS_SAMPLED_LIFETIME: self.num_env_steps_sampled_lifetime
+        }
         for name, component in self.get_checkpointable_components():
             if self._check_component(name, components, not_components):
                 state[name] = component.get_state(
@@ -170,8 +171,8 @@ class EnvRunner(Checkpointable):
     @override
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take over what `get_state` gave; weights only where they are no older than its own."""
-        if _LIFETIME in state:
-            self.num_env_steps_sampled_lifetime = state[_LIFETIME]
+        if NUM_ENV_STEPS_SAMPLED_LIFETIME in state:
+            self.num_env_steps_sampled_lifetime = state[NUM_ENV_STEPS_SAMPLED_LIFETIME]
         for name, pipeline in (
             (COMPONENT_ENV_TO_MODULE_CONNECTOR, self._env_to_module),
             (COMPONENT_MODULE_TO_ENV_CONNECTOR, self._module_to_env),
@@ -253,5 +254,5 @@ def seed_everything(seed: int) -> None:
     import torch
 
     random.seed(seed)
-    np.random.seed(seed % 2**32)
+    np.random.seed(seed % 2**32)  # noqa: NPY002  # a user's environment may draw from it
     torch.manual_seed(seed)

@@ -94,7 +94,7 @@ class SampleCounts:
             self._log_ended(metrics, episode)
 
     def _log_sums(self, metrics: Any, name: str, sub: tuple[str, ...], value: int) -> None:
-        metrics.log_value((name, *sub), value, reduce="sum", clear_on_reduce=True)
+        metrics.log_value((name, *sub), value, reduce="sum")
         metrics.log_value((f"{name}_lifetime", *sub), value, reduce="lifetime_sum")
 
     def _log_ended(self, metrics: Any, episode: EndedEpisode) -> None:
@@ -107,8 +107,8 @@ class SampleCounts:
             names.EPISODE_DURATION_SEC_MEAN, episode.seconds, reduce="mean", window=window
         )
         for name, returns in (
-            (names.EPISODE_AGENT_RETURN_MEAN, episode.by_agent),
-            (names.EPISODE_MODULE_RETURN_MEAN, episode.by_module),
+            ("agent_episode_return_mean", episode.by_agent),
+            ("module_episode_return_mean", episode.by_module),
         ):
             for owner, value in returns.items():
                 metrics.log_value((name, str(owner)), value, reduce="mean", window=window)

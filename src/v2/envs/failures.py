@@ -12,6 +12,10 @@ class EnvStepError(RlconnectError, RuntimeError):
     """
 
 
+class EnvProcessError(RlconnectError, RuntimeError):
+    """The process of an environment does not answer, or has ended."""
+
+
 def step_error(index: int, what: str, found: str) -> EnvStepError:
     """The error for an environment that failed for good."""
     return EnvStepError(

@@ -1,0 +1,73 @@
+"""Observations that no network can take, told by environment or episode."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ...core import nest
+from ...core.errors import SpaceError
+from ...core.space_fit import explain_mismatch
+
+
+class NonFiniteError(SpaceError):
+    """An observation holds NaN or an infinite number."""
+
+
+def expect_finite(episodes: Iterable[Any], where: str) -> None:
+    """Check all observations of episodes, or raise.
+
+    Args:
+        episodes: Of single agents.
+        where: Whose observations they are, for the message.
+
+    Raises:
+        NonFiniteError: One is not finite.
+    """
+    for episode in episodes:
+        data = episode.observations.data
+        if not episode.observations.finalized:
+            data = [leaf for leaf in nest.flatten(data) if _is_float(leaf)]
+        for leaf in nest.flatten(data):
+            if _is_float(leaf) and not np.isfinite(leaf).all():
+                raise NonFiniteError(
+                    f"{where}: an observation in episode {episode.id_} is not finite",
+                    expected="finite numbers",
+                    found=_first_bad(leaf),
+                    hint="look at the environment's step() and reset(); "
+                    "config.environment(disable_env_checking=True) lets it pass.",
+                    episode_id=episode.id_,
+                )
+
+
+def warn_if_outside(space: gym.Space[Any], observations: Sequence[Any]) -> None:
+    """Warn of first observations that lie outside of their space.
+
+    Args:
+        space: Of one observation.
+        observations: One of each environment.
+    """
+    for index, observation in enumerate(observations):
+        reason = explain_mismatch(space, observation)
+        if reason is not None:
+            warnings.warn(
+                f"Environment {index} returned an observation outside of its space: {reason}.",
+                UserWarning,
+                stacklevel=2,
+            )
+            return
+
+
+def _is_float(leaf: Any) -> bool:
+    return isinstance(leaf, (np.ndarray, np.floating)) and leaf.dtype.kind == "f"
+
+
+def _first_bad(leaf: Any) -> str:
+    array = np.atleast_1d(leaf)
+    place = np.unravel_index(int(np.argmin(np.isfinite(array))), array.shape)
+    at = ", ".join(str(int(index)) for index in place)
+    return f"{array[place]} at [{at}] of its column"

@@ -1,0 +1,176 @@
+"""The episodes that run in a vector environment, and those that ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import gymnasium as gym
+
+from ...core.columns import DEFAULT_AGENT_ID, DEFAULT_MODULE_ID
+from ..envs.sub_envs import Transitions
+from ..episodes.single_agent import SingleAgentEpisode
+from .episode_metrics import EndedEpisode
+
+_NOTHING: Final = (0, 0.0, 0.0)
+
+
+class RunningEpisodes:
+    """One running episode for each environment.
+
+    An episode is pending from the end of the one before to its own first observation. What earlier
+    calls returned of an episode counts towards its length and return.
+
+    Args:
+        observation_space: Of one environment.
+        action_space: Of one environment.
+        num_envs: How many there are.
+        keeps_chunks: Whether to keep what earlier calls returned, for `on_episode_end`.
+
+    Attributes:
+        episodes: The running ones, by environment.
+        pending: Which of them wait for their first observation.
+        done: Those that ended since `take()`.
+        chunks: What earlier calls returned of each.
+        begun: Which environments gave a first observation in the last step.
+        ended: Which ones ended their episode in the last step, and are still to be closed.
+    """
+
+    def __init__(
+        self,
+        observation_space: gym.Space[Any],
+        action_space: gym.Space[Any],
+        num_envs: int,
+        *,
+        keeps_chunks: bool = False,
+    ) -> None:
+        self._spaces = observation_space, action_space
+        self._keeps_chunks = keeps_chunks
+        self.episodes: list[SingleAgentEpisode] = [self._new() for _ in range(num_envs)]
+        self.pending = [True] * num_envs
+        self.done: list[SingleAgentEpisode] = []
+        self.begun: list[int] = []
+        self.ended: list[int] = []
+        self._before: list[tuple[int, float, float]] = [_NOTHING] * num_envs
+        self.chunks: list[list[SingleAgentEpisode]] = [[] for _ in range(num_envs)]
+
+    def _new(self) -> SingleAgentEpisode:
+        observation_space, action_space = self._spaces
+        return SingleAgentEpisode(observation_space=observation_space, action_space=action_space)
+
+    def begin(self, index: int, observation: Any, info: dict[str, Any]) -> None:
+        """Give a pending episode its first observation."""
+        self.episodes[index].add_env_reset(observation, info)
+        self.pending[index] = False
+        self.begun.append(index)
+
+    def record(
+        self,
+        made: Transitions,
+        actions: Iterable[Any],
+        names: Sequence[str],
+        outputs: Iterable[tuple[Any, ...]],
+    ) -> int:
+        """Add one step of all environments.
+
+        Pending episodes get their first observation; episodes whose environment failed get
+        nothing and are truncated.
+
+        Args:
+            made: What the environments returned.
+            actions: What was sent to them, one by one.
+            names: Of the module's other outputs.
+            outputs: Those outputs for each environment.
+
+        Returns:
+            How many steps were added.
+        """
+        self.begun, self.ended = [], []
+        pending, finals, failed = self.pending, made.finals, made.failed
+        steps = 0
+        each = zip(
+            self.episodes,
+            made.observations,
+            actions,
+            made.rewards,
+            made.infos,
+            made.terminateds,
+            made.truncateds,
+            outputs,
+            strict=False,
+        )
+        for index, (episode, observation, action, reward, info, over, cut, given) in enumerate(
+            each
+        ):
+            if failed and index in failed:
+                episode.is_truncated = True
+                continue
+            if pending[index]:
+                self.begin(index, observation, info)
+                continue
+            if finals and index in finals:
+                observation, info = finals[index]
+            elif over or cut:
+                self.ended.append(index)
+            episode.add_env_step(
+                observation,
+                action,
+                reward,
+                info,
+                terminated=over,
+                truncated=cut,
+                extra_model_outputs=dict(zip(names, given, strict=False)),
+            )
+            steps += 1
+        return steps
+
+    def end(self, index: int) -> EndedEpisode:
+        """Put the episode of an environment to the ones done, and have the next one wait.
+
+        Returns:
+            What it came to, with what earlier calls returned of it.
+        """
+        episode = self.episodes[index]
+        length, total, seconds = self._so_far(index)
+        if len(episode):
+            self.done.append(episode)
+        self.chunks[index] = []
+        self._before[index] = _NOTHING
+        self.episodes[index] = self._new()
+        self.pending[index] = True
+        return EndedEpisode(
+            length, total, seconds, {DEFAULT_AGENT_ID: total}, {DEFAULT_MODULE_ID: total}
+        )
+
+    def observed(self) -> list[SingleAgentEpisode]:
+        """Give the episodes that have an observation."""
+        return [episode for episode in (*self.done, *self.episodes) if episode.is_reset]
+
+    def _so_far(self, index: int) -> tuple[int, float, float]:
+        episode = self.episodes[index]
+        length, total, seconds = self._before[index]
+        if not len(episode):
+            return length, total, seconds
+        return (
+            length + len(episode),
+            total + float(episode.get_return()),
+            seconds + episode.get_duration_s(),
+        )
+
+    def take(self, lookback: int | None) -> list[SingleAgentEpisode]:
+        """Give the episodes that are done, and what there is of the running ones.
+
+        Args:
+            lookback: How many steps the running ones keep as look-back; None leaves them alone.
+        """
+        taken, self.done = self.done, []
+        if lookback is None:
+            return taken
+        for index, episode in enumerate(self.episodes):
+            if len(episode):
+                self._before[index] = self._so_far(index)
+                if self._keeps_chunks:
+                    self.chunks[index].append(episode)
+                taken.append(episode)
+                self.episodes[index] = episode.cut(len_lookback_buffer=lookback)
+        return taken

@@ -1,0 +1,171 @@
+"""Several environments stepped together: what both ways of running them share."""
+
+from __future__ import annotations
+
+import abc
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector.utils import concatenate, create_empty_array
+
+from .failures import EnvStepError, step_error, told
+from .rows import RowReader
+
+_log: Final = logging.getLogger(__name__)
+_ATTEMPTS: Final = 3
+
+EnvMaker: TypeAlias = Callable[[], gym.Env[Any, Any]]
+Seeds: TypeAlias = int | list[int | None] | None
+"""One for the first environment, which the others count on from, or one for each."""
+
+
+class Transitions(NamedTuple):
+    """One step of all environments, an item each.
+
+    An environment whose episode ended in the step before was only reset: its observation is the
+    first of a new episode. `finals` holds the last observation and infos of episodes that ended
+    where the vector resets in the very same step. `failed` holds what went wrong with environments
+    that raised or hung: no step was made there, and their episode is over. In both cases the
+    observation is the first of the next episode.
+    """
+
+    observations: list[Any]
+    rewards: list[float]
+    terminateds: list[bool]
+    truncateds: list[bool]
+    infos: list[dict[str, Any]]
+    finals: dict[int, tuple[Any, dict[str, Any]]]
+    failed: dict[int, str]
+
+
+class SubEnvs(abc.ABC):
+    """Environments that are reset in the step after an episode's end, and made anew if they fail.
+
+    A mixin for `gymnasium.vector.VectorEnv`. `advance` is the step of env runners, which gives
+    infos and observations one by one; `step` and `reset` are gymnasium's.
+    """
+
+    num_envs: int
+    single_observation_space: gym.Space[Any]
+    observation_space: gym.Space[Any]
+    action_space: gym.Space[Any]
+    _add_info: Callable[[dict[str, Any], dict[str, Any], int], dict[str, Any]]
+
+    def _set_up(self, makers: Sequence[EnvMaker], *, is_restarting: bool) -> None:
+        self._makers = list(makers)
+        self._is_restarting = is_restarting
+        self._read = RowReader(self.single_observation_space)
+        self._ended = [False] * len(self._makers)
+        self._failed: dict[int, str] = {}
+        self._seeds: np.random.Generator | None = None
+        self.num_restarts = 0
+
+    @property
+    def vector_env(self) -> Any:
+        """What gymnasium calls the vector environment: this."""
+        return self
+
+    # What the two ways of running do differently
+
+    @abc.abstractmethod
+    def reset_all(
+        self, seed: Seeds = None, options: dict[str, Any] | None = None
+    ) -> tuple[list[Any], list[dict[str, Any]]]:
+        """Reset all environments.
+
+        Args:
+            seed: For the first one; the others get the numbers that follow.
+            options: Handed on.
+
+        Returns:
+            The observations and the infos, one by one.
+        """
+
+    @abc.abstractmethod
+    def advance(self, actions: Any) -> Transitions:
+        """Step all environments; those whose episode has ended are reset.
+
+        Args:
+            actions: One for each environment, as the vector's action space has them.
+        """
+
+    @abc.abstractmethod
+    def _make_anew(self, index: int) -> None:
+        """Replace one environment by a new one."""
+
+    # Failures
+
+    def _replace(self, index: int, what: str, error: BaseException) -> None:
+        """Make a failed environment anew, or raise."""
+        if not self._is_restarting:
+            raise step_error(index, what, told(error)) from error
+        _log.warning("Environment %d failed in %s and is made anew: %s", index, what, told(error))
+        self._failed[index] = told(error)
+        self.num_restarts += 1
+        self._make_anew(index)
+
+    def _fresh_seed(self) -> int | None:
+        """A seed for the first reset of an environment made anew."""
+        return None if self._seeds is None else int(self._seeds.integers(2**31))
+
+    def _try_resets(self, index: int, reset: Callable[..., Any], **given: Any) -> Any:
+        """Reset one environment, several times if it fails."""
+        for _ in range(_ATTEMPTS):
+            try:
+                return reset(index, **given)
+            except EnvStepError:
+                raise
+            except Exception as error:
+                failure = error
+                self._replace(index, "reset()", error)
+                given["seed"] = self._fresh_seed()
+        raise step_error(index, f"{_ATTEMPTS} calls of reset()", told(failure)) from failure
+
+    def _begin(self, seed: Seeds) -> list[int | None]:
+        """Forget what was, and give each environment's seed."""
+        self._ended = [False] * len(self._makers)
+        self._failed = {}
+        if seed is None:
+            return [None] * len(self._makers)
+        if isinstance(seed, (list, tuple)):
+            return list(seed)
+        self._seeds = np.random.default_rng(seed)
+        return [seed + index for index in range(len(self._makers))]
+
+    # As gymnasium has it
+
+    def reset(
+        self, *, seed: Seeds = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Reset all environments.
+
+        Args:
+            seed: For the first one; the others get the numbers that follow.
+            options: Handed on.
+        """
+        rows, infos = self.reset_all(seed, options)
+        return self._stacked(rows), self._as_vector(infos)
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Step all environments; those whose episode has ended are reset instead."""
+        made = self.advance(actions)
+        return (
+            self._stacked(made.observations),
+            np.array(made.rewards, np.float64),
+            np.array(made.terminateds, np.bool_),
+            np.array(made.truncateds, np.bool_),
+            self._as_vector(made.infos),
+        )
+
+    def _stacked(self, rows: Sequence[Any]) -> Any:
+        space = self.single_observation_space
+        return concatenate(space, rows, create_empty_array(space, len(rows)))  # type: ignore[arg-type]
+
+    def _as_vector(self, infos: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for index, info in enumerate(infos):
+            found = self._add_info(found, info, index)
+        return found
