@@ -130,19 +130,18 @@ def _selected(value: Any, indices: Any) -> Any:
 
 
 def _appended(value: Any, values: Any) -> Any:
-    return xp.concatenate([value, _spread(values, value)], -1)
+    if xp.is_tensor(value):
+        row = values.to(value.dtype).expand((*value.shape[:-1], values.shape[0]))
+        return xp.concatenate([value, row], -1)
+    size = value.shape[-1]
+    out = np.empty((*value.shape[:-1], size + len(values)), value.dtype)
+    out[..., :size] = value
+    out[..., size:] = values
+    return out
 
 
 def _inserted(value: Any, values: Any, source: Any) -> Any:
     return _selected(_appended(value, values), source)
-
-
-def _spread(values: Any, like: Any) -> Any:
-    """One row of values beside each row of `like`."""
-    shape = (*like.shape[:-1], values.shape[0])
-    if xp.is_tensor(like):
-        return values.to(like.dtype).expand(shape)
-    return np.broadcast_to(values.astype(like.dtype, copy=False), shape)
 
 
 def _positions(owner: Step, indices: tuple[int, ...], size: int) -> Array:
