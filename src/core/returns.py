@@ -138,6 +138,10 @@ def compute_value_targets(
     Returns:
         float32: advantages plus values.
     """
+    if not any(map(xp.is_tensor, (values, rewards, terminateds, truncateds))):
+        return _value_targets(
+            *map(np.asarray, (values, rewards, terminateds, truncateds)), gamma, lambda_
+        )
     value = xp.cast(xp.as_array(values), np.float64)
     reward = xp.cast(xp.as_array(rewards), np.float64)
     terminated = xp.cast(xp.as_array(terminateds), np.float64)
@@ -146,6 +150,27 @@ def compute_value_targets(
     delta = reward + gamma * (1.0 - terminated) * following - value
     goes_on = (1.0 - terminated) * (1.0 - truncated)
     return xp.cast(reverse_scan(delta, gamma * lambda_ * goes_on) + value, np.float32)
+
+
+def _value_targets(
+    values: Array,
+    rewards: Array,
+    terminateds: Array,
+    truncateds: Array,
+    gamma: float,
+    lambda_: float,
+) -> Array:
+    """The same for arrays, with one array for each side of the recurrence."""
+    y = np.zeros(values.shape)
+    np.multiply(values[1:], gamma, out=y[:-1], dtype=np.float64)
+    y[terminateds != 0] = 0.0
+    y += rewards
+    y -= values
+    factor = np.full(values.shape, gamma * lambda_)
+    factor[(terminateds != 0) | (truncateds != 0)] = 0.0
+    _scan_in_place(y, factor)
+    y += values
+    return y.astype(np.float32)
 
 
 def gae(rewards: Any, values: Any, last_value: Any, gamma: float, lambda_: float) -> Any:

@@ -101,12 +101,14 @@ def concat_column(
         The column and how many rows each episode has in it; None if the items differ in shape or
         structure, or there are none.
     """
-    buffers = []
-    for episode in episodes:
-        buffer = _buffer(episode, column)
-        if buffer is None:
-            return None
-        buffers.append(buffer)
+    name = _ATTRIBUTES.get(column)
+    try:
+        if name is None:
+            buffers = [episode.extra_model_outputs[column] for episode in episodes]
+        else:
+            buffers = [*map(attrgetter(name), episodes)]
+    except KeyError:
+        return None
     more, end = int(without_first), -1 if without_last else None
     parts = [
         data[buffer.lookback + more : end]
@@ -125,14 +127,6 @@ def concat_column(
         return joined_rows(columns), counts
     except (EpisodeError, SpaceError, IndexError, ValueError):
         return None
-
-
-def _buffer(episode: SingleAgentEpisode, column: str) -> InfiniteLookbackBuffer | None:
-    name = _ATTRIBUTES.get(column)
-    if name is None:
-        return episode.extra_model_outputs.get(column)
-    buffer: InfiniteLookbackBuffer = getattr(episode, name)
-    return buffer
 
 
 def _last_item(buffer: InfiniteLookbackBuffer) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -45,10 +46,10 @@ class Group:
     columns: dict[str, Nest] = field(default_factory=dict)
     padding: PaddingPlan | None = None
 
-    @property
+    @cached_property
     def lens(self) -> list[int]:
-        """Steps of each episode."""
-        return [len(episode) for episode in self.episodes]
+        """Steps of each episode, once all have those they shall have."""
+        return [*map(len, self.episodes)]
 
     def read(self, column: str, **without: bool) -> Nest:
         """A column of all episodes.
