@@ -7,7 +7,7 @@ Flat arrays, the usual case, never meet a nest function here.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
@@ -102,10 +102,24 @@ def _stacked_dicts(items: Sequence[dict[Any, Any]], first: dict[Any, Any]) -> Ne
     return {key: stacked([item[key] for item in items]) for key in first}
 
 
+def mapped(function: Callable[..., Any], *columns: Nest) -> Nest:
+    """The function applied to the arrays of columns built alike; plain dicts the short way."""
+    first = columns[0]
+    if type(first) is np.ndarray:
+        return function(*columns)
+    if type(first) is dict and all(type(c) is dict and c.keys() == first.keys() for c in columns):
+        return {key: mapped(function, *[column[key] for column in columns]) for key in first}
+    return nest.map_structure(function, *columns)
+
+
 def length_of(column: Nest) -> int:
     """How many rows a column has, or items a list."""
     if isinstance(column, (list, np.ndarray)):
         return len(column)
+    if type(column) is dict and column:
+        first = next(iter(column.values()))
+        if type(first) is np.ndarray:
+            return len(first)
     leaves = nest.flatten(column)
     return len(leaves[0]) if leaves else 0
 
@@ -114,14 +128,14 @@ def taken(column: Nest, at: Any) -> Nest:
     """The rows at an int, a slice (views) or an array of positions (copies)."""
     if type(column) is np.ndarray:
         return column[at]
-    return nest.map_structure(lambda leaf: leaf[at], column)
+    return mapped(lambda leaf: leaf[at], column)
 
 
 def copied(column: Nest) -> Nest:
     """A column that shares no memory with `column`."""
     if type(column) is np.ndarray:
         return column.copy()
-    return nest.map_structure(np.array, column)
+    return mapped(np.array, column)
 
 
 def with_room(column: Nest, count: int, rows: int) -> Nest:
@@ -132,7 +146,16 @@ def with_room(column: Nest, count: int, rows: int) -> Nest:
         store[:count] = leaf
         return store
 
-    return roomy(column) if type(column) is np.ndarray else nest.map_structure(roomy, column)
+    return mapped(roomy, column)
+
+
+def repeat_row(store: Nest, row: int) -> None:
+    """Write a row once more behind itself."""
+
+    def repeated(leaf: Array) -> None:
+        leaf[row + 1] = leaf[row]
+
+    mapped(repeated, store)
 
 
 def fits_dtype(column: Nest, values: Nest) -> bool:
@@ -231,9 +254,7 @@ def joined_rows(parts: Sequence[Nest]) -> Nest:
     """Columns one after the other."""
     if len(parts) == 1:
         return parts[0]
-    if all(isinstance(part, np.ndarray) for part in parts):
-        return np.concatenate(parts)
-    return nest.map_structure(lambda *leaves: np.concatenate(leaves), *parts)
+    return mapped(lambda *leaves: np.concatenate(leaves), *parts)
 
 
 def one_hot(values: Nest, space: AnySpace) -> Nest:

@@ -91,7 +91,7 @@ class ItemStore:
             if store is None or items.length_of(store) == count:
                 self._store = store = items.with_room(data, count, count + 1)
                 self._is_shared = False
-            items.written(store, count, items.taken(data, -1))
+            items.repeat_row(store, count - 1)
             self._data = items.taken(store, slice(0, count + 1))
 
     def concat(self, other: ItemStore) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from . import column_items as items
 from .lookback_buffer import InfiniteLookbackBuffer
 from .space_state import REWARD_SPACE, space_from_pickle, space_to_pickle
 
@@ -61,7 +62,7 @@ def packed_buffers(
             else:
                 headers.append((_AS_THEY_ARE, lookback, mark, *_with_room(buffer)))
         elif type(data) is not list:
-            headers.append((_AS_THEY_ARE, lookback, mark, data, None))
+            headers.append((_AS_THEY_ARE, lookback, mark, *_with_room(buffer)))
         elif len(data) > 1 and type(data[0]) is dict and _are_empty_dicts(data):
             headers.append((_EMPTY_DICTS, lookback, mark, len(data), None))
         else:
@@ -99,7 +100,8 @@ def unpacked_buffers(
             offset += size + -size % _ALIGNMENT
             buffer.finalized = True
         elif shape is not None:
-            buffer._store, buffer._data, buffer.finalized = content, content[:shape], True
+            buffer._store, buffer.finalized = content, True
+            buffer._data = items.taken(content, slice(0, shape))
         else:
             buffer.finalized = form == _AS_THEY_ARE
             buffer._data = [{} for _ in range(content)] if form == _EMPTY_DICTS else content
@@ -108,11 +110,11 @@ def unpacked_buffers(
 
 
 def _with_room(buffer: InfiniteLookbackBuffer) -> tuple[Any, int | None]:
-    """A large column with the row after its last one if it has room, and how many rows count."""
+    """A column with the row after its last one if it has room, and how many rows count."""
     data, store = buffer._data, buffer._store
-    count = len(data)
-    if type(store) is np.ndarray and len(store) > count:
-        return store[: count + 1], count
+    count = items.length_of(data)
+    if store is not None and items.length_of(store) > count:
+        return items.taken(store, slice(0, count + 1)), count
     return data, None
 
 
