@@ -15,7 +15,7 @@ from .step import Bound, Step, box_between, step
 
 @step("select_features")
 class SelectFeatures(Step):
-    """Keep the features at some positions, in that order.
+    """Keep the features at some positions of the last axis, in that order.
 
     Args:
         indices: Positions to keep; negative ones count from the end.
@@ -32,14 +32,14 @@ class SelectFeatures(Step):
         object.__setattr__(self, "indices", tuple(int(each) for each in self.indices))
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
-        """Look the positions up in a vector."""
-        box = self._vector(space)
-        return _selection(box, _positions(self, self.indices, box.shape[0]))
+        """Look the positions up in the last axis."""
+        box = self._features(space)
+        return _selection(box, _positions(self, self.indices, box.shape[-1]))
 
 
 @step("drop_features")
 class DropFeatures(Step):
-    """Leave out the features at some positions; the others keep their order.
+    """Leave out the features at some positions of the last axis; the others keep their order.
 
     Args:
         indices: Positions to leave out; negative ones count from the end.
@@ -56,9 +56,10 @@ class DropFeatures(Step):
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Find the positions that stay."""
-        box = self._vector(space)
-        dropped = set(_positions(self, self.indices, box.shape[0]).tolist())
-        kept = np.array([each for each in range(box.shape[0]) if each not in dropped], np.intp)
+        box = self._features(space)
+        size = box.shape[-1]
+        dropped = set(_positions(self, self.indices, size).tolist())
+        kept = np.array([each for each in range(size) if each not in dropped], np.intp)
         return _selection(box, kept)
 
 
@@ -117,7 +118,7 @@ class InsertFeatures(Step):
 
 
 def _selection(box: spaces.Box, indices: Array) -> Bound:
-    out = box_between(box.low[indices], box.high[indices])
+    out = box_between(box.low[..., indices], box.high[..., indices])
     start = int(indices[0]) if len(indices) else 0
     stop = start + len(indices)
     if np.array_equal(indices, np.arange(start, stop)):

@@ -35,9 +35,7 @@ class StackFrames(Step):
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Remember the observations before the last one."""
-        box = self._box(space)
-        if not box.shape:
-            raise self._mismatch("a Box of at least one axis", space)
+        box = self._features(space)
         count, width = self.count, box.shape[-1]
         repeats_first = self.fill == "first"
 

@@ -80,6 +80,12 @@ class Step(abc.ABC):
             raise self._mismatch(expected, space)
         return space
 
+    def _features(self, space: spaces.Space[Any]) -> spaces.Box:
+        box = self._box(space)
+        if not box.shape:
+            raise self._mismatch("a Box of at least one axis", space)
+        return box
+
     def _vector(self, space: spaces.Space[Any]) -> spaces.Box:
         box = self._box(space, "a Box of one axis")
         if len(box.shape) != 1:

@@ -54,6 +54,8 @@ CASES = [
     (SelectFeatures([3, 0, -2]), VECTOR),
     (SelectFeatures([1, 2]), VECTOR),
     (DropFeatures([1]), VECTOR),
+    (DropFeatures([-1]), IMAGE),
+    (SelectFeatures([2, 0]), IMAGE),
     (InsertFeatures([1, 3], [0.5, -1]), VECTOR),
     (InsertFeatures([4, 5], [0.0]), VECTOR),
     (Scale([1, 2, -3, 0.5], 0.25), VECTOR),
@@ -248,7 +250,7 @@ def test_a_function_joins_and_says_that_it_does_not_travel():
     ("make", "match"),
     [
         (lambda: SelectFeatures([4]).bind(VECTOR), "feature 4"),
-        (lambda: DropFeatures([0]).bind(IMAGE), "one axis"),
+        (lambda: InsertFeatures([0], [1]).bind(IMAGE), "one axis"),
         (lambda: Scale([1, 2]).bind(VECTOR), "last axis of 2"),
         (lambda: Rescale(0, 1).bind(spaces.Box(-np.inf, 1, (2,))), "finite bounds"),
         (lambda: PickKey("z").bind(NESTED), "no 'z'"),
