@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from typing_extensions import override
 from ...core.errors import PieceError, SpaceError
 from ..batch_items import is_multi_agent
 from ..connector import ConnectorV2
+from ..episodes.multi_agent import MultiAgentEpisode
 from .stateful_modules import is_multi
 
 
@@ -80,7 +81,7 @@ class AgentToModuleMapping(ConnectorV2):
         **kwargs: Any,
     ) -> Any:
         modules = rl_module if is_multi(rl_module) else self.rl_module_specs
-        done = set() if self.as_learner_connector else _done_agents(episodes)
+        done = set() if self.as_learner_connector else done_agents(episodes)
         by_module: dict[Any, dict[str, Any]] = {}
         order: dict[Any, list[tuple[Any, Any]]] | None = None
         for column, by_agent in batch.items():
@@ -156,11 +157,22 @@ class AgentToModuleMapping(ConnectorV2):
         return found
 
 
-def _done_agents(episodes: Sequence[Any]) -> set[tuple[Any, Any]]:
-    return {
-        (episode.id_, agent_id)
-        for episode in episodes
-        if is_multi_agent(episode)
-        for agent_id, single in episode.agent_episodes.items()
-        if single.is_done
-    }
+def done_agents(episodes: Iterable[Any]) -> set[tuple[Any, Any]]:
+    """The ids of episode and agent of all agents that are done.
+
+    Args:
+        episodes: Of several agents; others are passed over.
+    """
+    done: set[tuple[Any, Any]] = set()
+    for episode in episodes:
+        if type(episode) is MultiAgentEpisode:
+            # An agent's own episode says so without being brought up to date.
+            singles = episode._agents
+        elif is_multi_agent(episode):
+            singles = episode.agent_episodes
+        else:
+            continue
+        for agent_id, single in singles.items():
+            if single.is_terminated or single.is_truncated:
+                done.add((episode.id_, agent_id))
+    return done

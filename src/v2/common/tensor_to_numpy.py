@@ -8,9 +8,10 @@ import numpy as np
 from typing_extensions import override
 
 from ...core import nest, xp
-from ...core.types import Nest
+from ...core.types import Array, Nest
 from ..connector import ConnectorV2
 
+_FLOAT32: Final = np.dtype(np.float32)
 _NARROW: Final = {np.dtype(np.float64): np.float32, np.dtype(np.int64): np.int32}
 
 
@@ -40,7 +41,16 @@ def _narrow(leaf: Any) -> Any:
     if xp.is_tensor(leaf):
         if leaf.ndim == 0:
             return leaf.item()
-        leaf = xp.to_numpy(leaf.float() if leaf.is_floating_point() else leaf)
+        leaf = _array(leaf)
     if isinstance(leaf, np.ndarray) and leaf.dtype in _NARROW:
         return leaf.astype(_NARROW[leaf.dtype])
     return leaf
+
+
+def _array(tensor: Any) -> Array:
+    if tensor.dtype.itemsize < _FLOAT32.itemsize and tensor.is_floating_point():
+        tensor = tensor.float()  # numpy knows no bfloat16
+    if tensor.is_cpu and not tensor.requires_grad:
+        array: Array = tensor.numpy()  # the usual case of what follows
+        return array
+    return np.asarray(xp.to_numpy(tensor))

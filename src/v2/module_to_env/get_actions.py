@@ -24,20 +24,27 @@ class GetActions(ConnectorV2):
         self, *, rl_module: Any, batch: dict[str, Any], explore: bool | None = None, **kwargs: Any
     ) -> Any:
         if not is_multi(rl_module):
-            _add_actions(batch, rl_module, explore)
+            add_actions(batch, rl_module, explore)
             return batch
         for module_id, outputs in batch.items():
             if module_id in rl_module:
-                _add_actions(outputs, rl_module[module_id], explore)
+                add_actions(outputs, rl_module[module_id], explore)
         return batch
 
 
-def _add_actions(outputs: dict[str, Any], rl_module: Any, explore: bool | None) -> None:
+def add_actions(outputs: dict[str, Any], rl_module: Any, explore: bool | None) -> None:
+    """Add actions to the outputs of one module, in place."""
     if Columns.ACTIONS in outputs or Columns.ACTION_DIST_INPUTS not in outputs:
         return
     inputs = outputs[Columns.ACTION_DIST_INPUTS]
     if explore:
-        distribution = rl_module.get_exploration_action_dist_cls().from_logits(inputs)
+        kind = rl_module.get_exploration_action_dist_cls()
+        usual = _drawn(kind, inputs)
+        if usual is not None:
+            outputs[Columns.ACTIONS], logp = usual
+            outputs.setdefault(Columns.ACTION_LOGP, logp)
+            return
+        distribution = kind.from_logits(inputs)
     else:
         kind = rl_module.get_inference_action_dist_cls()
         distribution = kind.from_logits(inputs).to_deterministic()
@@ -49,3 +56,11 @@ def _add_actions(outputs: dict[str, Any], rl_module: Any, explore: bool | None) 
         outputs[Columns.ACTION_LOGP] = (
             inputs.new_zeros(inputs.shape[:-1]) if is_nested else distribution.logp(actions)
         )
+
+
+def _drawn(kind: Any, inputs: Any) -> Any:
+    if not xp.is_tensor(inputs):
+        return None
+    from .drawing import drawn  # Pipelines without torch do without it.
+
+    return drawn(kind, inputs)

@@ -12,9 +12,9 @@ from ...core.batching import unbatch
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import EpisodeError, PieceError
 from ..batch_items import is_multi_agent
+from ..common.agent_to_module_mapping import done_agents
 from ..common.stateful_modules import is_multi
 from ..connector import ConnectorV2
-from ..episodes.multi_agent import MultiAgentEpisode
 from ..modules.multi_rl_module import UnknownModuleError
 
 
@@ -95,6 +95,7 @@ def keys_of_rows(
         EpisodeError: A row is of an episode that does not run, or of an agent that is done.
     """
     running = {episode.id_: episode for episode in episodes if is_multi_agent(episode)}
+    done = done_agents(running.values())
     keys: dict[Any, list[tuple[Any, Any, Any]]] = {}
     for module_id in module_ids:
         if module_id not in order:
@@ -104,27 +105,20 @@ def keys_of_rows(
                 expected=f"one of {list(order)}",
                 hint="call both pipelines with one shared_data.",
             )
-        keys[module_id] = own = []
-        for given_id, agent_id in order[module_id]:
-            eps_id = renamed.get(given_id, given_id)
+        keys[module_id] = own = [
+            (renamed.get(eps_id, eps_id), agent_id, module_id)
+            for eps_id, agent_id in order[module_id]
+        ]
+        for eps_id, agent_id, _ in own:
             if eps_id not in running:
                 raise EpisodeError(
                     f"episode {eps_id!r} of agent {agent_id!r} is not among the episodes",
                     found=f"{list(running)[:4]}",
                     hint="call both pipelines with the same episodes.",
                 )
-            if is_done(running[eps_id], agent_id):
+            if done and (eps_id, agent_id) in done:
                 raise EpisodeError(
                     f"agent {agent_id!r} of episode {eps_id!r} is done: it cannot act",
                     hint="make the forward batch anew after the step that ended it.",
                 )
-            own.append((eps_id, agent_id, module_id))
     return keys
-
-
-def is_done(episode: Any, agent_id: Any) -> bool:
-    """Whether an agent of an episode is done."""
-    # Its own episodes would be brought up to date first, which being done has no need of.
-    agents = episode._agents if type(episode) is MultiAgentEpisode else episode.agent_episodes
-    single = agents.get(agent_id)
-    return single is not None and bool(single.is_done)

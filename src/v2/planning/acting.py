@@ -14,7 +14,7 @@ from ...core.types import Nest
 from ..common.add_observations import AddObservationsFromEpisodesToBatch
 from ..common.add_states import AddStatesFromEpisodesToBatch, last_state
 from ..common.add_time_dim import AddTimeDimToBatchAndZeroPad
-from ..common.agent_to_module_mapping import AgentToModuleMapping
+from ..common.agent_to_module_mapping import AgentToModuleMapping, done_agents
 from ..common.batch_individual_items import BatchIndividualItems
 from ..common.numpy_to_tensor import NumpyToTensor, tensors_of
 from ..common.stateful_modules import is_multi, is_stateful, stateful_module
@@ -200,13 +200,7 @@ def _map_agents(piece: AgentToModuleMapping, call: _Call) -> None:
         raise Unserved
     if any(name in modules for rows in blocks.values() for name in rows.columns):
         raise Unserved
-    done = {
-        (episode.id_, agent_id)
-        for episode in call.episodes
-        if isinstance(episode, MultiAgentEpisode)
-        for agent_id, single in episode._agents.items()
-        if single.is_done
-    }
+    done = done_agents(call.episodes)
     if done:
         acting = {}
         for module_id, rows in blocks.items():

@@ -20,9 +20,9 @@ from ...core.columns import Columns
 from ...core.errors import RlconnectError
 from ...core.types import Array, Nest
 from ..common.module_to_agent_unmapping import ModuleToAgentUnmapping
-from ..common.stateful_modules import stateful_module
+from ..common.stateful_modules import is_multi, stateful_module
 from ..common.tensor_to_numpy import TensorToNumpy, narrowed
-from ..module_to_env.get_actions import GetActions
+from ..module_to_env.get_actions import GetActions, add_actions
 from ..module_to_env.listify_data_for_vector_env import BATCHED, ListifyDataForVectorEnv
 from ..module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
 from ..module_to_env.remove_time_rank import RemoveSingleTsTimeRankFromBatch
@@ -34,15 +34,26 @@ from .rows import Rows, Unserved, mapped
 class _Call:
     """One call of a run: what it was given, and what it has made so far."""
 
-    __slots__ = ("batch", "blocks", "episodes", "explore", "is_by_agent", "result", "shared")
+    __slots__ = (
+        "batch",
+        "blocks",
+        "episodes",
+        "explore",
+        "is_by_agent",
+        "is_multi",
+        "result",
+        "shared",
+    )
 
     def __init__(
         self,
+        is_multi: bool,
         batch: dict[str, Any],
         episodes: Sequence[Any],
         explore: Any,
         shared: dict[str, Any],
     ) -> None:
+        self.is_multi = is_multi
         self.batch = batch
         self.episodes = episodes
         self.explore = explore
@@ -70,13 +81,12 @@ Form = Callable[[Any, _Call, Any], None]
 def _get_actions(piece: GetActions, call: _Call, rl_module: Any) -> None:
     if call.blocks is not None:
         raise Unserved
-    piece(
-        rl_module=rl_module,
-        batch=call.batch,
-        episodes=call.episodes,
-        explore=call.explore,
-        shared_data=call.shared,
-    )
+    if not call.is_multi:
+        add_actions(call.batch, rl_module, call.explore)
+        return
+    for module_id, outputs in call.batch.items():
+        if module_id in rl_module:
+            add_actions(outputs, rl_module[module_id], call.explore)
 
 
 def _to_numpy(piece: TensorToNumpy, call: _Call, rl_module: Any) -> None:
@@ -90,7 +100,7 @@ def _unbatch(piece: UnBatchToIndividualItems, call: _Call, rl_module: Any) -> No
     if call.blocks is not None or not order:
         raise Unserved
     if type(order) is list:
-        call.blocks = {None: _rows(call.batch, [(eps_id,) for eps_id in order])}
+        call.blocks = {None: _rows(call.batch, order)}
         return
     if not isinstance(order, Mapping):
         raise Unserved
@@ -150,19 +160,18 @@ def _without_time(leaf: Array) -> Array:
 def _for_env(piece: NormalizeAndClipActions, call: _Call, rl_module: Any) -> None:
     if not (piece.normalize_actions or piece.clip_actions):
         return
-    acting = [rows for rows in call.rows().values() if Columns.ACTIONS in rows.columns]
+    blocks = call.rows()
+    acting = [rows for rows in blocks.values() if Columns.ACTIONS in rows.columns]
     if piece.input_action_space is None or not acting:
         raise Unserved
     for rows in acting:
-        rows.columns[Columns.ACTIONS_FOR_ENV] = _bounded(piece, rows)
+        rows.columns[Columns.ACTIONS_FOR_ENV] = _bounded(piece, rows, None not in blocks)
 
 
-def _bounded(piece: NormalizeAndClipActions, rows: Rows) -> Nest:
-    actions = mapped(np.copy, rows.columns[Columns.ACTIONS])
-    places: dict[Any, list[int]] = {}
-    for place, key in enumerate(rows.keys):
-        places.setdefault(key[1] if len(key) > 1 else None, []).append(place)
-    plans = {agent_id: piece.plan_of(agent_id) for agent_id in places}
+def _bounded(piece: NormalizeAndClipActions, rows: Rows, is_multi_agent: bool) -> Nest:
+    actions = mapped(np.ndarray.copy, rows.columns[Columns.ACTIONS])
+    agents = {key[1] for key in rows.keys} if is_multi_agent else {None}
+    plans = {agent_id: piece.plan_of(agent_id) for agent_id in agents}
     is_stretched = piece.normalize_actions
     changing = [
         plan for plan in plans.values() if (plan.unsquashes if is_stretched else plan.clips)
@@ -175,6 +184,9 @@ def _bounded(piece: NormalizeAndClipActions, rows: Rows) -> Nest:
         return _changed(changing[0], actions, is_stretched)
     if type(actions) is not np.ndarray:
         raise Unserved
+    places: dict[Any, list[int]] = {}
+    for place, key in enumerate(rows.keys):
+        places.setdefault(key[1], []).append(place)
     made = [(own, _changed(plans[one], actions[own], is_stretched)) for one, own in places.items()]
     bounded = np.empty_like(actions, dtype=made[0][1].dtype)
     for own, part in made:
@@ -193,7 +205,7 @@ def _listify(piece: ListifyDataForVectorEnv, call: _Call, rl_module: Any) -> Non
     if None in blocks:
         columns = blocks[None].columns
         call.result = {
-            name: mapped(np.copy, own) if name in BATCHED else _items(own)
+            name: mapped(np.ndarray.copy, own) if name in BATCHED else _items(own)
             for name, own in columns.items()
         }
         return
@@ -211,7 +223,17 @@ def _listify(piece: ListifyDataForVectorEnv, call: _Call, rl_module: Any) -> Non
 
 
 def _items(column: Nest) -> list[Any]:
-    return list(column) if type(column) is np.ndarray else unbatch(column)
+    if type(column) is np.ndarray:
+        return list(column)
+    if type(column) is dict and len(column) == 2:  # h and c of a recurrent network: spelt out
+        (one, first), (two, second) = column.items()
+        if type(first) is np.ndarray and type(second) is np.ndarray:
+            return [{one: own, two: other} for own, other in zip(first, second, strict=True)]
+    return unbatch(column)
+
+
+def _keys(module_id: Any, rows: Rows) -> list[Any]:
+    return rows.keys if module_id is not None else [(eps_id,) for eps_id in rows.keys]
 
 
 def _closed(call: _Call) -> dict[Any, Any]:
@@ -223,7 +245,9 @@ def _closed(call: _Call) -> dict[Any, Any]:
         return call.batch
     by_module = {
         module_id: {
-            name: {key: [item] for key, item in zip(rows.keys, _items(own), strict=True)}
+            name: {
+                key: [item] for key, item in zip(_keys(module_id, rows), _items(own), strict=True)
+            }
             for name, own in rows.columns.items()
         }
         for module_id, rows in blocks.items()
@@ -253,6 +277,8 @@ def _join(pieces: tuple[Any, ...]) -> Run | None:
     if UnBatchToIndividualItems not in map(type, pieces):
         return None
     steps = tuple((FORMS[type(piece)], piece) for piece in pieces)
+    last_kind: type = type(None)
+    is_multi_kind = False
 
     def run(
         rl_module: Any,
@@ -261,7 +287,10 @@ def _join(pieces: tuple[Any, ...]) -> Run | None:
         explore: Any,
         shared_data: dict[str, Any],
     ) -> dict[str, Any] | None:
-        call = _Call(batch, episodes, explore, shared_data)
+        nonlocal last_kind, is_multi_kind
+        if type(rl_module) is not last_kind:  # A module of torch is slow to tell what it lacks.
+            is_multi_kind, last_kind = is_multi(rl_module), type(rl_module)
+        call = _Call(is_multi_kind, batch, episodes, explore, shared_data)
         try:
             for form, piece in steps:
                 form(piece, call, rl_module)
