@@ -102,17 +102,14 @@ class ActionBounds:
 
     def unsquash(self, action: Any) -> Any:
         """Stretch [-1, 1] over the bounds; shift an integer action to start at the lower one."""
-        if self.is_offset:
-            return xp.constant(self.low, action) + action
         if self.half is None:
-            return action
+            return xp.constant(self.low, action) + action if self.is_offset else action
+        # Clipped after stretching, so an overshoot lands on the bound.
         if isinstance(action, np.ndarray) and action.dtype == self.low.dtype:
             stretched: Any = self.low + (action + self.one) * self.half
-        else:
-            low, half = xp.constant(self.low, action), xp.constant(self.half, action)
-            stretched = low + (action + 1.0) * half
-        # Clipped after stretching, so an overshoot lands on the bound.
-        return xp.clip(stretched, self.low, self.high)
+            return np.minimum(np.maximum(stretched, self.low), self.high)
+        low, half = xp.constant(self.low, action), xp.constant(self.half, action)
+        return xp.clip(low + (action + 1.0) * half, self.low, self.high)
 
     def normalize(self, action: Any) -> Any:
         """The way back: bounds to [-1, 1]. Integer and unbounded boxes stay as they are."""
@@ -159,6 +156,8 @@ class ActionPlan:
 
     def unsquash(self, action: Nest) -> Nest:
         """Every bounded Box leaf stretched from [-1, 1]; integer boxes shifted."""
+        if self._is_leaf and isinstance(action, np.ndarray) and self.unsquashes:
+            return self.bounds.unsquash(action)
         return self._apply(ActionBounds.unsquash, action) if self.unsquashes else action
 
     def normalize(self, action: Nest) -> Nest:

@@ -179,10 +179,11 @@ class RunningStat:
         Raises:
             SpaceError: It has another shape.
         """
-        value = np.asarray(x)
-        if value.shape != self.total.mean.shape:
+        value = x if isinstance(x, np.ndarray) else np.asarray(x)
+        total = self.total
+        if value.shape != total.mean.shape:
             self._check(value.shape)
-        self.total = self.total.pushed(value)
+        self.total = total.pushed(value)
         if self.delta is not None:
             self.delta = self.delta.pushed(value)
 
@@ -268,7 +269,8 @@ class RunningStat:
         return stat
 
     def __repr__(self) -> str:
-        return f"RunningStat(shape={self.shape}, n={self.num_pushes})"
+        middle, spread = float(np.mean(self.mean)), float(np.mean(self.std))
+        return f"(n={self.num_pushes}, mean_mean={middle}, mean_std={spread})"
 
     def _check(self, shape: tuple[int, ...]) -> None:
         if shape != self.shape:

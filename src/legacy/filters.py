@@ -185,16 +185,20 @@ class MeanStdFilter(Filter):
     def _filtered(self, leaf: LeafFilter | None, x: Any, update: bool) -> Any:
         if leaf is None:
             return x
-        array = np.asarray(x)
+        array = x if isinstance(x, np.ndarray) else np.asarray(x)
         shape = leaf.shape
-        if array.shape != shape and (not array.ndim or array.shape[1:] != shape):
+        if array.shape == shape:
+            if update:
+                leaf.learn(array)
+        elif array.ndim and array.shape[1:] == shape:
+            if update:
+                leaf.learn_rows(array)
+        else:
             raise SpaceError(
                 "an observation does not fit its filter",
                 expected=f"shape {shape}",
                 found=f"shape {array.shape}",
             )
-        if update:
-            leaf.learn(array)
         return leaf.apply(array, self.demean, self.destd, self.clip)
 
     def _filtered_each(self, leaf: LeafFilter | None, rows: Any) -> Any:

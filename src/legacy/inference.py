@@ -234,7 +234,8 @@ def _row(found: tuple[Any, list[Any], dict[str, Any]], row: int) -> PolicyOutput
         if isinstance(actions, np.ndarray)
         else nest.map_structure(lambda leaf: leaf[row], actions)
     )
-    return taken, [part[row] for part in states], {k: v[row] for k, v in fetches.items()}
+    own = [part[row] for part in states] if states else []
+    return taken, own, {name: column[row] for name, column in fetches.items()}
 
 
 def _slots(obs_batch: Any, count: int) -> Any:

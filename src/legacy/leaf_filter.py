@@ -10,7 +10,9 @@ from ..core.filters import centred, denominator_of
 from ..core.running_stat import Moments, RunningStat
 from ..core.types import Array
 
-_ROWS: Final = 64
+_ROWS: Final = 256
+_BLOCK_BYTES: Final = 1 << 20
+"""A block of waiting rows has at most so many rows, and takes at most so much memory."""
 
 
 class LeafFilter:
@@ -29,9 +31,19 @@ class LeafFilter:
         (1, 1)
     """
 
-    __slots__ = ("_buffer", "_denominator", "_encoded", "_rows", "_seen", "_waiting", "stat")
+    __slots__ = (
+        "_buffer",
+        "_denominator",
+        "_encoded",
+        "_rows",
+        "_seen",
+        "_waiting",
+        "shape",
+        "stat",
+    )
 
     def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
         self.stat = RunningStat(shape)
         self._buffer = RunningStat(shape)
         self._rows: Array | None = None
@@ -52,11 +64,6 @@ class LeafFilter:
     def buffer(self, stat: RunningStat) -> None:
         self._buffer, self._waiting = stat, 0
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Of the array."""
-        return self.stat.total.mean.shape
-
     def encoded(self, name: str) -> dict[str, Any]:
         """The state of `stat` or `buffer` as RLlib writes it, encoded again only if it changed."""
         stat: RunningStat = getattr(self, name)
@@ -66,21 +73,23 @@ class LeafFilter:
             self._encoded[name] = stat.total, state
         return dict(state)
 
+    def learn_rows(self, rows: Array) -> None:
+        """Count every row `(n, *shape)`."""
+        self.stat.push_batch(rows)
+        self.buffer.push_batch(rows)
+
     def learn(self, x: Array) -> None:
-        """Count one array, or every row of one with an axis more."""
-        if x.shape != self.stat.total.mean.shape:
-            self.stat.push_batch(x)
-            self.buffer.push_batch(x)
-            return
+        """Count one array."""
         self.stat.push(x)
         rows, waiting = self._rows, self._waiting
         if rows is None or rows.dtype != x.dtype:
             self.buffer  # noqa: B018  # counts the waiting rows
-            self._rows = rows = np.zeros((_ROWS, *x.shape), x.dtype)
+            count = min(_ROWS, max(1, _BLOCK_BYTES // max(x.nbytes, 1)))
+            self._rows = rows = np.zeros((count, *x.shape), x.dtype)
             waiting = 0
         rows[waiting] = x
         self._waiting = waiting + 1
-        if self._waiting == _ROWS:
+        if self._waiting == len(rows):
             self.buffer  # noqa: B018  # makes room
 
     def apply(self, x: Array, demean: bool, destd: bool, clip: float | None) -> Array:

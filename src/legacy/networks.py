@@ -60,7 +60,7 @@ class ArrayNetwork:
 
     def run(self, columns: Mapping[str, Any], state: Sequence[Any], seq_lens: Any) -> NetworkOutput:
         """One forward pass over a batch of columns."""
-        return self.head.policy_outputs(columns, state, seq_lens)
+        return self.head.forward(columns, state, seq_lens)
 
     def chooser(self, rng: np.random.Generator) -> Chooser:
         """The numpy distribution."""

@@ -202,7 +202,11 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
         if len(records) > 1:
             return self.transform_all(Records.of(records)).as_list()
         for connector in self.connectors:
-            records = connector(records)
+            # Such a connector's call is its transform(), without a check and a list around it.
+            if len(records) == 1 and getattr(connector, "works_on_all", False):
+                records = [connector.transform(records[0])]
+            else:
+                records = connector(records)
         return records  # type: ignore[no-any-return]
 
     def transform_all(self, records: Records) -> Records:
@@ -232,7 +236,10 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
     def __call__(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
         """Run the policy's answer through the connectors in order."""
         for connector in self.connectors:
-            ac_data = connector(ac_data)
+            if getattr(connector, "works_on_all", False):
+                ac_data = connector.transform(ac_data)
+            else:
+                ac_data = connector(ac_data)
         return ac_data
 
     def transform_answers(

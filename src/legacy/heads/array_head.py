@@ -66,7 +66,7 @@ class ArrayHead:
         self.algorithm = algorithm
         self.distribution = distribution
         self.bare_when_greedy = bare_when_greedy
-        self._forward = forward
+        self.forward = forward
         self._initial_state = tuple(initial_state)
 
     def policy_outputs(
@@ -79,7 +79,7 @@ class ArrayHead:
             state: One array `(B, ...)` per entry of `get_initial_state`.
             seq_lens: Steps per sequence where the rows are padded sequences.
         """
-        return self._forward(columns, state, seq_lens)
+        return self.forward(columns, state, seq_lens)
 
     def get_initial_state(self) -> list[Array]:
         """The state at an episode's start, without batch dimension; empty if stateless."""
