@@ -164,6 +164,17 @@ _HOME: Final = {
     "unbatch": "..core.batching",
     "unpad_data_if_necessary": "..core.padding",
     "unsquash_action": "..core.actions",
+    # Learners
+    "BCTorchLearner": ".learning.marwil",
+    "Learner": ".learning.learner",
+    "LearnerGroup": ".learning.learner_group",
+    "LossError": ".learning.loss_check",
+    "MARWILLearner": ".learning.marwil",
+    "MARWILTorchLearner": ".learning.marwil",
+    "PPOLearner": ".learning.ppo",
+    "PPOTorchLearner": ".learning.ppo",
+    "TorchLearner": ".learning.torch_learner",
+    "UnknownOptimizerError": ".learning.optimizers",
     # Settings that change
     "Scheduler": ".schedules",
     # Episodes

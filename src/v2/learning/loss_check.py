@@ -1,0 +1,92 @@
+"""Losses that are no numbers: found, and told with the terms they come from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from ...core.errors import ConfigError, RlconnectError
+
+
+class LossError(RlconnectError, ArithmeticError):
+    """A loss is not a finite number; `module_id` and `terms` say whose and through what."""
+
+
+class LossCheck:
+    """Looks at every loss of an update.
+
+    On a CPU at once, before a wrong one reaches the weights. On a GPU when the update is over:
+    looking at each would make it wait for each.
+    """
+
+    def __init__(self) -> None:
+        self._terms: dict[str, Mapping[str, Any]] = {}
+        self._waiting: list[tuple[str, Any, Mapping[str, Any]]] = []
+
+    def begin(self) -> None:
+        """Forget what an update before this one has left."""
+        self._terms.clear()
+        self._waiting.clear()
+
+    def know_terms(self, module_id: str, terms: Mapping[str, Any]) -> None:
+        """Keep what the next loss of a module is made of.
+
+        Args:
+            module_id: The module.
+            terms: Detached scalars by name.
+        """
+        self._terms[module_id] = terms
+
+    def look_at(self, losses: Mapping[str, Any]) -> None:
+        """Check losses, or keep them until `end`.
+
+        Raises:
+            LossError: One is not finite.
+            ConfigError: One is no tensor.
+        """
+        for module_id, loss in losses.items():
+            if not isinstance(loss, torch.Tensor):
+                raise ConfigError(
+                    f"compute_loss_for_module() gave no loss for module {module_id!r}",
+                    expected="a scalar tensor",
+                    found=type(loss).__name__,
+                )
+            terms = self._terms.get(module_id, {})
+            if loss.device.type != "cpu":
+                self._waiting.append((module_id, loss.detach(), terms))
+            elif not math.isfinite(loss.item()):
+                raise _error(module_id, loss.item(), terms)
+
+    def end(self) -> None:
+        """Check what waits.
+
+        Raises:
+            LossError: One was not finite; the weights have seen it.
+        """
+        if self._waiting:
+            are_finite = torch.stack([loss for _, loss, _ in self._waiting]).isfinite().tolist()
+            for is_finite, (module_id, loss, terms) in zip(are_finite, self._waiting, strict=True):
+                if not is_finite:
+                    raise _error(module_id, loss.item(), terms)
+
+
+def _error(module_id: str, loss: float, terms: Mapping[str, Any]) -> LossError:
+    wrong = [name for name, term in terms.items() if not math.isfinite(float(term))]
+    if wrong:
+        where = f"from its terms {', '.join(map(repr, wrong))}"
+    elif terms:
+        where = f"though its terms {', '.join(map(repr, terms))} are finite"
+    else:
+        where = ""
+    return LossError(
+        f"the loss of module {module_id!r} is {loss}",
+        expected="a finite number",
+        found=f"{loss} {where}".strip(),
+        hint="look for such values in observations, rewards and advantages; where it comes late in "
+        "training, a smaller lr or grad_clip helps.",
+        module_id=module_id,
+        terms=wrong,
+    )

@@ -1,0 +1,220 @@
+"""The losses of PPO, MARWIL and behaviour cloning, as formulas on tensors.
+
+Nothing here knows modules or batches: distributions have given log-probabilities, entropies and
+divergences already. Rows may be steps `(B,)` or padded sequences `(B, T)`.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ...core.returns import explained_variance
+
+
+class PPOTerms(NamedTuple):
+    """What PPO's loss is made of; scalars, those beside `total` cut from their graphs."""
+
+    total: Tensor
+    policy_loss: Tensor
+    vf_loss: Tensor
+    vf_loss_unclipped: Tensor
+    vf_explained_var: Tensor
+    entropy: Tensor
+    mean_kl_loss: Tensor
+
+
+class MARWILTerms(NamedTuple):
+    """What MARWIL's loss is made of; without a value function only `total` and `policy_loss`."""
+
+    total: Tensor
+    policy_loss: Tensor
+    vf_loss: Tensor | None
+    vf_explained_variance: Tensor | None
+
+
+class RowMean:
+    """The mean over the rows that count.
+
+    Args:
+        mask: Whether a row counts; None counts all. Rows that do not must still be finite.
+
+    Example:
+        >>> RowMean(torch.tensor([True, True, False]))(torch.tensor([1.0, 3.0, 9.0]))
+        tensor(2.)
+    """
+
+    def __init__(self, mask: Tensor | None = None) -> None:
+        self._weights: Tensor | None = None
+        if mask is not None:
+            flat = mask.reshape(-1).float()
+            self._weights = flat / flat.sum()
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        """Take the mean of numbers of the mask's shape."""
+        if self._weights is None:
+            return rows.mean()
+        return rows.reshape(-1).dot(self._weights)
+
+
+def ppo_terms(
+    *,
+    logp: Tensor,
+    old_logp: Tensor,
+    advantages: Tensor,
+    entropy: Tensor,
+    kl: Tensor | None,
+    values: Tensor | None,
+    value_targets: Tensor,
+    mask: Tensor | None,
+    clip_param: float,
+    vf_clip_param: float,
+    vf_loss_coeff: float,
+    entropy_coeff: float,
+    kl_coeff: float | Tensor,
+) -> PPOTerms:
+    """Compute PPO's loss: the clipped surrogate, the value loss, the entropy, the divergence.
+
+    Args:
+        logp: Log-probabilities of the actions taken, by the policy now.
+        old_logp: By the policy that took them.
+        advantages: How much better than expected they turned out.
+        entropy: Of the policy now.
+        kl: Divergence from the policy then to the one now; None leaves it out.
+        values: Predicted values; None leaves the value loss out.
+        value_targets: What they should have been.
+        mask: Which rows count; None for all.
+        clip_param: How far from 1 the ratio of probabilities earns anything.
+        vf_clip_param: The largest squared error of a value that counts.
+        vf_loss_coeff: Weight of the value loss.
+        entropy_coeff: Weight of the entropy.
+        kl_coeff: Weight of the divergence.
+    """
+    mean = RowMean(mask)
+    ratio = torch.exp(logp - old_logp)
+    clipped = ratio.clamp(1.0 - clip_param, 1.0 + clip_param)
+    surrogate = mean(torch.min(advantages * ratio, advantages * clipped))
+    mean_entropy = mean(entropy)
+    total = -surrogate - entropy_coeff * mean_entropy
+    nothing = total.new_zeros(())
+    mean_kl = vf_loss = vf_unclipped = nothing
+    if kl is not None:
+        mean_kl = mean(kl)
+        total = total + kl_coeff * mean_kl
+    if values is not None:
+        error = (values - value_targets).square()
+        vf_loss = mean(error.clamp(max=vf_clip_param))
+        total = total + vf_loss_coeff * vf_loss
+        vf_unclipped = mean(error.detach())
+        explained = _explained(value_targets, values, mask)
+    else:
+        explained = _explained(value_targets, torch.zeros_like(value_targets), mask)
+    return PPOTerms(
+        total,
+        -surrogate.detach(),
+        vf_loss.detach(),
+        vf_unclipped,
+        explained,
+        mean_entropy.detach(),
+        mean_kl.detach(),
+    )
+
+
+KL_RAISE: Final = 1.5
+KL_LOWER: Final = 0.5
+
+
+def adapted_kl_coeff(coeff: float, kl: float, kl_target: float) -> float:
+    """The divergence's next weight: more of it above twice the target, less below half of it.
+
+    Example:
+        >>> adapted_kl_coeff(0.2, kl=0.05, kl_target=0.01), adapted_kl_coeff(0.2, 0.001, 0.01)
+        (0.30000000000000004, 0.1)
+    """
+    if kl > 2.0 * kl_target:
+        return coeff * KL_RAISE
+    if kl < 0.5 * kl_target:
+        return coeff * KL_LOWER
+    return coeff
+
+
+def marwil_terms(
+    *,
+    logp: Tensor,
+    log_std: Tensor | None,
+    values: Tensor,
+    value_targets: Tensor,
+    mask: Tensor | None,
+    squared_norm: Tensor,
+    update_rate: float,
+    beta: float,
+    vf_coeff: float,
+    bc_logstd_coeff: float,
+) -> tuple[MARWILTerms, Tensor]:
+    """Compute MARWIL's loss: cloning, with better actions weighing exponentially more.
+
+    Args:
+        logp: Log-probabilities of the recorded actions.
+        log_std: Logarithm of the policy's deviation, one per row; None where it has none.
+        values: Predicted values.
+        value_targets: What they should have been.
+        mask: Which rows count; None for all.
+        squared_norm: The moving average of squared advantages so far.
+        update_rate: How far it moves towards this batch's.
+        beta: How much advantages matter.
+        vf_coeff: Weight of the value loss.
+        bc_logstd_coeff: How much a wide policy is rewarded.
+
+    Returns:
+        The terms, and the moving average after this batch.
+    """
+    mean = RowMean(mask)
+    advantages = value_targets - values
+    squared = mean(advantages.square())
+    norm = squared_norm + update_rate * (squared.detach() - squared_norm)
+    weights = torch.exp(beta * (advantages.detach() / (1e-8 + norm.sqrt())))
+    policy_loss = -mean(weights * _widened(logp, log_std, bc_logstd_coeff))
+    vf_loss = 0.5 * squared
+    terms = MARWILTerms(
+        policy_loss + vf_coeff * vf_loss,
+        policy_loss.detach(),
+        vf_loss.detach(),
+        _explained(value_targets, values, mask),
+    )
+    return terms, norm
+
+
+def cloning_terms(
+    *, logp: Tensor, log_std: Tensor | None, mask: Tensor | None, bc_logstd_coeff: float = 0.0
+) -> MARWILTerms:
+    """Compute the loss of behaviour cloning: MARWIL's where advantages do not matter.
+
+    Args:
+        logp: Log-probabilities of the recorded actions.
+        log_std: Logarithm of the policy's deviation, one per row; None where it has none.
+        mask: Which rows count; None for all.
+        bc_logstd_coeff: How much a wide policy is rewarded.
+    """
+    policy_loss = -RowMean(mask)(_widened(logp, log_std, bc_logstd_coeff))
+    return MARWILTerms(policy_loss, policy_loss.detach(), None, None)
+
+
+def _widened(logp: Tensor, log_std: Tensor | None, coeff: float) -> Tensor:
+    return logp if log_std is None or not coeff else logp + coeff * log_std
+
+
+def _explained(targets: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+    """How much the values explain; over all rows of steps as Ray does, over the steps of sequences.
+
+    Of sequences Ray looks at the first place alone.
+    """
+    with torch.no_grad():
+        if targets.ndim > 1:
+            which = torch.ones_like(targets, dtype=torch.bool) if mask is None else mask
+            targets, values = targets[which], values[which]
+        if len(targets) < 2:  # one number has no variance to explain
+            return targets.new_full((), -1.0)
+        share: Tensor = explained_variance(targets, values.detach())
+    return share

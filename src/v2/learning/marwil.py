@@ -1,0 +1,137 @@
+"""Learners from recorded episodes: cloning what was done, and cloning the better part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from typing_extensions import override
+
+from ...core.columns import Columns
+from ...core.container_values import LambdaDefaultDict
+from ..apis import ValueFunctionAPI
+from ..distributions.torch_continuous import TorchDiagGaussian
+from ..metrics import names
+from ..modules.multi_spec import MultiRLModuleSpec
+from .bootstrapping import add_value_targets
+from .columns_needed import needed
+from .learner import Learner
+from .losses import MARWILTerms, cloning_terms, marwil_terms
+from .torch_learner import TorchLearner
+
+_MOVING_NORM = "moving_avg_sqd_adv_norm"
+
+
+class MARWILLearner(Learner):
+    """What MARWIL keeps beside the modules: how large squared advantages are on average.
+
+    Attributes:
+        moving_avg_sqd_adv_norms_per_module: Module id to that average, a scalar tensor.
+    """
+
+    moving_avg_sqd_adv_norms_per_module: dict[str, Any]
+
+    @override
+    def build(self) -> None:
+        super().build()
+        self.moving_avg_sqd_adv_norms_per_module = LambdaDefaultDict(
+            lambda module_id: self._get_tensor_variable(
+                self._config_of(module_id).moving_average_sqd_adv_norm_start
+            )
+        )
+        if self._needs_value_targets() and self.config.add_default_connectors_to_learner_pipeline:
+            add_value_targets(
+                self._learner_connector, gamma=self.config.gamma, lambda_=self.config.lambda_
+            )
+
+    def _needs_value_targets(self) -> bool:
+        return any(isinstance(module, ValueFunctionAPI) for module in self.module.values())
+
+    @override
+    def remove_module(self, module_id: str, **kwargs: Any) -> MultiRLModuleSpec:
+        spec = super().remove_module(module_id, **kwargs)
+        self.moving_avg_sqd_adv_norms_per_module.pop(module_id, None)
+        return spec
+
+    @override
+    def get_state(self, components: Any = None, **kwargs: Any) -> dict[str, Any]:
+        state = super().get_state(components, **kwargs)
+        norms = self.moving_avg_sqd_adv_norms_per_module
+        state["moving_avg_sqd_adv_norms"] = {key: float(norm) for key, norm in norms.items()}
+        return state
+
+    @override
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        super().set_state(state)
+        for module_id, norm in state.get("moving_avg_sqd_adv_norms", {}).items():
+            self.moving_avg_sqd_adv_norms_per_module[module_id] = self._get_tensor_variable(norm)
+
+
+class MARWILTorchLearner(MARWILLearner, TorchLearner):
+    """MARWIL on torch modules; with `beta=0` behaviour cloning."""
+
+    @override
+    def compute_loss_for_module(
+        self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]
+    ) -> Any:
+        """Compute MARWIL's loss; its terms go to `metrics`."""
+        needed(batch, (Columns.ACTIONS,), type(self).__name__, module_id)
+        module = self.module[module_id].unwrapped()
+        policy = module.get_train_action_dist_cls().from_logits(fwd_out[Columns.ACTION_DIST_INPUTS])
+        cloning = {
+            "logp": policy.logp(batch[Columns.ACTIONS]),
+            "log_std": _log_std(policy) if config.bc_logstd_coeff else None,
+            "mask": batch.get(Columns.LOSS_MASK),
+            "bc_logstd_coeff": config.bc_logstd_coeff,
+        }
+        if not config.beta:
+            return self._logged(module_id, cloning_terms(**cloning))
+        needed(batch, (Columns.VALUE_TARGETS,), type(self).__name__, module_id)
+        terms, norm = marwil_terms(
+            **cloning,
+            values=module.compute_values(batch, embeddings=fwd_out.get(Columns.EMBEDDINGS)),
+            value_targets=batch[Columns.VALUE_TARGETS],
+            squared_norm=self.moving_avg_sqd_adv_norms_per_module[module_id],
+            update_rate=config.moving_average_sqd_adv_norm_update_rate,
+            beta=config.beta,
+            vf_coeff=config.vf_coeff,
+        )
+        self.moving_avg_sqd_adv_norms_per_module[module_id] = norm
+        self.metrics.log_value((module_id, _MOVING_NORM), norm, window=1)
+        return self._logged(module_id, terms)
+
+    def _logged(self, module_id: str, terms: MARWILTerms) -> Any:
+        logged = {
+            names.POLICY_LOSS_KEY: terms.policy_loss,
+            names.VF_LOSS_KEY: terms.vf_loss,
+            "vf_explained_variance": terms.vf_explained_variance,
+        }
+        self._log_terms(
+            module_id, {name: value for name, value in logged.items() if value is not None}
+        )
+        return terms.total
+
+
+class BCTorchLearner(MARWILTorchLearner):
+    """Behaviour cloning on torch modules: the recorded actions become more likely."""
+
+    @override
+    def _needs_value_targets(self) -> bool:
+        return False
+
+    @override
+    def compute_loss_for_module(
+        self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]
+    ) -> Any:
+        """Compute the mean of what the recorded actions are short of being certain."""
+        needed(batch, (Columns.ACTIONS,), type(self).__name__, module_id)
+        module = self.module[module_id].unwrapped()
+        policy = module.get_train_action_dist_cls().from_logits(fwd_out[Columns.ACTION_DIST_INPUTS])
+        logp = policy.logp(batch[Columns.ACTIONS])
+        mask = batch.get(Columns.LOSS_MASK)
+        return self._logged(module_id, cloning_terms(logp=logp, log_std=None, mask=mask))
+
+
+def _log_std(policy: Any) -> Any:
+    """The logarithm of a policy's deviation, its mean over the action's numbers; else None."""
+    return policy._dist.scale.log().mean(-1) if isinstance(policy, TorchDiagGaussian) else None

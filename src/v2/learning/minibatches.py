@@ -1,0 +1,171 @@
+"""A train batch in minibatches: so many rows at a time of every module, round and round.
+
+The rows of a module form a stream: first all in order, then all again, shuffled if that is asked
+for, and so on; a minibatch takes the next rows of every module's stream. It ends when each module
+has gone through its rows as often as there are epochs. So a minibatch may reach from one epoch into
+the next, and all have the same size.
+
+The rows of as many minibatches as make about one epoch are gathered at once, one `index_select` a
+column; a minibatch is then a view of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import torch
+
+from ...core import nest
+from ...core.columns import Columns
+from ...core.errors import ConfigError
+from ...core.types import Array
+
+Batch = dict[str, dict[str, Any]]
+
+_BLOCK_BYTES: Final = 64 * 2**20
+"""How much is gathered at once at most, if that is more than one minibatch."""
+
+
+@dataclass(frozen=True)
+class Epochs:
+    """How often and in which portions a batch is gone through.
+
+    Attributes:
+        num_epochs: How often each module sees its rows.
+        minibatch_size: Steps of each module in a minibatch; None takes all of them. Where rows are
+            sequences, as many whole ones as fit, at least one.
+        shuffle: Whether the rows are put into another order before each epoch but the first.
+        num_minibatches: How many minibatches there are in all; 0 follows from the epochs.
+    """
+
+    num_epochs: int = 1
+    minibatch_size: int | None = None
+    shuffle: bool = False
+    num_minibatches: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("num_epochs", "minibatch_size"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(name, expected="at least 1", found=repr(value))
+
+
+def minibatches(batch: Batch, epochs: Epochs, rng: np.random.Generator) -> Iterator[Batch]:
+    """Give the minibatches of a train batch.
+
+    Args:
+        batch: Columns by module; tensors, or nests of them.
+        epochs: How often and in which portions.
+        rng: Chooses the orders.
+
+    Example:
+        >>> batch = {"p": {"obs": torch.arange(3)}}
+        >>> halves = minibatches(batch, Epochs(1, 2), np.random.default_rng(0))
+        >>> [half["p"]["obs"].tolist() for half in halves]
+        [[0, 1], [2, 0]]
+    """
+    if epochs.minibatch_size is None:
+        for _ in range(epochs.num_minibatches or epochs.num_epochs):
+            yield batch
+        return
+    streams = {
+        module_id: _Stream(columns, epochs.minibatch_size, epochs.shuffle, rng)
+        for module_id, columns in batch.items()
+    }
+    count = epochs.num_minibatches or max(
+        -(-stream.rows * epochs.num_epochs // stream.size) for stream in streams.values()
+    )
+    for left in range(count, 0, -1):
+        yield {module_id: stream.next(left) for module_id, stream in streams.items()}
+
+
+def row_count(columns: Mapping[str, Any]) -> int:
+    """How many rows the columns of a module have."""
+    return len(nest.flatten(columns.get(Columns.OBS, next(iter(columns.values()))))[0])
+
+
+def step_count(columns: Mapping[str, Any]) -> int:
+    """How many steps its rows hold; the padding of sequences does not count."""
+    if Columns.SEQ_LENS in columns:
+        return int(columns[Columns.SEQ_LENS].sum())
+    return row_count(columns)
+
+
+class _Stream:
+    """The endless rows of one module, handed out `size` at a time."""
+
+    def __init__(
+        self,
+        columns: Mapping[str, Any],
+        minibatch_size: int,
+        is_shuffled: bool,
+        rng: np.random.Generator,
+    ) -> None:
+        self._columns = columns
+        self._is_shuffled = is_shuffled
+        self._rng = rng
+        self.rows = row_count(columns)
+        self.size = max(1, minibatch_size // _row_length(columns))
+        self._order = np.arange(self.rows)
+        self._at = 0
+        self._per_block = _minibatches_per_block(columns, self.rows, self.size)
+        self._block: dict[str, Any] = {}
+        self._in_block = self._next_in_block = 0
+
+    def next(self, left: int) -> dict[str, Any]:
+        """Give the next minibatch, of so many that are left."""
+        if self._next_in_block == self._in_block:
+            self._in_block = min(self._per_block, left)
+            self._next_in_block = 0
+            rows = self._take(self._in_block * self.size)
+            self._block = {name: _gathered(column, rows) for name, column in self._columns.items()}
+        start = self._next_in_block * self.size
+        self._next_in_block += 1
+        return {name: _cut(column, start, self.size) for name, column in self._block.items()}
+
+    def _take(self, count: int) -> Array:
+        parts = []
+        while count:
+            if self._at == self.rows:
+                self._at = 0
+                if self._is_shuffled:
+                    self._order = self._rng.permutation(self.rows)
+            part = self._order[self._at : self._at + count]
+            self._at += len(part)
+            count -= len(part)
+            parts.append(part)
+        return np.concatenate(parts)
+
+
+def _row_length(columns: Mapping[str, Any]) -> int:
+    """How many places for steps a row has: 1, or the length of sequences."""
+    if Columns.SEQ_LENS not in columns:
+        return 1
+    return int(nest.flatten(columns[Columns.OBS])[0].shape[1])
+
+
+def _minibatches_per_block(columns: Mapping[str, Any], rows: int, size: int) -> int:
+    tensors = [leaf for leaf in nest.flatten(dict(columns)) if isinstance(leaf, torch.Tensor)]
+    per_row = sum(leaf.element_size() * leaf[:1].numel() for leaf in tensors)
+    return max(1, min(-(-rows // size), _BLOCK_BYTES // max(1, per_row * size)))
+
+
+def _gathered(column: Any, rows: Array) -> Any:
+    if isinstance(column, torch.Tensor):
+        return column.index_select(0, torch.from_numpy(rows).to(column.device))
+    if isinstance(column, list):  # infos, texts
+        return [column[row] for row in rows]
+    if isinstance(column, np.ndarray):
+        return column[rows]
+    return nest.map_structure(lambda leaf: _gathered(leaf, rows), column)
+
+
+def _cut(column: Any, start: int, size: int) -> Any:
+    if isinstance(column, torch.Tensor):
+        return column.narrow(0, start, size)
+    if isinstance(column, (list, np.ndarray)):
+        return column[start : start + size]
+    return nest.map_structure(lambda leaf: _cut(leaf, start, size), column)

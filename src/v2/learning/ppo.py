@@ -1,0 +1,165 @@
+"""Learners of PPO: a clipped surrogate, a value loss, an adaptive divergence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isnan, nan
+from typing import Any
+
+from typing_extensions import override
+
+from ...core.columns import Columns
+from ...core.container_values import LambdaDefaultDict
+from ..apis import ValueFunctionAPI
+from ..metrics import names
+from ..modules.multi_spec import MultiRLModuleSpec
+from ..schedules import Scheduler
+from .bootstrapping import add_value_targets
+from .columns_needed import needed
+from .learner import Learner
+from .losses import adapted_kl_coeff, ppo_terms
+from .torch_learner import TorchLearner
+
+_NEEDED = (
+    Columns.ACTIONS,
+    Columns.ACTION_LOGP,
+    Columns.ACTION_DIST_INPUTS,
+    Columns.ADVANTAGES,
+    Columns.VALUE_TARGETS,
+)
+
+
+class PPOLearner(Learner):
+    """What PPO keeps beside the modules: entropy schedules and weights of the divergence.
+
+    Attributes:
+        entropy_coeff_schedulers_per_module: Module id to `Scheduler`.
+        curr_kl_coeffs_per_module: Module id to the divergence's weight now, a scalar tensor.
+    """
+
+    entropy_coeff_schedulers_per_module: dict[str, Scheduler]
+    curr_kl_coeffs_per_module: dict[str, Any]
+
+    @override
+    def build(self) -> None:
+        super().build()
+        self.entropy_coeff_schedulers_per_module = LambdaDefaultDict(
+            lambda module_id: Scheduler(self._config_of(module_id).entropy_coeff)
+        )
+        self.curr_kl_coeffs_per_module = LambdaDefaultDict(
+            lambda module_id: self._get_tensor_variable(self._config_of(module_id).kl_coeff)
+        )
+        if self.config.add_default_connectors_to_learner_pipeline:
+            add_value_targets(
+                self._learner_connector, gamma=self.config.gamma, lambda_=self.config.lambda_
+            )
+
+    @classmethod
+    def rl_module_required_apis(cls) -> list[type]:
+        """What a module has to promise."""
+        return [ValueFunctionAPI]
+
+    @override
+    def after_gradient_based_update(self, *, timesteps: Mapping[Any, Any]) -> None:
+        """Move entropy weights along their schedules, and the divergence's towards its target."""
+        super().after_gradient_based_update(timesteps=timesteps)
+        step = timesteps.get(names.NUM_ENV_STEPS_SAMPLED_LIFETIME, 0)
+        for module_id in self.module:
+            config = self._config_of(module_id)
+            entropy_coeff = self.entropy_coeff_schedulers_per_module[module_id].update(
+                timestep=step
+            )
+            self.metrics.log_value(
+                (module_id, names.LEARNER_RESULTS_CURR_ENTROPY_COEFF_KEY), entropy_coeff, window=1
+            )
+            kl = float(self.metrics.peek((module_id, names.LEARNER_RESULTS_KL_KEY), default=nan))
+            if config.use_kl_loss and not isnan(kl):
+                self._update_module_kl_coeff(module_id=module_id, config=config, kl_loss=kl)
+
+    def _update_module_kl_coeff(self, *, module_id: str, config: Any, kl_loss: float) -> None:
+        """Adapt the divergence's weight of a module.
+
+        Args:
+            module_id: The module.
+            config: Its settings.
+            kl_loss: The mean divergence in the last minibatch.
+        """
+        coeff = self.curr_kl_coeffs_per_module[module_id]
+        coeff.fill_(adapted_kl_coeff(float(coeff), kl_loss, config.kl_target))
+        self.metrics.log_value(
+            (module_id, names.LEARNER_RESULTS_CURR_KL_COEFF_KEY), coeff.item(), window=1
+        )
+
+    @override
+    def remove_module(self, module_id: str, **kwargs: Any) -> MultiRLModuleSpec:
+        spec = super().remove_module(module_id, **kwargs)
+        self.entropy_coeff_schedulers_per_module.pop(module_id, None)
+        self.curr_kl_coeffs_per_module.pop(module_id, None)
+        return spec
+
+    @override
+    def get_state(self, components: Any = None, **kwargs: Any) -> dict[str, Any]:
+        state = super().get_state(components, **kwargs)
+        state["curr_kl_coeffs"] = {
+            module_id: float(coeff) for module_id, coeff in self.curr_kl_coeffs_per_module.items()
+        }
+        return state
+
+    @override
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        super().set_state(state)
+        for module_id, coeff in state.get("curr_kl_coeffs", {}).items():
+            self.curr_kl_coeffs_per_module[module_id] = self._get_tensor_variable(coeff)
+
+
+class PPOTorchLearner(PPOLearner, TorchLearner):
+    """PPO on torch modules.
+
+    A module without a value function, or with `config.use_critic=False`, learns without a value
+    loss.
+    """
+
+    @override
+    def compute_loss_for_module(
+        self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]
+    ) -> Any:
+        """Compute PPO's loss; its terms go to `metrics`."""
+        needed(batch, _NEEDED, type(self).__name__, module_id)
+        module = self.module[module_id].unwrapped()
+        current = module.get_train_action_dist_cls().from_logits(
+            fwd_out[Columns.ACTION_DIST_INPUTS]
+        )
+        kl = None
+        if config.use_kl_loss:
+            sampling = module.get_exploration_action_dist_cls()
+            kl = sampling.from_logits(batch[Columns.ACTION_DIST_INPUTS]).kl(current)
+        values = None
+        if config.use_critic:
+            values = module.compute_values(batch, embeddings=fwd_out.get(Columns.EMBEDDINGS))
+        terms = ppo_terms(
+            logp=current.logp(batch[Columns.ACTIONS]),
+            old_logp=batch[Columns.ACTION_LOGP],
+            advantages=batch[Columns.ADVANTAGES],
+            entropy=current.entropy(),
+            kl=kl,
+            values=values,
+            value_targets=batch[Columns.VALUE_TARGETS],
+            mask=batch.get(Columns.LOSS_MASK),
+            clip_param=config.clip_param,
+            vf_clip_param=config.vf_clip_param,
+            vf_loss_coeff=config.vf_loss_coeff,
+            entropy_coeff=self.entropy_coeff_schedulers_per_module[module_id].get_current_value(),
+            kl_coeff=self.curr_kl_coeffs_per_module[module_id],
+        )
+        self._log_terms(
+            module_id,
+            {
+                names.POLICY_LOSS_KEY: terms.policy_loss,
+                names.VF_LOSS_KEY: terms.vf_loss,
+                names.LEARNER_RESULTS_VF_LOSS_UNCLIPPED_KEY: terms.vf_loss_unclipped,
+                names.LEARNER_RESULTS_VF_EXPLAINED_VAR_KEY: terms.vf_explained_var,
+                names.ENTROPY_KEY: terms.entropy,
+                names.LEARNER_RESULTS_KL_KEY: terms.mean_kl_loss,
+            },
+        )
+        return terms.total

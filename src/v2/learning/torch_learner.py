@@ -1,0 +1,352 @@
+"""A learner whose modules are torch's: devices, gradients, optimisers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import torch
+from typing_extensions import override
+
+from ...core.columns import ALL_MODULES, DEFAULT_MODULE_ID
+from ...core.errors import ConfigError
+from ...core.gradients import clip_gradients, compute_global_norm
+from ...core.tensor_formulas import set_torch_seed
+from ..metrics import names
+from ..metrics.names import DEFAULT_OPTIMIZER
+from ..modules.multi_rl_module import MultiRLModule
+from ..modules.multi_spec import MultiRLModuleSpec
+from ..modules.torch_rl_module import TorchRLModule
+from .device import learner_device
+from .learner import Learner
+from .loss_check import LossCheck
+from .minibatches import Batch
+from .optimizers import Optimizers, adam, get_lr, set_lr
+
+Gradients = dict[Hashable, Any]
+
+
+class TorchLearner(Learner):
+    """Improves torch modules, on a CPU or a GPU.
+
+    Losses that are not finite end an update with a `LossError`: on a CPU before they reach the
+    weights, on a GPU when the update is over, since looking at each would make it wait.
+
+    Args:
+        **kwargs: `config`, and `module_spec` or `module`.
+    """
+
+    framework: ClassVar[str | None] = "torch"
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._optimizers = Optimizers()
+        self._params: dict[Hashable, Any] = {}
+        self._loss_check = LossCheck()
+
+    @override
+    def build(self) -> None:
+        self._device = learner_device(self.config)
+        super().build()
+
+    @override
+    def _seed(self, seed: int | None) -> None:
+        set_torch_seed(seed)
+
+    @override
+    def _make_module(self) -> MultiRLModule:
+        made = self._module_obj if self._module_obj is not None else self._module_spec.build()
+        multi: MultiRLModule = made.as_multi_rl_module()
+        for module in multi.values():
+            self._placed(module)
+        return multi
+
+    @override
+    def _placed(self, module: Any) -> Any:
+        return module.to(self._device) if isinstance(module, torch.nn.Module) else module
+
+    @override
+    def rl_module_is_compatible(self, module: Any) -> bool:
+        return isinstance(module, TorchRLModule)
+
+    # Optimisers
+
+    @override
+    def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
+        """Register Adam over all parameters of a module."""
+        params = self.get_parameters(self.module[module_id])
+        if not params:
+            return
+        settings = self._config_of(module_id) if config is None else config
+        self.register_optimizer(
+            module_id=module_id,
+            optimizer_name=DEFAULT_OPTIMIZER,
+            optimizer=adam(params, lr=1e-3),
+            params=params,
+            lr_or_lr_schedule=settings.lr,
+        )
+
+    def register_optimizer(
+        self,
+        *,
+        module_id: str = ALL_MODULES,
+        optimizer_name: str = DEFAULT_OPTIMIZER,
+        optimizer: torch.optim.Optimizer,
+        params: Sequence[Any],
+        lr_or_lr_schedule: Any = None,
+    ) -> None:
+        """Add an optimiser; its step follows every backward pass.
+
+        Args:
+            module_id: Whose it is; by default of no single module.
+            optimizer_name: Its name among those of the module.
+            optimizer: The optimiser.
+            params: The parameters it holds.
+            lr_or_lr_schedule: A learning rate, or points `[step, rate]` of a schedule; None leaves
+                the optimiser's own.
+
+        Raises:
+            ConfigError: It is no torch optimiser, or holds other parameters.
+        """
+        given = list(params)
+        self._optimizers.register(module_id, optimizer_name, optimizer, given, lr_or_lr_schedule)
+        self._params.update((self.get_param_ref(param), param) for param in given)
+
+    def get_optimizer(
+        self, module_id: str = DEFAULT_MODULE_ID, optimizer_name: str = DEFAULT_OPTIMIZER
+    ) -> torch.optim.Optimizer:
+        """Give an optimiser.
+
+        Raises:
+            UnknownOptimizerError: None of that name was registered for the module.
+        """
+        self._check_is_built()
+        return self._optimizers.get(module_id, optimizer_name).optimizer
+
+    def get_optimizers_for_module(
+        self, module_id: str = ALL_MODULES
+    ) -> list[tuple[str, torch.optim.Optimizer]]:
+        """Give the optimisers of a module with their names."""
+        self._check_is_built()
+        return [(entry.name, entry.optimizer) for entry in self._optimizers.of_module(module_id)]
+
+    def get_parameters(self, module: Any) -> list[Any]:
+        """Give the parameters of a module."""
+        return list(module.parameters())
+
+    def get_param_ref(self, param: Any) -> Hashable:
+        """Give what stands for a parameter in dicts of gradients: the parameter itself."""
+        return param  # type: ignore[no-any-return]  # a tensor, hashed by identity
+
+    def filter_param_dict_for_optimizer(
+        self, param_dict: Mapping[Hashable, Any], optimizer: torch.optim.Optimizer
+    ) -> Gradients:
+        """Give the part of a dict by parameter that an optimiser is for.
+
+        Raises:
+            UnknownOptimizerError: It was never registered.
+        """
+        refs = map(self.get_param_ref, self._optimizers.of(optimizer).params)
+        return {ref: param_dict[ref] for ref in refs if param_dict.get(ref) is not None}
+
+    # One gradient step
+
+    @override
+    def _update(self, batch: Batch) -> tuple[Any, dict[str, Any], Any]:
+        fwd_out = self.module.forward_train(batch)
+        losses = self.compute_losses(fwd_out=fwd_out, batch=batch)
+        if not self.config.torch_skip_nan_gradients:
+            self._loss_check.look_at(losses)
+        gradients = self.postprocess_gradients(self.compute_gradients(losses))
+        self.apply_gradients(gradients)
+        return fwd_out, losses, gradients
+
+    def compute_gradients(self, loss_per_module: Mapping[str, Any], **kwargs: Any) -> Gradients:
+        """Compute the gradients of the sum of all losses.
+
+        Args:
+            loss_per_module: The losses.
+            **kwargs: For subclasses.
+
+        Returns:
+            Gradients by parameter, of those that have one.
+        """
+        for entry in self._optimizers:
+            entry.optimizer.zero_grad(set_to_none=True)
+        losses = list(loss_per_module.values())
+        total = losses[0] if len(losses) == 1 else torch.stack(losses).sum()
+        total.backward()
+        return {ref: p.grad for ref, p in self._params.items() if p.grad is not None}
+
+    def postprocess_gradients(self, gradients_dict: Gradients) -> Gradients:
+        """Change the gradients of all modules before they are applied.
+
+        Args:
+            gradients_dict: Gradients by parameter.
+        """
+        is_own = type(self).postprocess_gradients_for_module is not _OWN_POSTPROCESSING
+        for module_id in self.module:
+            config = self._config_of(module_id)
+            if not (is_own or config.grad_clip is not None or config.log_gradients):
+                continue
+            params = self._params_of(module_id)
+            own = {ref: gradients_dict[ref] for ref in params if ref in gradients_dict}
+            if own:
+                changed = self.postprocess_gradients_for_module(
+                    module_id=module_id, config=config, module_gradients_dict=own
+                )
+                if not isinstance(changed, dict):
+                    raise ConfigError(
+                        "postprocess_gradients_for_module() returned no gradients",
+                        expected="a dict by parameter",
+                        found=type(changed).__name__,
+                    )
+                gradients_dict.update(changed)
+        return gradients_dict
+
+    def postprocess_gradients_for_module(
+        self, *, module_id: str, config: Any = None, module_gradients_dict: Gradients
+    ) -> Gradients:
+        """Clip the gradients of a module as its settings say.
+
+        Args:
+            module_id: The module.
+            config: Its settings.
+            module_gradients_dict: Its gradients by parameter.
+
+        Returns:
+            Those to apply.
+        """
+        settings = self._config_of(module_id) if config is None else config
+        result: Gradients = {}
+        for name, optimizer in self.get_optimizers_for_module(module_id):
+            own = self.filter_param_dict_for_optimizer(module_gradients_dict, optimizer)
+            norm = self._get_clip_function()(
+                own, grad_clip=settings.grad_clip, grad_clip_by=settings.grad_clip_by
+            )
+            if settings.log_gradients:
+                norm = self._get_global_norm_function()(own.values()) if norm is None else norm
+                key = (module_id, f"gradients_{name}_global_norm")
+                self.metrics.log_value(key, norm, window=1)
+            result.update(own)
+        return result
+
+    def apply_gradients(self, gradients_dict: Gradients) -> None:
+        """Let every optimiser take a step.
+
+        Args:
+            gradients_dict: Gradients by parameter; parameters without one stay as they are.
+        """
+        for entry in self._optimizers:
+            has_any = False
+            for param in entry.params:
+                gradient = gradients_dict.get(self.get_param_ref(param))
+                if param.grad is not gradient:
+                    param.grad = gradient
+                has_any = has_any or gradient is not None
+            if has_any and not self._is_to_skip(entry.module_id, gradients_dict):
+                entry.optimizer.step()
+
+    def _is_to_skip(self, module_id: str, gradients: Gradients) -> bool:
+        settings = self.config if module_id == ALL_MODULES else self._config_of(module_id)
+        if not settings.torch_skip_nan_gradients:
+            return False
+        own = [gradients[ref] for ref in self._params_of(module_id) if ref in gradients]
+        return not bool(torch.isfinite(compute_global_norm(own)))
+
+    def _params_of(self, module_id: str) -> list[Hashable]:
+        entries = self._optimizers.of_module(module_id)
+        return [self.get_param_ref(param) for entry in entries for param in entry.params]
+
+    @override
+    def _learn(self, batch: Any, epochs: Any) -> None:
+        self._loss_check.begin()
+        super()._learn(batch, epochs)
+        self._loss_check.end()
+
+    def _log_terms(self, module_id: str, terms: Mapping[str, Any]) -> None:
+        """Log the terms of a loss, detached scalars; an error names those that are not finite."""
+        self._loss_check.know_terms(module_id, terms)
+        for name, value in terms.items():
+            self.metrics.log_value((module_id, name), value, window=1)
+
+    # Around an update
+
+    @override
+    def after_gradient_based_update(self, *, timesteps: Mapping[Any, Any]) -> None:
+        """Move the learning rates along their schedules."""
+        super().after_gradient_based_update(timesteps=timesteps)
+        step = timesteps.get(names.NUM_ENV_STEPS_SAMPLED_LIFETIME, 0)
+        for entry in self._optimizers:
+            if entry.schedule is not None:
+                set_lr(entry.optimizer, entry.schedule.update(timestep=step))
+            key = (entry.module_id, f"{entry.name}_{names.LR_KEY}")
+            self.metrics.log_value(key, get_lr(entry.optimizer), window=1)
+        self._log_parameters()
+
+    def _log_parameters(self) -> None:
+        counts = [0, 0]
+        for module_id, module in self.module.items():
+            if not isinstance(module, torch.nn.Module):
+                continue
+            own = [0, 0]
+            for param in module.parameters():
+                own[param.requires_grad] += param.numel()
+            key = (module_id, names.NUM_TRAINABLE_PARAMETERS)
+            self.metrics.log_value(key, own[1], window=1)
+            counts = [counts[0] + own[0], counts[1] + own[1]]
+        for name, count in zip(
+            (names.NUM_NON_TRAINABLE_PARAMETERS, names.NUM_TRAINABLE_PARAMETERS),
+            counts,
+            strict=True,
+        ):
+            self.metrics.log_value((ALL_MODULES, name), count, window=1)
+
+    @override
+    def remove_module(self, module_id: str, **kwargs: Any) -> MultiRLModuleSpec:
+        """Remove a module and its optimisers.
+
+        Raises:
+            UnknownModuleError: There is none of that id.
+        """
+        spec = super().remove_module(module_id, **kwargs)
+        for ref in self._params_of(module_id):
+            self._params.pop(ref, None)
+        self._optimizers.remove_module(module_id)
+        return spec
+
+    @override
+    def _get_optimizer_state(self) -> dict[str, Any]:
+        return self._optimizers.get_state()
+
+    @override
+    def _set_optimizer_state(self, state: Mapping[str, Any]) -> None:
+        self._optimizers.set_state(state)
+
+    # What subclasses and the outside call by RLlib's names
+
+    @override
+    def _get_tensor_variable(self, value: Any, dtype: Any = None, trainable: bool = False) -> Any:
+        """A number as a tensor where the modules are."""
+        return torch.tensor(
+            value, requires_grad=trainable, device=self._device, dtype=dtype or torch.float32
+        )
+
+    @staticmethod
+    def _get_clip_function() -> Callable[..., Any]:
+        return clip_gradients
+
+    @staticmethod
+    def _get_global_norm_function() -> Callable[..., Any]:
+        return compute_global_norm
+
+    @staticmethod
+    def _get_optimizer_lr(optimizer: torch.optim.Optimizer) -> float:
+        return get_lr(optimizer)
+
+    @staticmethod
+    def _set_optimizer_lr(optimizer: torch.optim.Optimizer, lr: float) -> None:
+        set_lr(optimizer, lr)
+
+
+_OWN_POSTPROCESSING = TorchLearner.postprocess_gradients_for_module

@@ -1,0 +1,132 @@
+"""What a learner is given, as columns of tensors by module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ...core import nest
+from ...core.columns import Columns
+from ...core.errors import ConfigError, EpisodeError
+from ...core.tensors import as_tensors
+from ..modules.multi_rl_module import UnknownModuleError
+from .minibatches import Batch, row_count
+
+
+@dataclass(frozen=True)
+class TrainBatch:
+    """Columns by module, and how many steps of environments they stem from."""
+
+    columns: Batch
+    env_steps: int
+
+
+def from_given(given: Any, device: Any) -> TrainBatch:
+    """A batch that somebody else has made.
+
+    Args:
+        given: Columns by module id; a dict, or an object with `policy_batches` and `env_steps()`
+            as the old stack's MultiAgentBatch is.
+        device: Where tensors go.
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    by_module = getattr(given, "policy_batches", given)
+    if not isinstance(by_module, Mapping) or not all(
+        isinstance(columns, Mapping) for columns in by_module.values()
+    ):
+        raise ConfigError(
+            "update(batch=...)",
+            expected="a dict of columns by module id",
+            found=type(given).__name__,
+            hint="for columns of one module: {'default_policy': columns}.",
+        )
+    columns = {
+        module_id: {
+            name: column if name == Columns.INFOS else as_tensors(column, device)
+            for name, column in own.items()
+        }
+        for module_id, own in by_module.items()
+    }
+    count = getattr(given, "env_steps", None)
+    rows = [row_count(own) for own in columns.values() if own]
+    return TrainBatch(columns, int(count()) if callable(count) else max(rows, default=0))
+
+
+def concatenated(batches: Iterable[TrainBatch]) -> TrainBatch:
+    """Several batches as one, rows after rows."""
+    joined: dict[str, list[dict[str, Any]]] = {}
+    steps = 0
+    for batch in batches:
+        steps += batch.env_steps
+        for module_id, columns in batch.columns.items():
+            joined.setdefault(module_id, []).append(columns)
+    return TrainBatch(
+        {module_id: _joined(module_id, parts) for module_id, parts in joined.items()}, steps
+    )
+
+
+def _joined(module_id: str, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    if len({frozenset(part) for part in parts}) > 1:
+        raise ConfigError(
+            f"the batches of module {module_id!r} have different columns",
+            expected=", ".join(map(str, parts[0])),
+            found=" and ".join(", ".join(map(str, part)) for part in parts[1:]),
+        )
+    return {
+        name: nest.map_structure(lambda *leaves: torch.cat(leaves), *[part[name] for part in parts])
+        for name in parts[0]
+    }
+
+
+def from_episodes(
+    episodes: Sequence[Any], connector: Any, rl_module: Any, metrics: Any
+) -> TrainBatch:
+    """The batch that the learner pipeline makes of episodes.
+
+    Args:
+        episodes: Read, and changed by pieces that do.
+        connector: The learner pipeline.
+        rl_module: The modules by id.
+        metrics: Where its timers go.
+
+    Raises:
+        EpisodeError: There is no episode.
+    """
+    if not episodes:
+        raise EpisodeError("update(episodes=[]) has nothing to learn from", expected="an episode")
+    columns = connector(
+        rl_module=rl_module, batch={}, episodes=list(episodes), shared_data={}, metrics=metrics
+    )
+    return TrainBatch(columns, sum(map(len, episodes)))
+
+
+def checked(batch: TrainBatch, rl_module: Any) -> TrainBatch:
+    """The batch without modules that have no rows.
+
+    Raises:
+        UnknownModuleError: It has columns of a module that is not there.
+        ConfigError: The columns of a module have different lengths.
+    """
+    columns = {module_id: own for module_id, own in batch.columns.items() if own}
+    for module_id, own in columns.items():
+        if module_id not in rl_module:
+            raise UnknownModuleError.of(module_id, rl_module.keys())
+        rows = row_count(own)
+        for name, column in own.items():
+            if name == Columns.INFOS:
+                continue
+            for leaf in nest.flatten(column):
+                if isinstance(leaf, torch.Tensor) and (not leaf.ndim or len(leaf) != rows):
+                    raise ConfigError(
+                        f"column {name!r} of module {module_id!r} does not fit the others",
+                        expected=f"{rows} rows",
+                        found=f"shape {tuple(leaf.shape)}",
+                    )
+    return TrainBatch(
+        {module_id: own for module_id, own in columns.items() if row_count(own)}, batch.env_steps
+    )
