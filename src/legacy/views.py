@@ -192,7 +192,7 @@ class ViewPlan:
                     "but is needed to act.",
                     hint="set used_for_compute_actions=False on it.",
                 )
-            if f"prev_{column}" in needs:
+            if column in ("actions", "rewards") and f"prev_{column}" in needs:
                 shifts = shifted_as_ray(shifts, reach)
             known = column in KNOWN_NOW
             zeros = zeros_of(need.space, flatten=flatten_actions and column == "actions")
