@@ -9,10 +9,11 @@ from typing import Any
 from ..core.errors import PipelineError
 from .connector import ActionConnector, AgentConnector, Connector
 from .context import ConnectorContext
-from .records import Records, output_rows
+from .records import Records, answers_of
 from .types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
 
 _INDENT = 4
+_DEAF = AgentConnector.on_policy_output
 
 
 class UnsupportedIndexError(PipelineError, NotImplementedError):
@@ -190,7 +191,7 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
             listeners = [
                 connector.on_policy_output
                 for connector in self.connectors
-                if type(connector).on_policy_output is not AgentConnector.on_policy_output
+                if getattr(type(connector), "on_policy_output", None) is not _DEAF
             ]
         for output in outputs:
             for tell in listeners:
@@ -202,8 +203,8 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
         if len(records) > 1:
             return self.transform_all(Records.of(records)).as_list()
         for connector in self.connectors:
-            # Such a connector's call is its transform(), without a check and a list around it.
-            if len(records) == 1 and getattr(connector, "works_on_all", False):
+            # That call is transform() with a check and a list around it.
+            if type(connector).__call__ is AgentConnector.__call__ and len(records) == 1:
                 records = [connector.transform(records[0])]
             else:
                 records = connector(records)
@@ -212,7 +213,7 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
     def transform_all(self, records: Records) -> Records:
         """Run the records of many agents through the connectors in order."""
         for connector in self.connectors:
-            if getattr(connector, "works_on_all", False):
+            if _works_on_all(connector):
                 records = connector.transform_all(records)
             else:
                 records = Records.of(connector(records.as_list()))
@@ -236,8 +237,8 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
     def __call__(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
         """Run the policy's answer through the connectors in order."""
         for connector in self.connectors:
-            if getattr(connector, "works_on_all", False):
-                ac_data = connector.transform(ac_data)
+            if type(connector).__call__ is ActionConnector.__call__:
+                ac_data = connector.transform(ac_data)  # all that this call does
             else:
                 ac_data = connector(ac_data)
         return ac_data
@@ -257,16 +258,12 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
         if type(self).__call__ is not ActionConnectorPipeline.__call__:
             return [self(answer).output for answer in answers]
         alone = list(self.connectors)
-        while alone and getattr(alone[0], "works_on_all", False):
+        while alone and _works_on_all(alone[0]):
             output = alone.pop(0).transform_all(output)
-        if len(alone) == len(self.connectors):
-            records = list(answers)
-        else:
-            rows = zip(answers, output_rows(output, len(answers)), strict=True)
-            records = [
-                ActionConnectorDataType(each.env_id, each.agent_id, each.input_dict, row)
-                for each, row in rows
-            ]
+        records = list(answers)
+        if len(alone) < len(self.connectors):
+            slots = [(each.env_id, each.agent_id) for each in answers]
+            records = answers_of(slots, [each.input_dict for each in answers], output)
         for connector in alone:
             records = [connector(record) for record in records]
         return [record.output for record in records]
@@ -275,6 +272,11 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
     def from_state(ctx: ConnectorContext, params: Any) -> ActionConnectorPipeline:
         """The pipeline that `to_state` described, its connectors looked up by name."""
         return ActionConnectorPipeline(ctx, _children("ActionConnectorPipeline", ctx, params))
+
+
+def _works_on_all(connector: Any) -> bool:
+    # Asked of the class: an object that hands attributes on to a connector has its own call.
+    return getattr(type(connector), "works_on_all", False)
 
 
 def _children(pipeline: str, ctx: ConnectorContext, params: Any) -> list[Connector]:

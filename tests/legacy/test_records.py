@@ -27,6 +27,7 @@ from rlconnect.legacy import (
     ViewRequirement,
     ViewRequirementAgentConnector,
     batch_policy_inference,
+    local_policy_inference,
     register_lambda_action_connector,
     register_lambda_agent_connector,
 )
@@ -202,6 +203,38 @@ def test_a_subclass_with_its_own_transform_is_asked():
     np.testing.assert_allclose(got, want, atol=1e-6)
     assert [each.data for each in Mixed(CTX)(records(range(2), 0))] == [{"mixed": True}] * 2
     assert [each.works_on_all for each in (Renamed, Halved, Mixed)] == [True, False, False]
+
+
+class Tap:
+    """What a user puts around a connector to watch it: no connector, but it answers like one."""
+
+    def __init__(self, connector):
+        self.connector, self.seen = connector, []
+
+    def __getattr__(self, name):
+        return getattr(self.connector, name)
+
+    def __call__(self, given):
+        self.seen.append(given)
+        return self.connector(given)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_whatever_stands_around_a_connector_is_called(count):
+    """A stand-in that hands attributes on is asked itself, with one agent and with many."""
+    policy = fresh(PLAIN)
+    agent, action = policy.agent_connectors, policy.action_connectors
+    agent.connectors = [Tap(each) for each in agent.connectors]
+    action.connectors = [Tap(each) for each in action.connectors]
+    seen = observations(policy, count, 0)
+
+    if count == 1:
+        local_policy_inference(policy, 0, "a", seen[0])
+    else:
+        batch_policy_inference(policy, range(count), "a" * count, seen)
+
+    assert [len(tap.seen) for tap in agent.connectors] == [1] * len(agent.connectors)
+    assert [len(tap.seen) for tap in action.connectors] == [count] * len(action.connectors)
 
 
 def test_edits_count_at_the_next_batch():
