@@ -1,1 +1,1 @@
-"""The settings of an algorithm."""
+"""Configs: what a user says, checked at once, and what is built from it."""

@@ -1,0 +1,73 @@
+"""The settings of PPO."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final
+
+from typing_extensions import Self, override
+
+from ..config import sections
+from ..config.algorithm_config import AlgorithmConfig, DefaultedConfig
+from ..config.rules import FLAG, NOT_NEGATIVE, POSITIVE, SCHEDULE, SHARE
+from ..config.section import Setting, takes
+from ..modules.spec import RLModuleSpec
+
+TRAINING: Final = sections.TRAINING.with_settings(
+    use_critic=Setting(True, FLAG, "Whether a value function is the baseline."),
+    use_gae=Setting(True, FLAG, "Whether advantages are generalised (GAE)."),
+    lambda_=Setting(1.0, SHARE, "GAE's trade of bias for variance."),
+    use_kl_loss=Setting(True, FLAG, "Whether steps away from the old policy cost."),
+    kl_coeff=Setting(0.2, NOT_NEGATIVE, "What they cost at first; it adapts."),
+    kl_target=Setting(0.01, POSITIVE, "The distance it adapts to."),
+    vf_loss_coeff=Setting(1.0, NOT_NEGATIVE, "Weight of the value function's loss."),
+    entropy_coeff=Setting(0.0, SCHEDULE, "Worth of entropy, or [[step, worth], ...]."),
+    clip_param=Setting(0.3, POSITIVE, "How far a ratio of probabilities may leave 1."),
+    vf_clip_param=Setting(10.0, POSITIVE, "Bound on the value function's squared error."),
+    entropy_coeff_schedule=Setting(None, instead="give entropy_coeff the schedule"),
+    lr_schedule=Setting(None, instead="give lr the schedule"),
+    vf_share_layers=Setting(None, instead='use rl_module(model_config={"vf_share_layers": ...})'),
+)
+
+
+class PPOConfig(DefaultedConfig):
+    """The settings of proximal policy optimisation.
+
+    Example:
+        >>> config = PPOConfig().environment("CartPole-v1").training(lr=[[0, 1e-3], [1e5, 1e-5]])
+        >>> config.clip_param, config.num_epochs, config.get_rollout_fragment_length(1)
+        (0.3, 30, 2000)
+    """
+
+    SECTIONS: ClassVar = {**AlgorithmConfig.SECTIONS, "training": TRAINING}
+    own_defaults: ClassVar = {
+        "lr": 5e-5,
+        "rollout_fragment_length": "auto",
+        "train_batch_size": 4000,
+        "num_epochs": 30,
+        "minibatch_size": 128,
+        "shuffle_batch_per_epoch": True,
+        "num_env_runners": 2,
+    }
+
+    @override
+    @takes(TRAINING)
+    def training(self, **settings: Any) -> Self:
+        """Say how PPO learns."""
+        return super().training(**settings)
+
+    @override
+    def get_default_rl_module_spec(self) -> RLModuleSpec:
+        from ..modules.ppo import DefaultPPOTorchRLModule
+
+        return RLModuleSpec(DefaultPPOTorchRLModule)
+
+    @override
+    def get_default_learner_class(self) -> Any:
+        from .. import PPOTorchLearner  # Learning needs torch; a config does not.
+
+        return PPOTorchLearner
+
+    @property
+    @override
+    def _model_config_auto_includes(self) -> dict[str, Any]:
+        return {**super()._model_config_auto_includes, "vf_share_layers": False}

@@ -1,0 +1,499 @@
+"""What a user says about an environment, its runners, modules and learning."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final
+
+from gymnasium.spaces import Space
+from typing_extensions import Self, override
+
+from ...core.columns import DEFAULT_MODULE_ID
+from ...core.errors import ConfigError
+from ..env_to_module.env_to_module_pipeline import EnvToModulePipeline
+from ..learner.learner_connector_pipeline import LearnerConnectorPipeline
+from ..module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ..modules.multi_spec import MultiRLModuleSpec
+from ..modules.spec import RLModuleSpec
+from . import connector_builders, module_specs, sections
+from .not_provided import NotProvided
+from .policies import default_policy_mapping_fn, is_trained
+from .section import Section, takes
+from .store import SettingsStore
+
+_GONE: Final = "use config.env_runners(...) instead"
+
+
+class AlgorithmConfig(SettingsStore):
+    """The settings of an algorithm, given by methods that can be chained.
+
+    Unknown settings and impossible values raise at once. The settings of each method and what
+    they mean are in its documentation: `help(PPOConfig.env_runners)`.
+
+    Args:
+        algo_class: What `build_algo` makes.
+
+    Example:
+        >>> config = AlgorithmConfig().environment("CartPole-v1").training(gamma=0.9)
+        >>> config.gamma, config["env"], config.is_multi_agent
+        (0.9, 'CartPole-v1', False)
+    """
+
+    SECTIONS: ClassVar[Mapping[str, Section]] = {each.method: each for each in sections.ALL}
+    DEFAULT_POLICY_MAPPING_FN = staticmethod(default_policy_mapping_fn)
+    DEFAULT_AGENT_TO_MODULE_MAPPING_FN = staticmethod(default_policy_mapping_fn)
+
+    def __init__(self, algo_class: Any = None) -> None:
+        super().__init__()
+        self.algo_class = algo_class
+        self.in_evaluation = False
+
+    # What users set
+
+    @takes(sections.ENVIRONMENT)
+    def environment(self, env: Any = NotProvided, **settings: Any) -> Self:
+        """Say what is acted in."""
+        return self._apply("environment", {"env": env, **settings})
+
+    @takes(sections.ENV_RUNNERS)
+    def env_runners(self, **settings: Any) -> Self:
+        """Say how episodes are sampled, and with which connectors."""
+        return self._apply("env_runners", settings)
+
+    @takes(sections.LEARNERS)
+    def learners(self, **settings: Any) -> Self:
+        """Say where learning happens, and with which connectors."""
+        return self._apply("learners", settings)
+
+    @takes(sections.TRAINING)
+    def training(self, **settings: Any) -> Self:
+        """Say how an algorithm learns."""
+        for name in sections.LEARNERS.settings:
+            if name in settings:  # Where releases before 2.40 took it.
+                warnings.warn(
+                    f"config.training({name}=...) has moved to config.learners().",
+                    DeprecationWarning,
+                    stacklevel=2,
+                )
+                self.learners(**{name: settings.pop(name)})
+        return self._apply("training", settings)
+
+    @takes(sections.RL_MODULE)
+    def rl_module(self, **settings: Any) -> Self:
+        """Say what acts and learns."""
+        return self._apply("rl_module", settings)
+
+    @takes(sections.MULTI_AGENT)
+    def multi_agent(self, **settings: Any) -> Self:
+        """Say which modules there are, and which agent has which."""
+        return self._apply("multi_agent", settings)
+
+    @takes(sections.CALLBACKS)
+    def callbacks(self, callbacks_class: Any = NotProvided, **settings: Any) -> Self:
+        """Say what is called when."""
+        return self._apply("callbacks", {"callbacks_class": callbacks_class, **settings})
+
+    @takes(sections.EVALUATION)
+    def evaluation(self, **settings: Any) -> Self:
+        """Say how, and how often, the module is evaluated."""
+        return self._apply("evaluation", settings)
+
+    @takes(sections.DEBUGGING)
+    def debugging(self, **settings: Any) -> Self:
+        """Say what makes runs repeatable."""
+        return self._apply("debugging", settings)
+
+    @takes(sections.REPORTING)
+    def reporting(self, **settings: Any) -> Self:
+        """Say what results look like."""
+        return self._apply("reporting", settings)
+
+    @takes(sections.CHECKPOINTING)
+    def checkpointing(self, **settings: Any) -> Self:
+        """Say what checkpoints hold."""
+        return self._apply("checkpointing", settings)
+
+    @takes(sections.FAULT_TOLERANCE)
+    def fault_tolerance(self, **settings: Any) -> Self:
+        """Say what happens when something fails."""
+        return self._apply("fault_tolerance", settings)
+
+    @takes(sections.RESOURCES)
+    def resources(self, **settings: Any) -> Self:
+        """Say what the main process needs."""
+        return self._apply("resources", settings)
+
+    @takes(sections.FRAMEWORK)
+    def framework(self, framework: Any = NotProvided, **settings: Any) -> Self:
+        """Say what computes: torch."""
+        return self._apply("framework", {"framework": framework, **settings})
+
+    @takes(sections.API_STACK)
+    def api_stack(self, **settings: Any) -> Self:
+        """Say which of RLlib's stacks is meant: this one."""
+        return self._apply("api_stack", settings)
+
+    @takes(sections.OFFLINE_DATA)
+    def offline_data(self, **settings: Any) -> Self:
+        """Say where recorded episodes come from and go."""
+        return self._apply("offline_data", settings)
+
+    @takes(sections.EXPERIMENTAL)
+    def experimental(self, **settings: Any) -> Self:
+        """Set what may change."""
+        return self._apply("experimental", settings)
+
+    @takes(sections.PYTHON_ENVIRONMENT)
+    def python_environment(self, **settings: Any) -> Self:
+        """Take variables for processes, which are left to whoever starts them."""
+        return self._apply("python_environment", settings)
+
+    def exploration(self, *args: Any, **kwargs: Any) -> Self:
+        """Tell what took this method's place.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise ConfigError(
+            "config.exploration() is gone since Ray 2.40",
+            hint="use config.env_runners(explore=...).",
+        )
+
+    def rollouts(self, *args: Any, **kwargs: Any) -> Self:
+        """Tell what took this method's place.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise ConfigError("config.rollouts() is gone since Ray 2.40", hint=f"{_GONE}.")
+
+    # What follows from it
+
+    @property
+    def is_multi_agent(self) -> bool:
+        """Whether there is any module but the default one."""
+        return set(self.policies) != {DEFAULT_MODULE_ID}
+
+    @property
+    def is_online(self) -> bool:
+        """Whether episodes are sampled to learn from."""
+        return True
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether recorded episodes are learnt from."""
+        return not self.is_online
+
+    @property
+    def train_batch_size_per_learner(self) -> int:
+        """Steps per update of each learner."""
+        own = self._train_batch_size_per_learner
+        size: int = self.train_batch_size if own is None else own
+        return size if own is not None else size // max(self.num_learners, 1)
+
+    @train_batch_size_per_learner.setter
+    def train_batch_size_per_learner(self, value: int | None) -> None:
+        self._train_batch_size_per_learner = value
+
+    @property
+    def total_train_batch_size(self) -> int:
+        """Steps per update of all learners together."""
+        if self._train_batch_size_per_learner is None:
+            size: int = self.train_batch_size
+            return size
+        return self.train_batch_size_per_learner * max(self.num_learners, 1)
+
+    def get_rollout_fragment_length(self, worker_index: int = 0) -> int:
+        """Give the steps each environment of an env runner makes per sample.
+
+        Args:
+            worker_index: Which runner; what does not divide goes to the first ones.
+        """
+        if self.rollout_fragment_length != "auto":
+            length: int = self.rollout_fragment_length
+            return length
+        envs = self.num_envs_per_env_runner
+        share, rest = divmod(self.total_train_batch_size, envs * max(self.num_env_runners, 1))
+        return max(share + ((worker_index - 1) * envs < rest), 1)
+
+    @property
+    def model_config(self) -> dict[str, Any]:
+        """Settings of the default networks: the algorithm's own, then the user's."""
+        return {**self._model_config_auto_includes, **self._model_config}
+
+    @property
+    def _model_config_auto_includes(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def rl_module_spec(self) -> RLModuleSpec | MultiRLModuleSpec:
+        """The user's spec, filled with the algorithm's defaults; without spaces."""
+        spec: RLModuleSpec | MultiRLModuleSpec = module_specs.own_spec(self)
+        return spec
+
+    def get_default_rl_module_spec(self) -> RLModuleSpec:
+        """Give the spec of what acts when the user names no class.
+
+        Raises:
+            ConfigError: This config is of no algorithm.
+        """
+        raise ConfigError(
+            f"{type(self).__name__} has no default module",
+            hint="use the config of an algorithm, or config.rl_module(rl_module_spec=...).",
+        )
+
+    def get_default_learner_class(self) -> Any:
+        """Give what learns when the user names no class.
+
+        Raises:
+            ConfigError: This config is of no algorithm.
+        """
+        raise ConfigError(
+            f"{type(self).__name__} has no default learner",
+            hint="use the config of an algorithm, or config.learners(learner_class=...).",
+        )
+
+    @property
+    def learner_class(self) -> Any:
+        """What learns."""
+        return self._learner_class or self.get_default_learner_class()
+
+    def get_rl_module_spec(
+        self,
+        env: Any = None,
+        spaces: Mapping[str, Any] | None = None,
+        inference_only: bool | None = None,
+    ) -> RLModuleSpec:
+        """Give the spec of the one module, with its spaces.
+
+        Args:
+            env: Whose spaces it gets.
+            spaces: Or these: `{"default_policy": (observation space, action space)}`.
+            inference_only: Whether it only acts; None leaves that to the spec.
+        """
+        return module_specs.single_spec(self, env, spaces, inference_only)
+
+    def get_multi_rl_module_spec(
+        self,
+        *,
+        env: Any = None,
+        spaces: Mapping[str, Any] | None = None,
+        inference_only: bool = False,
+        single_agent_rl_module_spec: RLModuleSpec | None = None,
+    ) -> MultiRLModuleSpec:
+        """Give the specs of all modules, with their spaces.
+
+        Args:
+            env: Whose spaces they get, by the agents that have them.
+            spaces: Or these, by module id.
+            inference_only: Whether they only act.
+            single_agent_rl_module_spec: For modules that have none of their own.
+        """
+        return module_specs.multi_spec(
+            self, env, spaces, inference_only, single_agent_rl_module_spec
+        )
+
+    def get_config_for_module(self, module_id: str) -> Self:
+        """Give the config with the settings of one module; itself if it has none."""
+        policy = self.policies.get(module_id)
+        own = {
+            **(getattr(policy, "config", None) or {}),
+            **self.algorithm_config_overrides_per_module.get(module_id, {}),
+        }
+        if not own:
+            return self
+        made = self.copy(copy_frozen=False).update_from_dict(own)
+        if self._is_frozen:
+            made.freeze()
+        return made
+
+    def is_trained(self, module_id: str, batch: Any = None) -> bool:
+        """Whether a module learns."""
+        return bool(is_trained(self.policies_to_train)(module_id, batch))
+
+    def get_evaluation_config_object(self) -> Self:
+        """Give the config for evaluations: this one with `evaluation_config` on top."""
+        if isinstance(self.evaluation_config, AlgorithmConfig):
+            made: Any = self.evaluation_config.copy(copy_frozen=False)
+        else:
+            made = self.copy(copy_frozen=False)
+            made.num_env_runners = self.evaluation_num_env_runners
+            made.rollout_fragment_length = 1
+            made.update_from_dict(self.evaluation_config or {})
+        made.in_evaluation = True
+        return made  # type: ignore[no-any-return]
+
+    # What is built from it
+
+    def build_env_to_module_connector(
+        self, env: Any = None, spaces: Mapping[str, Any] | None = None, device: Any = None
+    ) -> EnvToModulePipeline:
+        """Build the pipeline from episodes to a forward batch.
+
+        Args:
+            env: Whose spaces it gets.
+            spaces: Or these: `{"__env_single__": (observation space, action space)}`.
+            device: Where tensors go.
+        """
+        return connector_builders.build_env_to_module(self, env, spaces, device)
+
+    def build_module_to_env_connector(
+        self, env: Any = None, spaces: Mapping[str, Any] | None = None
+    ) -> ModuleToEnvPipeline:
+        """Build the pipeline from a module's outputs to actions.
+
+        Args:
+            env: Whose spaces it gets.
+            spaces: Or these: `{"__env_single__": (observation space, action space)}`.
+        """
+        return connector_builders.build_module_to_env(self, env, spaces)
+
+    def build_learner_connector(
+        self,
+        input_observation_space: Space[Any] | None = None,
+        input_action_space: Space[Any] | None = None,
+        device: Any = None,
+    ) -> LearnerConnectorPipeline:
+        """Build the pipeline from sampled episodes to a train batch.
+
+        Args:
+            input_observation_space: The environment's; the config's if not given.
+            input_action_space: The environment's; the config's if not given.
+            device: Where tensors go.
+        """
+        if input_observation_space is None:
+            input_observation_space = self.observation_space
+        if input_action_space is None:
+            input_action_space = self.action_space
+        return connector_builders.build_learner(
+            self, input_observation_space, input_action_space, device
+        )
+
+    def build_learner(self, *, env: Any = None, spaces: Mapping[str, Any] | None = None) -> Any:
+        """Build a learner right here; its pipeline is `learner.learner_connector`.
+
+        Args:
+            env: Whose spaces its modules get.
+            spaces: Or these.
+        """
+        made = self.copy(copy_frozen=False)
+        made.observation_space, made.action_space = connector_builders.env_spaces(self, env, spaces)
+        learner = self.learner_class(
+            config=made, module_spec=self.get_multi_rl_module_spec(env=env, spaces=spaces)
+        )
+        learner.build()
+        return learner
+
+    def build_learner_group(
+        self, *, env: Any = None, spaces: Mapping[str, Any] | None = None, **kwargs: Any
+    ) -> Any:
+        """Build what holds the learners.
+
+        Args:
+            env: Whose spaces the modules get.
+            spaces: Or these.
+            **kwargs: For the LearnerGroup.
+        """
+        from .. import LearnerGroup  # Learning needs torch; a config does not.
+
+        spec = self.get_multi_rl_module_spec(env=env, spaces=spaces)
+        return LearnerGroup(config=self.copy(), module_spec=spec, **kwargs)
+
+    def build_algo(
+        self,
+        env: Any = None,
+        logger_creator: Callable[..., Any] | None = None,
+        use_copy: bool = True,
+    ) -> Any:
+        """Build the algorithm.
+
+        Args:
+            env: What is acted in, if `environment()` has not said.
+            logger_creator: Makes what results are logged with.
+            use_copy: Whether this config may be changed further.
+
+        Raises:
+            ConfigError: This config is of no algorithm, or contradicts itself.
+        """
+        config = self.copy(copy_frozen=False) if use_copy else self
+        if env is not None:
+            config.environment(env)
+        algo_class = config.get_algo_class()
+        config.validate()
+        if logger_creator is None:
+            return algo_class(config=config)
+        return algo_class(config=config, logger_creator=logger_creator)
+
+    def build(self, *args: Any, **kwargs: Any) -> Any:
+        """Do as `build_algo`, which is its name since Ray 2.44."""
+        warnings.warn(
+            "config.build() is now called build_algo().", DeprecationWarning, stacklevel=2
+        )
+        return self.build_algo(*args, **kwargs)
+
+    def get_algo_class(self) -> Any:
+        """Give what `build_algo` makes.
+
+        Raises:
+            ConfigError: This config is of no algorithm.
+        """
+        if self.algo_class is None:
+            raise ConfigError(
+                f"{type(self).__name__} is of no algorithm", hint="use PPOConfig, for instance."
+            )
+        return self.algo_class
+
+    # What contradicts
+
+    def validate(self) -> None:
+        """Check what one setting alone cannot tell.
+
+        Raises:
+            ConfigError: Settings contradict each other.
+        """
+        if not self._validate_config:
+            return
+        for section in type(self).SECTIONS.values():
+            for name in section.settings:
+                if name not in ("model_config", "evaluation_config", "policies"):
+                    section.check(name, self.__dict__[section.attribute(name)])
+        if (
+            self.minibatch_size is not None
+            and self.minibatch_size > self.train_batch_size_per_learner
+        ):
+            raise ConfigError(
+                f"`minibatch_size` ({self.minibatch_size}) is larger than "
+                f"`train_batch_size_per_learner` ({self.train_batch_size_per_learner})",
+                hint="make the one smaller or the other larger: config.training(...).",
+            )
+        if isinstance(self.policies_to_train, list):
+            strange = [each for each in self.policies_to_train if each not in self.policies]
+            if strange:
+                raise ConfigError(
+                    "config.multi_agent(policies_to_train=...)",
+                    expected=f"ids among {sorted(self.policies)}",
+                    found=repr(strange),
+                )
+        for module_id in self.algorithm_config_overrides_per_module:
+            self.get_config_for_module(module_id)
+
+
+class DefaultedConfig(AlgorithmConfig):
+    """A config of an algorithm with defaults of its own."""
+
+    own_defaults: ClassVar[Mapping[str, Any]] = {}
+    """What differs from every algorithm's defaults."""
+
+    def __init__(self, algo_class: Any = None) -> None:
+        super().__init__(algo_class)
+        for name, value in self.own_defaults.items():
+            setattr(self, name, value)
+
+    @override
+    def get_algo_class(self) -> Any:
+        if self.algo_class is not None:
+            return self.algo_class
+        from ... import v2  # An algorithm needs torch; a config does not.
+
+        return getattr(v2, type(self).__name__.removesuffix("Config"))

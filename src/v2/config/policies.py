@@ -1,0 +1,92 @@
+"""The policies of a multi-agent config, however they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gymnasium.spaces import Space
+
+from ...core.columns import DEFAULT_MODULE_ID
+from ...core.errors import ConfigError
+
+
+@dataclass
+class PolicySpec:
+    """One module of a multi-agent config, before its class and networks are known.
+
+    Args:
+        policy_class: Kept for RLlib's sake; give an RLModuleSpec for a class of your own.
+        observation_space: What it takes; None leaves that to the agents it serves.
+        action_space: What it gives; None leaves that to the agents it serves.
+        config: Settings of the config that are its own, a dict.
+    """
+
+    policy_class: Any = None
+    observation_space: Space[Any] | None = None
+    action_space: Space[Any] | None = None
+    config: Any = None
+
+
+def as_policies(given: Mapping[str, Any] | Collection[str]) -> dict[str, PolicySpec]:
+    """One PolicySpec per module id.
+
+    Args:
+        given: Ids, or ids with a spec, a tuple of its four parts, a dict of settings or None.
+
+    Example:
+        >>> sorted(as_policies({"b", "a"}))
+        ['a', 'b']
+    """
+    if not isinstance(given, Mapping):
+        given = dict.fromkeys(sorted(given) if isinstance(given, (set, frozenset)) else given)
+    return {module_id: _as_policy(module_id, spec) for module_id, spec in given.items()}
+
+
+def as_test(given: Any) -> Any:
+    """Ids of modules to train as a list; a function and None stay as they are."""
+    if given is None or callable(given):
+        return given
+    return sorted(given) if isinstance(given, (set, frozenset)) else list(given)
+
+
+def default_policy_mapping_fn(agent_id: Any, episode: Any = None, **kwargs: Any) -> str:
+    """Let one module serve all agents."""
+    return DEFAULT_MODULE_ID
+
+
+def is_trained(policies_to_train: Collection[str] | Callable[..., Any] | None) -> Any:
+    """A function of module id and batch that tells whether a module is trained."""
+    if policies_to_train is None:
+        return lambda module_id, batch=None: True
+    if callable(policies_to_train):
+        return policies_to_train
+    return lambda module_id, batch=None: module_id in policies_to_train
+
+
+def _as_policy(module_id: Any, spec: Any) -> PolicySpec:
+    if not isinstance(module_id, str):
+        raise ConfigError(
+            "config.multi_agent(policies=...)",
+            expected="module ids as strings",
+            found=f"{module_id!r}",
+        )
+    if spec is None:
+        return PolicySpec()
+    if isinstance(spec, Mapping):
+        return PolicySpec(config=dict(spec))
+    if isinstance(spec, (tuple, list)) and len(spec) == 4:
+        return PolicySpec(*spec)
+    if hasattr(spec, "observation_space") and hasattr(spec, "action_space"):
+        return PolicySpec(
+            getattr(spec, "policy_class", None),
+            spec.observation_space,
+            spec.action_space,
+            getattr(spec, "config", None),
+        )
+    raise ConfigError(
+        f"config.multi_agent(policies={{{module_id!r}: ...}})",
+        expected="a PolicySpec, None or (class or None, observation space, action space, settings)",
+        found=repr(spec),
+    )

@@ -1,0 +1,156 @@
+"""A group of settings that one method of a config takes."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ...core.errors import ConfigError
+from .not_provided import NotProvided
+from .rules import Rule
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class UnknownSettingError(ConfigError, AttributeError, KeyError):
+    """A config has no setting of that name."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting.
+
+    Args:
+        default: Its value when nobody gives one.
+        rule: What a value has to be.
+        meaning: What it does, in a few words.
+        attribute: The config's attribute, where that has another name.
+        merges: Whether a dict adds to the one that is there.
+        convert: Makes of a given value what is kept.
+        instead: What to do instead: only the default is supported.
+    """
+
+    default: Any = None
+    rule: Rule | None = None
+    meaning: str = ""
+    attribute: str = ""
+    merges: bool = False
+    convert: Callable[[Any], Any] | None = None
+    instead: str = ""
+
+
+IDLE = "Accepted for RLlib's sake; changes nothing here."
+
+
+@dataclass(frozen=True)
+class Section:
+    """Settings by the name they are given under.
+
+    Args:
+        method: The method of a config that takes them.
+        settings: The settings.
+        renamed: Names of older releases and what they are called now.
+    """
+
+    method: str
+    settings: Mapping[str, Setting]
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    def with_settings(self, **settings: Setting) -> Section:
+        """The same section with more settings, or other ones of the same names."""
+        return Section(self.method, {**self.settings, **settings}, self.renamed)
+
+    def attribute(self, name: str) -> str:
+        """What a config calls a setting."""
+        return self.settings[name].attribute or name
+
+    def read(self, given: Mapping[str, Any]) -> dict[str, tuple[Setting, Any]]:
+        """Check what was given; the result goes by the config's attributes.
+
+        Raises:
+            UnknownSettingError: There is no such setting.
+            ConfigError: A value is not what the setting takes.
+        """
+        made = {}
+        for name, value in given.items():
+            if value is NotProvided:
+                continue
+            now = self._name_now(name)
+            setting = self.settings[now]
+            self.check(now, value)
+            kept = value if setting.convert is None else setting.convert(value)
+            made[self.attribute(now)] = setting, kept
+        return made
+
+    def check(self, name: str, value: Any) -> None:
+        """Check one value.
+
+        Raises:
+            ConfigError: It is not what the setting takes.
+        """
+        setting = self.settings[name]
+        if setting.instead and value != setting.default:
+            raise ConfigError(
+                f"config.{self.method}({name}={value!r}) is not supported here",
+                hint=f"{setting.instead}.",
+            )
+        if value is None and setting.default is None:
+            return
+        if setting.rule is not None and not setting.rule.test(value):
+            raise ConfigError(
+                f"config.{self.method}({name}=...)",
+                expected=setting.rule.words,
+                found=repr(value),
+            )
+
+    def _name_now(self, name: str) -> str:
+        if name in self.settings:
+            return name
+        if name in self.renamed:
+            now = self.renamed[name]
+            warnings.warn(
+                f"config.{self.method}({name}=...) is now called {now}.",
+                DeprecationWarning,
+                stacklevel=5,
+            )
+            return now
+        raise unknown_setting(name, self.settings, f"config.{self.method}()")
+
+
+def unknown_setting(name: str, known: Any, where: str) -> UnknownSettingError:
+    """An error that names the closest setting there is."""
+    near = difflib.get_close_matches(name, known, n=1)
+    return UnknownSettingError(
+        f"{where} has no setting {name!r}",
+        hint=f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(sorted(known))}.",
+    )
+
+
+def takes(section: Section) -> Callable[[Method], Method]:
+    """Let a method show a section's settings in its signature and its documentation."""
+
+    def decorate(method: Method) -> Method:
+        own = [
+            parameter
+            for parameter in inspect.signature(method).parameters.values()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        names = {parameter.name for parameter in own}
+        named = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=NotProvided)
+            for name in section.settings
+            if name not in names
+        ]
+        method.__signature__ = inspect.Signature([*own, *named])  # type: ignore[attr-defined]
+        lines = [
+            f"    {name}: {setting.meaning or IDLE} Default: {setting.default!r}."
+            for name, setting in section.settings.items()
+        ]
+        method.__doc__ = "\n".join([method.__doc__ or "", "", "Args:", *lines])
+        return method
+
+    return decorate

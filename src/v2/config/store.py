@@ -1,0 +1,204 @@
+"""Settings as attributes of an object that can be frozen, copied and read as a dict."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from copy import copy as shallow_copy
+from typing import Any, ClassVar, Final
+
+from typing_extensions import Self
+
+from ...core.errors import ConfigError
+from .not_provided import NotProvided
+from .policies import PolicySpec
+from .section import Section, UnknownSettingError, unknown_setting
+
+_SPELLINGS: Final = {
+    "lambda": "lambda_",
+    "input": "input_",
+    "framework": "framework_str",
+    "callbacks": "callbacks_class",
+    "create_env_on_driver": "create_env_on_local_worker",
+    "custom_eval_function": "custom_evaluation_function",
+}
+_SHOWN: Final = {attribute: name for name, attribute in _SPELLINGS.items()}
+
+
+class FrozenConfigError(ConfigError, AttributeError):
+    """A frozen config was to be changed."""
+
+
+class SettingsStore:
+    """Holds the settings of some sections.
+
+    Read them as attributes or by key; `lambda_` is the key "lambda".
+    """
+
+    SECTIONS: ClassVar[Mapping[str, Section]] = {}
+    """What can be set, by the name of the method that sets it."""
+
+    def __init__(self) -> None:
+        self._is_frozen = False
+        for section in type(self).SECTIONS.values():
+            for name, setting in section.settings.items():
+                setattr(self, section.attribute(name), _unshared(setting.default))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self.__dict__.get("_is_frozen", False) and name != "_is_frozen":
+            raise FrozenConfigError(
+                f"Cannot set attribute ({name}) of a frozen config",
+                hint="change a copy: config.copy(copy_frozen=False).",
+            )
+        super().__setattr__(name, value)
+
+    def __getattr__(self, name: str) -> Any:  # only for what is not there
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise unknown_setting(name, [*self.__dict__], type(self).__name__)
+
+    def freeze(self) -> None:
+        """Allow no more changes."""
+        self._is_frozen = True
+
+    def copy(self, copy_frozen: bool | None = None) -> Self:
+        """Give another config of the same settings.
+
+        Args:
+            copy_frozen: Whether the copy is frozen; None if this one is.
+        """
+        made = type(self).__new__(type(self))
+        for name, value in self.__dict__.items():
+            made.__dict__[name] = _unshared(value)
+        made.__dict__["_is_frozen"] = self._is_frozen if copy_frozen is None else copy_frozen
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.copy()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give all settings as a dict that `from_dict` takes back."""
+        return {
+            _SHOWN.get(name, name): _plain(value)
+            for name, value in self.__dict__.items()
+            if name not in ("_is_frozen", "algo_class")
+        }
+
+    @classmethod
+    def from_dict(cls, config_dict: Mapping[str, Any]) -> Self:
+        """Make a config and update it from a dict."""
+        return cls().update_from_dict(config_dict)
+
+    def update_from_dict(self, config_dict: Mapping[str, Any]) -> Self:
+        """Set what a dict names; each value is checked as by the method that takes it.
+
+        Raises:
+            UnknownSettingError: A key is no setting.
+        """
+        for key, value in config_dict.items():
+            if key == "multiagent":
+                self.update_from_dict(value)
+            else:
+                self._update_one(_SPELLINGS.get(key, key), value)
+        return self
+
+    def _update_one(self, key: str, value: Any) -> None:
+        for section in type(self).SECTIONS.values():
+            for name in (*section.settings, *section.renamed):
+                if name == key or (name in section.settings and section.attribute(name) == key):
+                    self._apply(section.method, {name: value})
+                    return
+        if key not in self.__dict__:
+            raise unknown_setting(key, self.keys(), type(self).__name__)
+        setattr(self, key, value)
+
+    def _apply(self, method: str, given: Mapping[str, Any]) -> Self:
+        for attribute, (setting, value) in type(self).SECTIONS[method].read(given).items():
+            if setting.merges and isinstance(value, Mapping):
+                value = _merged(getattr(self, attribute), value)
+            setattr(self, attribute, value)
+        return self
+
+    @classmethod
+    def overrides(cls, **kwargs: Any) -> dict[str, Any]:
+        """Check settings and give them as a dict, for one module of several.
+
+        Raises:
+            UnknownSettingError: There is no such setting.
+        """
+        cls().update_from_dict(kwargs)
+        return kwargs
+
+    def get_state(self) -> dict[str, Any]:
+        """Give the class and all settings."""
+        return {"class": type(self), **self.__dict__}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Any:
+        """Make a config of what `get_state` gave."""
+        made = state.get("class", cls)()
+        made.__dict__.update({key: value for key, value in state.items() if key != "class"})
+        return made
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, _SPELLINGS.get(key, key))
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.update_from_dict({key: value})
+
+    def __contains__(self, key: object) -> bool:
+        return _SPELLINGS.get(key, key) in self.__dict__ if isinstance(key, str) else False
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_dict())
+
+    def __len__(self) -> int:
+        return len(self.to_dict())
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Give a setting, or the default if there is none of that name."""
+        try:
+            return self[key]
+        except UnknownSettingError:
+            return default
+
+    def keys(self) -> KeysView[str]:
+        """Give the names of all settings."""
+        return self.to_dict().keys()
+
+    def values(self) -> ValuesView[Any]:
+        """Give the values of all settings."""
+        return self.to_dict().values()
+
+    def items(self) -> ItemsView[str, Any]:
+        """Give names and values of all settings."""
+        return self.to_dict().items()
+
+
+def _unshared(value: Any) -> Any:
+    """Copies of plain containers; what they hold is shared."""
+    if type(value) is dict:
+        return {key: _unshared(item) for key, item in value.items()}
+    if type(value) is list:
+        return [_unshared(item) for item in value]
+    if type(value) is set:
+        return set(value)
+    return shallow_copy(value) if isinstance(value, PolicySpec) else value
+
+
+def _merged(old: Any, new: Mapping[str, Any]) -> dict[str, Any]:
+    made = dict(old) if isinstance(old, Mapping) else {}
+    for key, value in new.items():
+        is_nested = isinstance(value, Mapping) and isinstance(made.get(key), Mapping)
+        made[key] = _merged(made[key], value) if is_nested else _unshared(value)
+    return made
+
+
+def _plain(value: Any) -> Any:
+    if type(value) is dict:
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, PolicySpec):
+        return (value.policy_class, value.observation_space, value.action_space, value.config)
+    return value
+
+
+__all__ = ["FrozenConfigError", "NotProvided", "SettingsStore"]
