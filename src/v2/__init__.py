@@ -177,6 +177,15 @@ _HOME: Final = {
     "UnknownOptimizerError": ".learning.optimizers",
     # Settings that change
     "Scheduler": ".schedules",
+    # Configs, callbacks and metrics
+    "AlgorithmConfig": ".config.algorithm_config",
+    "DefaultCallbacks": ".callbacks",
+    "MetricsLogger": ".metrics.metrics_logger",
+    "NotProvided": ".config.not_provided",
+    "PPOConfig": ".algorithms.ppo",
+    "PolicySpec": ".config.policies",
+    "RLlibCallback": ".callbacks",
+    "make_callback": ".callbacks",
     # Episodes
     "InfiniteLookbackBuffer": ".episodes.lookback_buffer",
     "MultiAgentEnvError": ".episodes.errors",
