@@ -232,16 +232,16 @@ class EnvRunner(Checkpointable):
 
     def _call_on_episode(self, hook: str, episode: Any, env_index: int, **more: Any) -> None:
         """Call one of the hooks about an episode: created, start, step or end."""
-        self._hooks.call(
-            hook,
-            episode=episode,
-            env_runner=self,
-            metrics_logger=self.metrics,
-            env=self.env.unwrapped,
-            rl_module=self.module,
-            env_index=env_index,
-            **more,
-        )
+        for listener in self._hooks.of(hook):
+            listener(
+                episode=episode,
+                env_runner=self,
+                metrics_logger=self.metrics,
+                env=self.env.unwrapped,
+                rl_module=self.module,
+                env_index=env_index,
+                **more,
+            )
 
     def _on_sample_end(self, samples: list[Any]) -> None:
         self._hooks.call(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -33,7 +34,7 @@ def expect_finite(episodes: Iterable[Any], where: str) -> None:
         if not episode.observations.finalized:
             data = [leaf for leaf in nest.flatten(data) if _is_float(leaf)]
         for leaf in nest.flatten(data):
-            if _is_float(leaf) and not np.isfinite(leaf).all():
+            if _is_float(leaf) and not _is_finite(leaf):
                 raise NonFiniteError(
                     f"{where}: an observation in episode {episode.id_} is not finite",
                     expected="finite numbers",
@@ -64,6 +65,11 @@ def warn_if_outside(space: gym.Space[Any], observations: Sequence[Any]) -> None:
 
 def _is_float(leaf: Any) -> bool:
     return isinstance(leaf, (np.ndarray, np.floating)) and leaf.dtype.kind == "f"
+
+
+def _is_finite(leaf: Any) -> bool:
+    # One pass nearly always: a sum of squares may overflow, then each number is looked at.
+    return math.isfinite(np.vdot(leaf, leaf)) or bool(np.isfinite(leaf).all())
 
 
 def _first_bad(leaf: Any) -> str:

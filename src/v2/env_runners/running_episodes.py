@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from time import perf_counter
 from typing import Any, Final
 
 import gymnasium as gym
 
 from ...core.columns import DEFAULT_AGENT_ID, DEFAULT_MODULE_ID
 from ..envs.sub_envs import Transitions
-from ..episodes.single_agent import SingleAgentEpisode
+from ..episodes.single_agent import SingleAgentEpisode, first_stretch
+from .appenders import Appenders
 from .episode_metrics import EndedEpisode
 
 _NOTHING: Final = (0, 0.0, 0.0)
@@ -26,6 +28,7 @@ class RunningEpisodes:
         action_space: Of one environment.
         num_envs: How many there are.
         keeps_chunks: Whether to keep what earlier calls returned, for `on_episode_end`.
+        is_watched: Whether users' code sees running episodes, and may exchange their columns.
 
     Attributes:
         episodes: The running ones, by environment.
@@ -43,20 +46,25 @@ class RunningEpisodes:
         num_envs: int,
         *,
         keeps_chunks: bool = False,
+        is_watched: bool = True,
     ) -> None:
         self._spaces = observation_space, action_space
         self._keeps_chunks = keeps_chunks
+        self.is_watched = is_watched
         self.episodes: list[SingleAgentEpisode] = [self._new() for _ in range(num_envs)]
         self.pending = [True] * num_envs
         self.done: list[SingleAgentEpisode] = []
+        self._appenders = Appenders(num_envs)
         self.begun: list[int] = []
         self.ended: list[int] = []
         self._before: list[tuple[int, float, float]] = [_NOTHING] * num_envs
         self.chunks: list[list[SingleAgentEpisode]] = [[] for _ in range(num_envs)]
 
     def _new(self) -> SingleAgentEpisode:
-        observation_space, action_space = self._spaces
-        return SingleAgentEpisode(observation_space=observation_space, action_space=action_space)
+        episode = first_stretch(None, None, {}, *self._spaces, None, None)  # type: ignore[arg-type]
+        episode.observations.pop()
+        episode.infos.pop()
+        return episode
 
     def begin(self, index: int, observation: Any, info: dict[str, Any]) -> None:
         """Give a pending episode its first observation."""
@@ -68,8 +76,8 @@ class RunningEpisodes:
         self,
         made: Transitions,
         actions: Iterable[Any],
-        names: Sequence[str],
-        outputs: Iterable[tuple[Any, ...]],
+        names: tuple[str, ...],
+        outputs: Sequence[Iterable[Any]],
     ) -> int:
         """Add one step of all environments.
 
@@ -80,49 +88,57 @@ class RunningEpisodes:
             made: What the environments returned.
             actions: What was sent to them, one by one.
             names: Of the module's other outputs.
-            outputs: Those outputs for each environment.
+            outputs: A column for each name, with an item for each environment.
 
         Returns:
             How many steps were added.
         """
         self.begun, self.ended = [], []
-        pending, finals, failed = self.pending, made.finals, made.failed
-        steps = 0
-        each = zip(
-            self.episodes,
-            made.observations,
-            actions,
-            made.rewards,
-            made.infos,
-            made.terminateds,
-            made.truncateds,
-            outputs,
-            strict=False,
-        )
-        for index, (episode, observation, action, reward, info, over, cut, given) in enumerate(
-            each
-        ):
-            if failed and index in failed:
-                episode.is_truncated = True
-                continue
-            if pending[index]:
-                self.begin(index, observation, info)
-                continue
-            if finals and index in finals:
-                observation, info = finals[index]
-            elif over or cut:
-                self.ended.append(index)
-            episode.add_env_step(
-                observation,
-                action,
-                reward,
-                info,
-                terminated=over,
-                truncated=cut,
-                extra_model_outputs=dict(zip(names, given, strict=False)),
-            )
-            steps += 1
+        columns = (made.observations, actions, made.rewards, made.infos, *outputs)
+        if made.finals or made.failed or names != self._appenders.names or self.is_watched:
+            self._appenders.forget(names)
+        appenders = self._appenders
+        steps = appenders.append(columns)
+        if appenders.missing:
+            rows = list(zip(*columns, strict=False))
+            for index in tuple(appenders.missing):
+                steps += self._record_one(index, made, rows[index], names)
+        if True in made.terminateds or True in made.truncateds:
+            ends = zip(made.terminateds, made.truncateds, strict=True)
+            for index, (over, cut) in enumerate(ends):
+                if (over or cut) and index not in made.finals:
+                    episode = self.episodes[index]
+                    episode.is_terminated, episode.is_truncated = over, cut
+                    self.ended.append(index)
         return steps
+
+    def _record_one(
+        self, index: int, made: Transitions, row: tuple[Any, ...], names: tuple[str, ...]
+    ) -> int:
+        """Add a step of one environment as `add_env_step` does."""
+        episode = self.episodes[index]
+        if index in made.failed:
+            episode.is_truncated = True
+            return 0
+        observation, action, reward, info, *given = row
+        if self.pending[index]:
+            self.begin(index, observation, info)
+            return 0
+        is_final = index in made.finals
+        if is_final:
+            observation, info = made.finals[index]
+        episode.add_env_step(
+            observation,
+            action,
+            reward,
+            info,
+            terminated=is_final and made.terminateds[index],
+            truncated=is_final and made.truncateds[index],
+            extra_model_outputs=dict(zip(names, given, strict=True)),
+        )
+        if not is_final:
+            self._appenders.learn(index, episode)
+        return 1
 
     def end(self, index: int) -> EndedEpisode:
         """Put the episode of an environment to the ones done, and have the next one wait.
@@ -131,6 +147,7 @@ class RunningEpisodes:
             What it came to, with what earlier calls returned of it.
         """
         episode = self.episodes[index]
+        self._appenders.forget_one(index)
         length, total, seconds = self._so_far(index)
         if len(episode):
             self.done.append(episode)
@@ -151,6 +168,7 @@ class RunningEpisodes:
         length, total, seconds = self._before[index]
         if not len(episode):
             return length, total, seconds
+        episode._last_step_time = perf_counter()
         return (
             length + len(episode),
             total + float(episode.get_return()),
@@ -164,6 +182,7 @@ class RunningEpisodes:
             lookback: How many steps the running ones keep as look-back; None leaves them alone.
         """
         taken, self.done = self.done, []
+        self._appenders.forget(())
         if lookback is None:
             return taken
         for index, episode in enumerate(self.episodes):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import repeat
 from time import perf_counter
 from typing import Any, Final
 
@@ -142,6 +141,8 @@ class SingleAgentEnvRunner(EnvRunner):
         kinds = {type(piece) for piece in self._env_to_module.connectors}
         is_silent = random_actions and kinds <= _READING_ONLY
         is_all_own = self._has_only_own_pieces()
+        hooks = ("on_episode_created", "on_episode_start", "on_episode_step")
+        is_watched = not is_all_own or any(map(self._hooks.of, hooks))
         self._metrics_now: MetricsLogger | None = self.metrics
         self._explore = explore
         # An episode has the same columns in each step, and random actions come without outputs.
@@ -149,6 +150,7 @@ class SingleAgentEnvRunner(EnvRunner):
         self._was_random = random_actions
         if force_reset or size.is_in_episodes or self._needs_initial_reset or is_other_way:
             self._reset_envs(explore)
+        self._running.is_watched = is_watched
         self._needs_initial_reset = size.is_in_episodes
         act = self._act_at_random if random_actions else self._act
         self._num_ended = steps = calls = 0
@@ -253,8 +255,8 @@ class SingleAgentEnvRunner(EnvRunner):
     def _record(self, made: Transitions, actions: Any, columns: dict[str, Any]) -> int:
         """Add a step of all environments to their episodes; returns how many steps that were."""
         running = self._running
-        outputs = zip(*columns.values(), repeat(self._weights_seq_no), strict=False)
-        rows = one_by_one(self.env.action_space, actions)
+        rows = list(one_by_one(self.env.action_space, actions))
+        outputs = (*columns.values(), [self._weights_seq_no] * self.num_envs)
         steps = running.record(made, rows, (*columns, WEIGHTS_SEQ_NO), outputs)
         if made.finals:  # As everywhere else, pieces see the last observation of an episode.
             self._to_module([running.episodes[index] for index in made.finals], self._explore)
