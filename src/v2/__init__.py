@@ -179,13 +179,22 @@ _HOME: Final = {
     "Scheduler": ".schedules",
     # Configs, callbacks and metrics
     "AlgorithmConfig": ".config.algorithm_config",
+    "BCConfig": ".algorithms.bc",
     "DefaultCallbacks": ".callbacks",
+    "MARWILConfig": ".algorithms.marwil",
     "MetricsLogger": ".metrics.metrics_logger",
     "NotProvided": ".config.not_provided",
     "PPOConfig": ".algorithms.ppo",
     "PolicySpec": ".config.policies",
     "RLlibCallback": ".callbacks",
     "make_callback": ".callbacks",
+    # Environments and runners
+    "EnvContext": ".envs.context",
+    "EnvRunner": ".env_runners.base",
+    "EnvStepError": ".envs.failures",
+    "NonFiniteError": ".env_runners.observation_watch",
+    "SingleAgentEnvRunner": ".env_runners.single_agent",
+    "register_env": ".envs.registry",
     # Episodes
     "InfiniteLookbackBuffer": ".episodes.lookback_buffer",
     "MultiAgentEnvError": ".episodes.errors",
