@@ -23,6 +23,13 @@ def action_changes(old: Any, new: Any) -> list[Change]:
         return []
     if isinstance(old, spaces.Discrete) and isinstance(new, spaces.Discrete):
         return [_numbers(old, new)]
+    if isinstance(new, spaces.MultiDiscrete):
+        known = [old.n] if isinstance(old, spaces.Discrete) else getattr(old, "nvec", [])
+        added = len(new.nvec) - len(known)
+        if len(known) and added > 0 and list(new.nvec[: len(known)]) == list(known):
+            question = "are the new numbers the last ones, and is 0 harmless there?"
+            text = f"actions gained {added} numbers"
+            return [Change("added", text, ExtendAction((0.0,) * added), question)]
     if isinstance(old, spaces.Discrete) and isinstance(new, spaces.Box):
         question = (
             f"which vector stands for each of the {old.n} actions? "

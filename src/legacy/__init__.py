@@ -24,6 +24,7 @@ _HOMES = {
     ".defaults": "create_connectors_for_policy get_action_connectors_from_config "
     "get_agent_connectors_from_config get_synced_filter_connector "
     "maybe_get_filters_for_syncing restore_connectors_for_policy",
+    ".agent.adapt_observations": "AdaptObservationsAgentConnector",
     ".agent.clip_reward": "ClipRewardAgentConnector",
     ".agent.env_sampling": "EnvSamplingAgentConnector",
     ".agent.flatten": "FlattenDataAgentConnector",
@@ -33,6 +34,7 @@ _HOMES = {
     ".agent.state_buffer": "StateBufferConnector",
     ".agent.synced_filter": "SyncedFilterAgentConnector",
     ".agent.view_requirement": "ViewRequirementAgentConnector",
+    ".action.adapt_actions": "AdaptActionsConnector",
     ".action.clip": "ClipActionsConnector",
     ".action.immutable": "ImmutableActionsConnector make_action_immutable",
     ".action.normalize": "NormalizeActionsConnector",

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-from gymnasium.spaces import Space
 
 from ..core import nest
 from ..core.errors import PieceError, RlconnectError, SpaceError, WeightsError
 from ..core.space_fit import explain_mismatch
 from ..core.types import Array
+from .adapted import seen_space
 
 if TYPE_CHECKING:
     from .policy import Policy
@@ -199,22 +199,17 @@ def _culprit(policy: Policy, asked: Sequence[Asked], error: Exception) -> Asked 
 
 
 def _has_odd_shape(policy: Policy, obs: Any) -> bool:
-    shape = _raw_space(policy).shape
+    shape = seen_space(policy).shape
     return shape is not None and getattr(obs, "shape", shape) != shape
 
 
-def _raw_space(policy: Policy) -> Space[Any]:
-    space: Space[Any] = policy.observation_space
-    return getattr(space, "original_space", None) or space
-
-
 def _misfit(policy: Policy, obs: Any) -> str | None:
-    """Why an observation is not of the policy's raw space, as far as it reaches that untouched."""
+    """Why an observation is not of the environment's space, as far as it reaches that untouched."""
     pipeline = policy.agent_connectors
     pieces = [] if pipeline is None else pipeline.connectors
     if not all(type(piece).__module__.startswith(OURS) for piece in pieces):
         return None
-    return explain_mismatch(_raw_space(policy), obs)
+    return explain_mismatch(seen_space(policy), obs)
 
 
 def _located(error: RlconnectError, policy: Policy, asked: Asked | None) -> RlconnectError:

@@ -16,6 +16,8 @@ from .context import ConnectorContext
 
 BUILT_INS: Final = {
     "ActionConnectorPipeline": ".pipeline",
+    "AdaptActionsConnector": ".action.adapt_actions",
+    "AdaptObservationsAgentConnector": ".agent.adapt_observations",
     "AgentConnectorPipeline": ".pipeline",
     "ClipActionsConnector": ".action.clip",
     "ClipRewardAgentConnector": ".agent.clip_reward",

@@ -66,11 +66,32 @@ class ExtendAction(Step):
             object.__setattr__(self, "positions", tuple(int(each) for each in self.positions))
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
-        """Insert as one inserts features."""
+        """Insert as one inserts features; a Discrete becomes a MultiDiscrete."""
+        if isinstance(space, (spaces.Discrete, spaces.MultiDiscrete)):
+            return self._bind_numbers(space)
         box = self._vector(space)
         size = box.shape[0] + len(self.values)
         places = tuple(range(box.shape[0], size)) if self.positions is None else self.positions
         return InsertFeatures(places, self.values).bind(box)
+
+    def _bind_numbers(self, space: Any) -> Bound:
+        values = np.array(self.values)
+        if self.positions is not None or (values < 0).any() or (values % 1).any():
+            raise self._mismatch("whole numbers at the end", space)
+        is_single = isinstance(space, spaces.Discrete)
+        if (int(space.start) if is_single else np.any(getattr(space, "start", 0))) != 0:
+            raise self._mismatch("numbers from 0 on", space)
+        sizes = np.concatenate([np.atleast_1d(space.n if is_single else space.nvec), values + 1])
+
+        def formula(value: Any, values: Any) -> Any:
+            value = value[..., None] if is_single else value
+            if xp.is_tensor(value):
+                row = values.to(value.dtype).expand((*value.shape[:-1], len(values)))
+                return xp.concatenate([value, row], -1)
+            row = np.broadcast_to(values, (*value.shape[:-1], len(values)))
+            return np.concatenate([value, row], -1)
+
+        return Bound(spaces.MultiDiscrete(sizes.astype(np.int64)), formula, (values.astype(int),))
 
 
 @step("project_action")
@@ -88,6 +109,10 @@ class ProjectAction(Step):
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Select as one selects features."""
+        if isinstance(space, spaces.MultiDiscrete) and space.nvec.ndim == 1:
+            indices = np.array(self.indices)
+            kept = spaces.MultiDiscrete(space.nvec[indices])
+            return Bound(kept, lambda value: value[..., indices])
         return SelectFeatures(self.indices).bind(space)
 
 
