@@ -63,11 +63,16 @@ class PaddingPlan:
         return np.arange(self.max_seq_len) < self.seq_lens[:, None]
 
     @cached_property
+    def places(self) -> Array:
+        """Where the steps are, the rows laid end to end, `(steps,)`."""
+        return np.flatnonzero(self.mask)
+
+    @cached_property
     def starts(self) -> Array:
         """The step each row begins with, `(R,)`."""
         return np.cumsum(self.seq_lens) - self.seq_lens
 
-    @property
+    @cached_property
     def steps(self) -> int:
         """How many steps there are without padding."""
         return int(self.seq_lens.sum())
@@ -84,7 +89,7 @@ class PaddingPlan:
             column = np.asarray(column)
             out = np.zeros(shape, column.dtype)
             # Row by row the places of steps are in the order of the steps.
-            out[self.mask] = column
+            out.reshape(-1, *shape[2:])[self.places] = column
             return out
         places = np.minimum(self.starts[:, None] + np.arange(self.max_seq_len), self.steps - 1)
         rows = column[xp.constant(places, column)]
@@ -99,9 +104,8 @@ class PaddingPlan:
         """
         shape = tuple(column.shape[:2])
         self._check(shape == self.mask.shape, f"rows {self.mask.shape}", f"{shape}")
-        places = np.flatnonzero(self.mask)
         flat = column.reshape((-1, *column.shape[2:]))
-        return flat[xp.constant(places, column)]
+        return flat[xp.constant(self.places, column)]
 
     def _check(self, is_right: bool, expected: str, found: str) -> None:
         if not is_right:

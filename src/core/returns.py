@@ -139,9 +139,8 @@ def compute_value_targets(
         float32: advantages plus values.
     """
     if not any(map(xp.is_tensor, (values, rewards, terminateds, truncateds))):
-        return _value_targets(
-            *map(np.asarray, (values, rewards, terminateds, truncateds)), gamma, lambda_
-        )
+        arrays = [np.asarray(each) for each in (values, rewards, terminateds, truncateds)]
+        return _value_targets(*arrays, gamma=gamma, lambda_=lambda_)
     value = xp.cast(xp.as_array(values), np.float64)
     reward = xp.cast(xp.as_array(rewards), np.float64)
     terminated = xp.cast(xp.as_array(terminateds), np.float64)
@@ -157,17 +156,19 @@ def _value_targets(
     rewards: Array,
     terminateds: Array,
     truncateds: Array,
+    *,
     gamma: float,
     lambda_: float,
 ) -> Array:
     """The same for arrays, with one array for each side of the recurrence."""
     y = np.zeros(values.shape)
     np.multiply(values[1:], gamma, out=y[:-1], dtype=np.float64)
-    y[terminateds != 0] = 0.0
+    y[np.flatnonzero(terminateds)] = 0.0  # Ends are few.
     y += rewards
     y -= values
     factor = np.full(values.shape, gamma * lambda_)
-    factor[(terminateds != 0) | (truncateds != 0)] = 0.0
+    factor[np.flatnonzero(terminateds)] = 0.0
+    factor[np.flatnonzero(truncateds)] = 0.0
     _scan_in_place(y, factor)
     y += values
     return y.astype(np.float32)

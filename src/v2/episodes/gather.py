@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ...core.errors import EpisodeError, SpaceError
-from ...core.types import Array, Nest
+from ...core.types import Nest
 from .column_items import joined_rows, length_of, stacked, taken
 from .lookback_buffer import InfiniteLookbackBuffer
 from .multi_agent import MultiAgentEpisode
@@ -88,7 +88,7 @@ def concat_column(
     *,
     without_last: bool = False,
     without_first: bool = False,
-) -> tuple[Nest, Array] | None:
+) -> tuple[Nest, list[int]] | None:
     """All items of many episodes after their look-back, one episode after the other.
 
     Args:
@@ -99,7 +99,7 @@ def concat_column(
 
     Returns:
         The column and how many rows each episode has in it; None if the items differ in shape or
-        structure, or there are none.
+        structure, some are lists and some arrays, or there are none.
     """
     name = _ATTRIBUTES.get(column)
     try:
@@ -111,20 +111,21 @@ def concat_column(
         return None
     more, end = int(without_first), -1 if without_last else None
     parts = [
-        data[buffer.lookback + more : end]
-        if type(data := buffer._data) is list or type(data) is np.ndarray
+        buffer._data
+        if end is None and not buffer.lookback + more
         else buffer._rows(buffer.lookback + more, end)
         for buffer in buffers
     ]
     kinds = set(map(type, parts))
+    if len(kinds) > 1:
+        return None
     try:
         if kinds == {np.ndarray}:
-            return np.concatenate(parts), np.array([*map(len, parts)])
-        counts = np.array([*map(length_of, parts)])
+            return np.concatenate(parts), [*map(len, parts)]
+        counts = [*map(length_of, parts)]
         if kinds == {list}:
             return stacked([*chain.from_iterable(parts)]), counts
-        columns = [stacked(part) if type(part) is list else part for part in parts]
-        return joined_rows(columns), counts
+        return joined_rows(parts), counts
     except (EpisodeError, SpaceError, IndexError, ValueError):
         return None
 

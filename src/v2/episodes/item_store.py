@@ -52,11 +52,8 @@ class ItemStore:
         if not self.finalized:
             self._data.append(item)
             return
-        data = self._data
-        count = items.length_of(data)
-        is_plain = type(item) is float and type(data) is np.ndarray and data.dtype.kind == "f"
-        if not is_plain or self._store is None or items.length_of(self._store) == count:
-            self._make_room(count, 1, item)
+        count = items.length_of(self._data)
+        self._make_room(count, 1, item)
         items.written(self._store, count, item)
         self._data = items.taken(self._store, slice(0, count + 1))
 
@@ -77,22 +74,15 @@ class ItemStore:
     def repeat_last(self) -> None:
         """Add the last item once more; where there is room, nothing but its row is copied."""
         data, store = self._data, self._store
-        if type(data) is np.ndarray:
-            count = len(data)
-            if store is None or len(store) == count:  # type: ignore[arg-type]  # an array, too
-                self._store = store = items.with_room(data, count, count + 1)
-                self._is_shared = False
-            store[count] = data[-1]  # type: ignore[index]  # an array, too
-            self._data = store[: count + 1]  # type: ignore[index]  # an array, too
-        elif type(data) is list:
+        if type(data) is list:
             data.append(data[-1])
-        else:
-            count = items.length_of(data)
-            if store is None or items.length_of(store) == count:
-                self._store = store = items.with_room(data, count, count + 1)
-                self._is_shared = False
-            items.repeat_row(store, count - 1)
-            self._data = items.taken(store, slice(0, count + 1))
+            return
+        count = items.length_of(data)
+        if store is None or items.length_of(store) == count:
+            self._store = store = items.with_room(data, count, count + 1)
+            self._is_shared = False
+        items.repeat_row(store, count - 1)
+        self._data = items.taken(store, slice(0, count + 1))
 
     def concat(self, other: ItemStore) -> None:
         """Add the items of another buffer, without its look-back."""

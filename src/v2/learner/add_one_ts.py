@@ -10,6 +10,7 @@ from typing_extensions import override
 from ...core.columns import Columns
 from ..batch_items import add_n_batch_items, is_multi_agent, single_agent_episode_iterator
 from ..connector import ConnectorV2
+from ..episodes.extra_step import add_extra_step
 from .add_columns import last_flag
 
 
@@ -68,19 +69,13 @@ def add_one_ts_to_episodes_and_truncate(episodes: Sequence[Any]) -> list[bool]:
     Returns:
         Whether each was truncated before.
     """
-    was_truncated = []
-    for episode in single_agent_episode_iterator(episodes, agents_that_stepped_only=False):
-        was_truncated.append(bool(episode.is_truncated))
-        if not len(episode):
-            continue
-        for column in (episode.observations, episode.infos, episode.actions):
-            column.repeat_last()
-        for column in episode.extra_model_outputs.values():
-            column.repeat_last()
-        episode.rewards.append(0.0)
-        episode.t += 1
-        if not episode.is_done:
-            episode.is_truncated = True
+    singles = list(single_agent_episode_iterator(episodes, agents_that_stepped_only=False))
+    was_truncated = [bool(single.is_truncated) for single in singles]
+    stepped = [single for single in singles if len(single)]
+    add_extra_step(stepped)
+    for single in stepped:
+        if not single.is_done:
+            single.is_truncated = True
     return was_truncated
 
 

@@ -11,7 +11,7 @@ from typing_extensions import override
 from ...core import xp
 from ...core.columns import Columns
 from ...core.errors import PieceError
-from ...core.padding import PaddingPlan, unpad_data_if_necessary
+from ...core.padding import PaddingPlan
 from ...core.returns import compute_value_targets, normalize_advantages
 from ..apis import ValueFunctionAPI
 from ..batch_items import single_agent_episode_iterator
@@ -77,21 +77,25 @@ class GeneralAdvantageEstimation(ConnectorV2):
     def _add(self, columns: dict[str, Any], module: Any, lens: list[int]) -> None:
         predicted = predicted_values(module, columns, self.VALUE_ROWS)
         self._numpy_to_tensor_connector.device = predicted.device
-        values, rewards, terminateds, truncateds = (
-            unpad_data_if_necessary(lens, xp.to_numpy(column))
-            for column in (
-                predicted,
-                columns[Columns.REWARDS],
-                columns[Columns.TERMINATEDS],
-                columns[Columns.TRUNCATEDS],
-            )
-        )
-        targets = compute_value_targets(
-            values, rewards, terminateds, truncateds, self.gamma, self.lambda_
-        )
-        advantages = normalize_advantages(targets - values)
+        plan = None
         if module.is_stateful():
             plan = PaddingPlan.of_episodes(lens, max_seq_len(module, self))
+
+        def by_step(column: Any) -> Any:
+            array = xp.to_numpy(column)
+            return array if plan is None or array.ndim == 1 else plan.unpad(array)
+
+        values = by_step(predicted)
+        targets = compute_value_targets(
+            values,
+            by_step(columns[Columns.REWARDS]),
+            by_step(columns[Columns.TERMINATEDS]),
+            by_step(columns[Columns.TRUNCATEDS]),
+            self.gamma,
+            self.lambda_,
+        )
+        advantages = normalize_advantages(targets - values)
+        if plan is not None:
             advantages, targets = plan.pad(advantages), plan.pad(targets)
         columns[Columns.ADVANTAGES] = advantages
         columns[Columns.VALUE_TARGETS] = targets

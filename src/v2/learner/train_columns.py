@@ -19,6 +19,7 @@ from ...core.columns import DEFAULT_MODULE_ID, Columns
 from ...core.padding import PaddingPlan
 from ...core.types import Array, Nest
 from ..batch_items import key_of, single_agent_episode_iterator
+from ..common.add_states import initial_state
 from ..common.stateful_modules import is_multi, is_stateful, max_seq_len, stateful_module
 from ..episodes.gather import concat_column
 from ..episodes.single_agent import SingleAgentEpisode
@@ -58,7 +59,7 @@ class Group:
             Unfit: It makes none.
         """
         found = concat_column(self.episodes, column, **without)
-        if found is None or found[1].tolist() != self.lens:
+        if found is None or found[1] != self.lens:
             raise Unfit
         return found[0]
 
@@ -81,7 +82,6 @@ class TrainColumns:
             module_id = single.module_id if single.agent_id is not None else None
             groups.setdefault(module_id, Group(module_id, [])).episodes.append(single)
         self.groups = list(groups.values())
-        self.is_numpy = bool(self.singles) and self.singles[0].is_numpy
         self.is_stacked = False
 
     def expect_columns(self, module_ids: Any, *, is_multi_agent: bool, is_renamed: bool) -> None:
@@ -100,7 +100,6 @@ class TrainColumns:
             and len(single)
             and (single.agent_id is not None) is is_multi_agent
             and (not is_multi_agent or single.module_id in module_ids)
-            and all(each.finalized is self.is_numpy for each in _buffers(single))
             for single in self.singles
         )
         if not is_right or not self.singles or any(key in (module_ids or ()) for key in self.given):
@@ -216,6 +215,47 @@ class TrainColumns:
             if not is_masked:
                 group.columns[Columns.LOSS_MASK] = plan.mask
 
+    def add_states(self, piece: Any) -> bool:
+        """Add the state before each row of stateful modules, and `next_state_in` for `new_obs`.
+
+        Returns:
+            Whether all episodes hold states in arrays, from their beginning on; else nothing is
+            added.
+        """
+        stateful = [
+            (group, module)
+            for group in self.groups
+            if (module := stateful_module(self.rl_module, group.module_id)) is not None
+        ]
+        if not all(
+            Columns.STATE_OUT in single.extra_model_outputs
+            and single.extra_model_outputs[Columns.STATE_OUT].finalized
+            and (
+                single.t_started == 0 or not single.extra_model_outputs[Columns.STATE_OUT].lookback
+            )
+            for group, _ in stateful
+            for single in group.episodes
+        ):
+            return False
+        has_next = self.has(Columns.NEXT_OBS)
+        for group, module in stateful:
+            step = max_seq_len(module, piece)
+            first = initial_state(module)
+            after = [each.get_extra_model_outputs(Columns.STATE_OUT) for each in group.episodes]
+            starts = nest.map_structure(lambda start, _: start[None], first, after[0])
+            leaves = [*zip(*map(nest.flatten, after), strict=True)]
+            before = [
+                np.concatenate(
+                    [part for leaf in own for part in (start, leaf[step - 1 : -1 : step])]
+                )
+                for start, own in zip(nest.flatten(starts), leaves, strict=True)
+            ]
+            group.columns[Columns.STATE_IN] = nest.unflatten_as(after[0], before)
+            if has_next:
+                following = [np.concatenate([leaf[::step] for leaf in own]) for own in leaves]
+                group.columns[Columns.NEXT_STATE_IN] = nest.unflatten_as(after[0], following)
+        return True
+
     # What has been made
 
     def by_module(self, given: dict[str, Any], *, is_multi_agent: bool) -> dict[str, Any]:
@@ -238,19 +278,16 @@ class TrainColumns:
         """The episode ids of the items that observations came in: rows, steps or whole episodes."""
         ids = []
         for group in self.groups:
-            rows = [1] * len(group.episodes)
             if group.padding is not None:
                 rows = [-(-steps // group.padding.max_seq_len) for steps in group.lens]
-            elif not self.is_numpy and not self.is_stacked:
-                rows = group.lens
+            else:
+                rows = [
+                    1 if self.is_stacked or episode.observations.finalized else steps
+                    for episode, steps in zip(group.episodes, group.lens, strict=True)
+                ]
             for episode, count in zip(group.episodes, rows, strict=True):
                 ids += [episode.id_] * count
         return ids
-
-
-def _buffers(single: SingleAgentEpisode) -> list[Any]:
-    outputs = single.extra_model_outputs.values()
-    return [single.observations, single.actions, single.rewards, *outputs]
 
 
 def _at_ends(group: Group, flags: Sequence[bool], before: int) -> Array:

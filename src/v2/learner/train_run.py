@@ -12,7 +12,7 @@ from ..common.add_time_dim import AddTimeDimToBatchAndZeroPad
 from ..common.agent_to_module_mapping import AgentToModuleMapping
 from ..common.batch_individual_items import BatchIndividualItems
 from ..common.numpy_to_tensor import NumpyToTensor
-from ..common.stateful_modules import is_multi
+from ..common.stateful_modules import is_multi, is_stateful
 from ..planning.plan import Room, Run
 from .add_columns import AddColumnsFromEpisodesToTrainBatch
 from .add_infos import AddInfosFromEpisodesToTrainBatch
@@ -140,7 +140,9 @@ class TrainRun:
             columns, made.is_stacked = (Columns.OBS,), True
         elif type(piece) is AddStatesFromEpisodesToBatch:
             columns = (Columns.STATE_IN, Columns.NEXT_STATE_IN)
-            if made.has(Columns.STATE_IN):
+            if not is_stateful(given["rl_module"]) or made.has(Columns.STATE_IN):
+                return
+            if made.add_states(piece):
                 return
             if made.has(Columns.NEXT_OBS):
                 alone[Columns.NEXT_OBS] = {}

@@ -52,12 +52,13 @@ def test_last_items_are_the_batch_of_the_last_items(forms, column, kind):
 
 @given(FORMS, COLUMNS, st.sampled_from(["array", "dict", "tuple", "number"]), st.integers(0, 2))
 def test_whole_columns_are_the_batch_of_all_items(forms, column, kind, lookback):
-    """Look-back is left out, and the last observation if asked."""
+    """Look-back is left out, and the last observation if asked; in lists or in arrays."""
+    is_numpy = forms[0][1]
     episodes = [
-        episode_of(steps + lookback, kind, numpy).slice(
+        episode_of(steps + lookback, kind, is_numpy).slice(
             slice(lookback, None), len_lookback_buffer=lookback
         )
-        for steps, numpy in forms
+        for steps, _ in forms
     ]
     without_last = column == "obs"
 
@@ -65,7 +66,7 @@ def test_whole_columns_are_the_batch_of_all_items(forms, column, kind, lookback)
 
     items = [read(one, column, step) for one in episodes for step in range(len(one))]
     np.testing.assert_equal(column_of_all, batch(items))
-    assert counts.tolist() == [len(one) for one in episodes]
+    assert counts == [len(one) for one in episodes]
 
 
 @pytest.mark.parametrize("column", ["obs", "nope", "infos"])
@@ -76,6 +77,11 @@ def test_what_makes_no_batch_is_none(column):
 
     assert gather_last([one, other], column) is None
     assert concat_column([one, other], column) is None
+
+
+def test_lists_beside_arrays_make_no_column():
+    """Items that come one by one and items that come in arrays are no batch for pieces either."""
+    assert concat_column([episode_of(2), episode_of(2, numpy=True)], "obs") is None
 
 
 def test_rows_of_agents_keep_the_journal():
