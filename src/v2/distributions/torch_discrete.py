@@ -54,6 +54,15 @@ class TorchCategorical(TorchDistribution):
         return straight_through(drawn.sample(torch.Size(sample_shape or ())), probs)
 
     @override
+    def kl(self, other: Any, **kwargs: Any) -> Tensor:
+        # torch's own writes into the products wherever either probability is 0: two passes more.
+        if not isinstance(other, TorchCategorical):
+            return super().kl(other, **kwargs)  # type: ignore[no-any-return]  # torch's registry
+        probs = self._dist.probs
+        terms = probs * (self._dist.logits - other._dist.logits)
+        return torch.where(probs > 0, terms, torch.zeros_like(terms)).sum(dim=-1)
+
+    @override
     def to_deterministic(self) -> TorchDeterministic:
         return TorchDeterministic(loc=self._dist.logits.argmax(dim=-1))
 

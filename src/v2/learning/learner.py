@@ -7,37 +7,27 @@
       afterwards           schedules and coefficients move              after_gradient_based_update
 
 A subclass says what the loss is, in `compute_loss_for_module`. What torch is needed for lies in
-`torch_learner`.
+`torch_learner`; what it holds and saves, in `module_holder`.
 """
 
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from typing_extensions import override
 
 from ...core.columns import ALL_MODULES
 from ...core.errors import ConfigError
 from ..apis import SelfSupervisedLossAPI
-from ..checkpointable import Checkpointable
 from ..metrics import names
-from ..metrics.metrics_logger import MetricsLogger
-from ..modules.multi_rl_module import MultiRLModule, UnknownModuleError
-from ..modules.multi_spec import MultiRLModuleSpec
 from .minibatches import Batch, Epochs, minibatches, step_count
+from .module_holder import ModuleHolder
 from .train_batch import TrainBatch, checked, concatenated, from_episodes, from_given
 
-Selection = Sequence[str] | Callable[..., bool] | None
 
-
-class NotBuiltError(ConfigError):
-    """A learner was used before `build()`."""
-
-
-class Learner(Checkpointable):
+class Learner(ModuleHolder):
     """Improves modules by the gradients of losses.
 
     Args:
@@ -46,102 +36,7 @@ class Learner(Checkpointable):
         module: Modules that are there already, instead of a spec.
     """
 
-    framework: ClassVar[str | None] = None
     TOTAL_LOSS_KEY: ClassVar[str] = names.TOTAL_LOSS_KEY
-
-    def __init__(self, *, config: Any, module_spec: Any = None, module: Any = None) -> None:
-        if (module_spec is None) == (module is None):
-            raise ConfigError(f"give {type(self).__name__} exactly one of module_spec and module")
-        self.config = config.copy(copy_frozen=False)
-        self.metrics: Any = MetricsLogger()
-        self._module_spec = module_spec
-        self._module_obj = module
-        self._module: Any = None
-        self._learner_connector: Any = None
-        self._device: Any = None
-        self._is_built = False
-        self._weights_seq_no = 0
-        self._module_configs: dict[str, Any] = {}
-        self._order_seed: Any = None
-
-    # What it is made of
-
-    @property
-    def module(self) -> Any:
-        """The modules by id."""
-        return self._module
-
-    @property
-    def learner_connector(self) -> Any:
-        """The pipeline from episodes to train batches."""
-        return self._learner_connector
-
-    @property
-    def device(self) -> Any:
-        """Where modules and batches are."""
-        return self._device
-
-    @property
-    def distributed(self) -> bool:
-        """Whether it is one of several; never."""
-        return False
-
-    def build(self) -> None:
-        """Make the modules, the pipeline and the optimisers; a subclass calls this one first."""
-        seed = getattr(self.config, "seed", None)
-        self._order_seed = np.random.SeedSequence(seed).entropy
-        self._seed(seed)
-        self._module = self._make_module()
-        self._learner_connector = self.config.build_learner_connector(
-            input_observation_space=None, input_action_space=None, device=self._device
-        )
-        self._is_built = True
-        self.configure_optimizers()
-
-    def _check_is_built(self, error: bool = True) -> bool:
-        if error and not self._is_built:
-            raise NotBuiltError(
-                f"{type(self).__name__} is not built",
-                hint="Learner.build() must be called before anything else.",
-            )
-        return self._is_built
-
-    @abc.abstractmethod
-    def _seed(self, seed: int | None) -> None:
-        """Make what is random repeatable."""
-
-    @abc.abstractmethod
-    def _make_module(self) -> MultiRLModule:
-        """Build the modules where they are needed."""
-
-    @abc.abstractmethod
-    def _get_tensor_variable(self, value: Any, dtype: Any = None, trainable: bool = False) -> Any:
-        """A number as a variable of the framework."""
-
-    @abc.abstractmethod
-    def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
-        """Register the optimisers of a module.
-
-        Args:
-            module_id: The module.
-            config: Its settings.
-        """
-
-    def configure_optimizers(self) -> None:
-        """Register the optimisers of all modules."""
-        for module_id in list(self.module.keys()):
-            if self.rl_module_is_compatible(self.module[module_id]):
-                self.configure_optimizers_for_module(module_id, self._config_of(module_id))
-
-    @abc.abstractmethod
-    def rl_module_is_compatible(self, module: Any) -> bool:
-        """Whether it can improve such a module."""
-
-    def _config_of(self, module_id: str) -> Any:
-        """The settings of a module, with what was overridden for it."""
-        if module_id not in self._module_configs:
-            self._module_configs[module_id] = self.config.get_config_for_module(module_id)
-        return self._module_configs[module_id]
 
     # One update
 
@@ -309,147 +204,3 @@ class Learner(Checkpointable):
             batch: Its part of the minibatch.
             fwd_out: What its `forward_train` gave.
         """
-
-    # Modules that come and go
-
-    def add_module(
-        self,
-        *,
-        module_id: str,
-        module_spec: Any,
-        config_overrides: Mapping[str, Any] | None = None,
-        new_should_module_be_updated: Selection = None,
-    ) -> MultiRLModuleSpec:
-        """Add a module, with optimisers of its own.
-
-        Args:
-            module_id: Its id.
-            module_spec: What it is built from.
-            config_overrides: Settings that differ for it.
-            new_should_module_be_updated: Which modules are trained from now on.
-
-        Returns:
-            The spec of all modules.
-
-        Raises:
-            DuplicateNameError: There is one of that id.
-        """
-        self._check_is_built()
-        self.module.add_module(module_id, self._placed(module_spec.build()))
-        if config_overrides:
-            self.config.multi_agent(
-                algorithm_config_overrides_per_module={module_id: dict(config_overrides)}
-            )
-        self._set_trained(new_should_module_be_updated)
-        self.configure_optimizers_for_module(module_id, self._config_of(module_id))
-        return MultiRLModuleSpec.from_module(self.module)
-
-    def remove_module(
-        self, module_id: str, *, new_should_module_be_updated: Selection = None
-    ) -> MultiRLModuleSpec:
-        """Remove a module and its optimisers.
-
-        Args:
-            module_id: Its id.
-            new_should_module_be_updated: Which modules are trained from now on.
-
-        Returns:
-            The spec of the others.
-
-        Raises:
-            UnknownModuleError: There is none of that id.
-        """
-        self._check_is_built()
-        if module_id not in self.module:
-            raise UnknownModuleError.of(module_id, self.module.keys())
-        self.module.remove_module(module_id)
-        self._set_trained(new_should_module_be_updated)
-        return MultiRLModuleSpec.from_module(self.module)
-
-    def _placed(self, module: Any) -> Any:
-        return module
-
-    def _set_trained(self, chosen: Selection) -> None:
-        self._module_configs.clear()
-        if chosen is not None:
-            self.config.multi_agent(policies_to_train=chosen)
-
-    # State
-
-    @override
-    def get_state(
-        self,
-        components: str | Collection[str] | None = None,
-        *,
-        not_components: str | Collection[str] | None = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
-        """Give weights, optimisers, metrics and counters.
-
-        Args:
-            components: Only these of "rl_module", "optimizer" and "metrics_logger".
-            not_components: All but these.
-            **kwargs: Handed to the modules.
-        """
-        self._check_is_built()
-        state: dict[str, Any] = {names.WEIGHTS_SEQ_NO: self._weights_seq_no}
-        if not callable(self.config.policies_to_train):  # a function is the config's to keep
-            state["should_module_be_updated"] = _listed(self.config.policies_to_train)
-        if self._check_component("rl_module", components, not_components):
-            state["rl_module"] = self.module.get_state(
-                components=self._get_subcomponents("rl_module", components),
-                not_components=self._get_subcomponents("rl_module", not_components),
-                **kwargs,
-            )
-        if self._check_component("optimizer", components, not_components):
-            state["optimizer"] = self._get_optimizer_state()
-        if self._check_component("metrics_logger", components, not_components):
-            state["metrics_logger"] = self.metrics.get_state()
-        return state
-
-    @override
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take over what `get_state` gave, the parts that are there."""
-        self._check_is_built()
-        if "rl_module" in state:
-            self.module.set_state(state["rl_module"])
-        if "optimizer" in state:
-            self._set_optimizer_state(state["optimizer"])
-        if "metrics_logger" in state:
-            self.metrics.set_state(state["metrics_logger"])
-        self._weights_seq_no = int(state.get(names.WEIGHTS_SEQ_NO, self._weights_seq_no))
-        if "should_module_be_updated" in state:
-            self._module_configs.clear()
-            self.config.multi_agent(policies_to_train=state["should_module_be_updated"])
-
-    @abc.abstractmethod
-    def _get_optimizer_state(self) -> dict[str, Any]:
-        """The optimisers' state as arrays and numbers."""
-
-    @abc.abstractmethod
-    def _set_optimizer_state(self, state: Mapping[str, Any]) -> None:
-        """Take over what `_get_optimizer_state` gave."""
-
-    @override
-    def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:
-        """Give the modules: they have a folder of their own."""
-        return [("rl_module", self.module)]
-
-    @override
-    def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        return (), {
-            "config": self.config,
-            "module_spec": self._module_spec,
-            "module": self._module_obj,
-        }
-
-    def shutdown(self) -> None:
-        """Let go of everything; a local learner holds nothing."""
-
-    def apply(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call a function with this learner first."""
-        return func(self, *args, **kwargs)
-
-
-def _listed(names_given: Collection[str] | None) -> list[str] | None:
-    return None if names_given is None else sorted(names_given)

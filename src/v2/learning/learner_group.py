@@ -12,8 +12,9 @@ from ...core.errors import ConfigError
 from ..checkpointable import Checkpointable
 from ..metrics.names import COMPONENT_LEARNER, COMPONENT_RL_MODULE
 from ..modules.multi_spec import MultiRLModuleSpec
-from ..modules.rl_module import RLModule
-from .learner import Learner, Selection
+from .learner import Learner
+from .module_holder import Selection
+from .starting_weights import load_module, load_modules
 
 
 @dataclass(frozen=True)
@@ -145,10 +146,9 @@ class LearnerGroup(Checkpointable):
         """
         module = self._learner.module
         if multi_rl_module_ckpt_dir is not None:
-            found: Any = RLModule.from_checkpoint(multi_rl_module_ckpt_dir).as_multi_rl_module()
-            module.set_state(found.get_state(components=modules_to_load))
+            load_modules(module, multi_rl_module_ckpt_dir, modules_to_load)
         for module_id, path in (rl_module_ckpt_dirs or {}).items():
-            module[module_id].restore_from_path(path)
+            load_module(module, module_id, path)
 
     # State
 

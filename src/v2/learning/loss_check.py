@@ -36,7 +36,7 @@ class LossCheck:
 
         Args:
             module_id: The module.
-            terms: Detached scalars by name.
+            terms: Scalars by name.
         """
         self._terms[module_id] = terms
 
@@ -74,7 +74,7 @@ class LossCheck:
 
 
 def _error(module_id: str, loss: float, terms: Mapping[str, Any]) -> LossError:
-    wrong = [name for name, term in terms.items() if not math.isfinite(float(term))]
+    wrong = [name for name, term in terms.items() if not math.isfinite(float(term.detach()))]
     if wrong:
         where = f"from its terms {', '.join(map(repr, wrong))}"
     elif terms:

@@ -15,24 +15,21 @@ from ...core.returns import explained_variance
 
 
 class PPOTerms(NamedTuple):
-    """What PPO's loss is made of; scalars, those beside `total` cut from their graphs."""
+    """What PPO's loss is made of; scalars."""
 
     total: Tensor
     policy_loss: Tensor
     vf_loss: Tensor
-    vf_loss_unclipped: Tensor
-    vf_explained_var: Tensor
     entropy: Tensor
     mean_kl_loss: Tensor
 
 
 class MARWILTerms(NamedTuple):
-    """What MARWIL's loss is made of; without a value function only `total` and `policy_loss`."""
+    """What MARWIL's loss is made of; scalars."""
 
     total: Tensor
     policy_loss: Tensor
-    vf_loss: Tensor | None
-    vf_explained_variance: Tensor | None
+    vf_loss: Tensor
 
 
 class RowMean:
@@ -49,14 +46,14 @@ class RowMean:
     def __init__(self, mask: Tensor | None = None) -> None:
         self._weights: Tensor | None = None
         if mask is not None:
-            flat = mask.reshape(-1).float()
+            flat = _flat(mask).float()
             self._weights = flat / flat.sum()
 
     def __call__(self, rows: Tensor) -> Tensor:
         """Take the mean of numbers of the mask's shape."""
         if self._weights is None:
             return rows.mean()
-        return rows.reshape(-1).dot(self._weights)
+        return _flat(rows).dot(self._weights)
 
 
 def ppo_terms(
@@ -95,31 +92,17 @@ def ppo_terms(
     mean = RowMean(mask)
     ratio = torch.exp(logp - old_logp)
     clipped = ratio.clamp(1.0 - clip_param, 1.0 + clip_param)
-    surrogate = mean(torch.min(advantages * ratio, advantages * clipped))
+    policy_loss = -mean(torch.min(advantages * ratio, advantages * clipped))
     mean_entropy = mean(entropy)
-    total = -surrogate - entropy_coeff * mean_entropy
-    nothing = total.new_zeros(())
-    mean_kl = vf_loss = vf_unclipped = nothing
+    total = policy_loss - entropy_coeff * mean_entropy if entropy_coeff else policy_loss
+    mean_kl = vf_loss = total.new_zeros(())
     if kl is not None:
         mean_kl = mean(kl)
         total = total + kl_coeff * mean_kl
     if values is not None:
-        error = (values - value_targets).square()
-        vf_loss = mean(error.clamp(max=vf_clip_param))
+        vf_loss = mean((values - value_targets).square().clamp(max=vf_clip_param))
         total = total + vf_loss_coeff * vf_loss
-        vf_unclipped = mean(error.detach())
-        explained = _explained(value_targets, values, mask)
-    else:
-        explained = _explained(value_targets, torch.zeros_like(value_targets), mask)
-    return PPOTerms(
-        total,
-        -surrogate.detach(),
-        vf_loss.detach(),
-        vf_unclipped,
-        explained,
-        mean_entropy.detach(),
-        mean_kl.detach(),
-    )
+    return PPOTerms(total, policy_loss, vf_loss, mean_entropy, mean_kl)
 
 
 KL_RAISE: Final = 1.5
@@ -177,18 +160,12 @@ def marwil_terms(
     weights = torch.exp(beta * (advantages.detach() / (1e-8 + norm.sqrt())))
     policy_loss = -mean(weights * _widened(logp, log_std, bc_logstd_coeff))
     vf_loss = 0.5 * squared
-    terms = MARWILTerms(
-        policy_loss + vf_coeff * vf_loss,
-        policy_loss.detach(),
-        vf_loss.detach(),
-        _explained(value_targets, values, mask),
-    )
-    return terms, norm
+    return MARWILTerms(policy_loss + vf_coeff * vf_loss, policy_loss, vf_loss), norm
 
 
-def cloning_terms(
+def cloning_loss(
     *, logp: Tensor, log_std: Tensor | None, mask: Tensor | None, bc_logstd_coeff: float = 0.0
-) -> MARWILTerms:
+) -> Tensor:
     """Compute the loss of behaviour cloning: MARWIL's where advantages do not matter.
 
     Args:
@@ -197,24 +174,34 @@ def cloning_terms(
         mask: Which rows count; None for all.
         bc_logstd_coeff: How much a wide policy is rewarded.
     """
-    policy_loss = -RowMean(mask)(_widened(logp, log_std, bc_logstd_coeff))
-    return MARWILTerms(policy_loss, policy_loss.detach(), None, None)
+    return -RowMean(mask)(_widened(logp, log_std, bc_logstd_coeff))
+
+
+def value_error(values: Tensor, value_targets: Tensor, mask: Tensor | None) -> Tensor:
+    """The mean squared error of values, however large."""
+    with torch.no_grad():
+        return RowMean(mask)((values - value_targets).square())
+
+
+def value_explained(values: Tensor, value_targets: Tensor, mask: Tensor | None) -> Tensor:
+    """How much of their targets' variance values explain.
+
+    Over all rows of steps as Ray does; over the steps of sequences, where Ray looks at the first
+    place alone.
+    """
+    with torch.no_grad():
+        if value_targets.ndim > 1:
+            counts = torch.ones_like(value_targets, dtype=torch.bool) if mask is None else mask
+            value_targets, values = value_targets[counts], values[counts]
+        if len(value_targets) < 2:  # one number has no variance to explain
+            return value_targets.new_full((), -1.0)
+        share: Tensor = explained_variance(value_targets, values)
+    return share
+
+
+def _flat(rows: Tensor) -> Tensor:
+    return rows if rows.ndim == 1 else rows.reshape(-1)
 
 
 def _widened(logp: Tensor, log_std: Tensor | None, coeff: float) -> Tensor:
     return logp if log_std is None or not coeff else logp + coeff * log_std
-
-
-def _explained(targets: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-    """How much the values explain; over all rows of steps as Ray does, over the steps of sequences.
-
-    Of sequences Ray looks at the first place alone.
-    """
-    with torch.no_grad():
-        if targets.ndim > 1:
-            which = torch.ones_like(targets, dtype=torch.bool) if mask is None else mask
-            targets, values = targets[which], values[which]
-        if len(targets) < 2:  # one number has no variance to explain
-            return targets.new_full((), -1.0)
-        share: Tensor = explained_variance(targets, values.detach())
-    return share

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from typing_extensions import override
 
@@ -16,10 +16,11 @@ from ..modules.multi_spec import MultiRLModuleSpec
 from .bootstrapping import add_value_targets
 from .columns_needed import needed
 from .learner import Learner
-from .losses import MARWILTerms, cloning_terms, marwil_terms
+from .losses import cloning_loss, marwil_terms, value_explained
 from .torch_learner import TorchLearner
 
-_MOVING_NORM = "moving_avg_sqd_adv_norm"
+_MOVING_NORM: Final = "moving_avg_sqd_adv_norm"
+_EXPLAINED: Final = "vf_explained_variance"
 
 
 class MARWILLearner(Learner):
@@ -78,36 +79,38 @@ class MARWILTorchLearner(MARWILLearner, TorchLearner):
         needed(batch, (Columns.ACTIONS,), type(self).__name__, module_id)
         module = self.module[module_id].unwrapped()
         policy = module.get_train_action_dist_cls().from_logits(fwd_out[Columns.ACTION_DIST_INPUTS])
+        mask = batch.get(Columns.LOSS_MASK)
         cloning = {
             "logp": policy.logp(batch[Columns.ACTIONS]),
             "log_std": _log_std(policy) if config.bc_logstd_coeff else None,
-            "mask": batch.get(Columns.LOSS_MASK),
+            "mask": mask,
             "bc_logstd_coeff": config.bc_logstd_coeff,
         }
         if not config.beta:
-            return self._logged(module_id, cloning_terms(**cloning))
+            loss = cloning_loss(**cloning)
+            self._keep_terms(module_id, {names.POLICY_LOSS_KEY: loss})
+            return loss
         needed(batch, (Columns.VALUE_TARGETS,), type(self).__name__, module_id)
+        targets = batch[Columns.VALUE_TARGETS]
+        values = module.compute_values(batch, embeddings=fwd_out.get(Columns.EMBEDDINGS))
         terms, norm = marwil_terms(
             **cloning,
-            values=module.compute_values(batch, embeddings=fwd_out.get(Columns.EMBEDDINGS)),
-            value_targets=batch[Columns.VALUE_TARGETS],
+            values=values,
+            value_targets=targets,
             squared_norm=self.moving_avg_sqd_adv_norms_per_module[module_id],
             update_rate=config.moving_average_sqd_adv_norm_update_rate,
             beta=config.beta,
             vf_coeff=config.vf_coeff,
         )
         self.moving_avg_sqd_adv_norms_per_module[module_id] = norm
-        self.metrics.log_value((module_id, _MOVING_NORM), norm, window=1)
-        return self._logged(module_id, terms)
-
-    def _logged(self, module_id: str, terms: MARWILTerms) -> Any:
-        logged = {
-            names.POLICY_LOSS_KEY: terms.policy_loss,
-            names.VF_LOSS_KEY: terms.vf_loss,
-            "vf_explained_variance": terms.vf_explained_variance,
-        }
-        self._log_terms(
-            module_id, {name: value for name, value in logged.items() if value is not None}
+        self._keep_terms(
+            module_id,
+            {
+                names.POLICY_LOSS_KEY: terms.policy_loss,
+                names.VF_LOSS_KEY: terms.vf_loss,
+                _MOVING_NORM: norm,
+            },
+            late=lambda: {_EXPLAINED: value_explained(values, targets, mask)},
         )
         return terms.total
 
@@ -128,8 +131,9 @@ class BCTorchLearner(MARWILTorchLearner):
         module = self.module[module_id].unwrapped()
         policy = module.get_train_action_dist_cls().from_logits(fwd_out[Columns.ACTION_DIST_INPUTS])
         logp = policy.logp(batch[Columns.ACTIONS])
-        mask = batch.get(Columns.LOSS_MASK)
-        return self._logged(module_id, cloning_terms(logp=logp, log_std=None, mask=mask))
+        loss = cloning_loss(logp=logp, log_std=None, mask=batch.get(Columns.LOSS_MASK))
+        self._keep_terms(module_id, {names.POLICY_LOSS_KEY: loss})
+        return loss
 
 
 def _log_std(policy: Any) -> Any:

@@ -17,7 +17,7 @@ from ..schedules import Scheduler
 from .bootstrapping import add_value_targets
 from .columns_needed import needed
 from .learner import Learner
-from .losses import adapted_kl_coeff, ppo_terms
+from .losses import adapted_kl_coeff, ppo_terms, value_error, value_explained
 from .torch_learner import TorchLearner
 
 _NEEDED = (
@@ -136,6 +136,7 @@ class PPOTorchLearner(PPOLearner, TorchLearner):
         values = None
         if config.use_critic:
             values = module.compute_values(batch, embeddings=fwd_out.get(Columns.EMBEDDINGS))
+        targets, mask = batch[Columns.VALUE_TARGETS], batch.get(Columns.LOSS_MASK)
         terms = ppo_terms(
             logp=current.logp(batch[Columns.ACTIONS]),
             old_logp=batch[Columns.ACTION_LOGP],
@@ -143,23 +144,31 @@ class PPOTorchLearner(PPOLearner, TorchLearner):
             entropy=current.entropy(),
             kl=kl,
             values=values,
-            value_targets=batch[Columns.VALUE_TARGETS],
-            mask=batch.get(Columns.LOSS_MASK),
+            value_targets=targets,
+            mask=mask,
             clip_param=config.clip_param,
             vf_clip_param=config.vf_clip_param,
             vf_loss_coeff=config.vf_loss_coeff,
             entropy_coeff=self.entropy_coeff_schedulers_per_module[module_id].get_current_value(),
             kl_coeff=self.curr_kl_coeffs_per_module[module_id],
         )
-        self._log_terms(
+        self._keep_terms(
             module_id,
             {
                 names.POLICY_LOSS_KEY: terms.policy_loss,
                 names.VF_LOSS_KEY: terms.vf_loss,
-                names.LEARNER_RESULTS_VF_LOSS_UNCLIPPED_KEY: terms.vf_loss_unclipped,
-                names.LEARNER_RESULTS_VF_EXPLAINED_VAR_KEY: terms.vf_explained_var,
                 names.ENTROPY_KEY: terms.entropy,
                 names.LEARNER_RESULTS_KL_KEY: terms.mean_kl_loss,
             },
+            late=lambda: _value_report(values, targets, mask),
         )
         return terms.total
+
+
+def _value_report(values: Any, targets: Any, mask: Any) -> dict[str, Any]:
+    predicted = targets.new_zeros(targets.shape) if values is None else values
+    error = targets.new_zeros(()) if values is None else value_error(values, targets, mask)
+    return {
+        names.LEARNER_RESULTS_VF_LOSS_UNCLIPPED_KEY: error,
+        names.LEARNER_RESULTS_VF_EXPLAINED_VAR_KEY: value_explained(predicted, targets, mask),
+    }

@@ -43,6 +43,7 @@ class TorchLearner(Learner):
         self._optimizers = Optimizers()
         self._params: dict[Hashable, Any] = {}
         self._loss_check = LossCheck()
+        self._terms: dict[str, tuple[Mapping[str, Any], Callable[[], Mapping[str, Any]]]] = {}
 
     @override
     def build(self) -> None:
@@ -171,8 +172,8 @@ class TorchLearner(Learner):
         Returns:
             Gradients by parameter, of those that have one.
         """
-        for entry in self._optimizers:
-            entry.optimizer.zero_grad(set_to_none=True)
+        for param in self._params.values():
+            param.grad = None
         losses = list(loss_per_module.values())
         total = losses[0] if len(losses) == 1 else torch.stack(losses).sum()
         total.backward()
@@ -261,14 +262,25 @@ class TorchLearner(Learner):
     @override
     def _learn(self, batch: Any, epochs: Any) -> None:
         self._loss_check.begin()
+        self._terms.clear()
         super()._learn(batch, epochs)
         self._loss_check.end()
+        for module_id, (terms, late) in self._terms.items():
+            for name, value in {**terms, **late()}.items():
+                self.metrics.log_value((module_id, name), value.detach(), window=1)
 
-    def _log_terms(self, module_id: str, terms: Mapping[str, Any]) -> None:
-        """Log the terms of a loss, detached scalars; an error names those that are not finite."""
+    def _keep_terms(
+        self, module_id: str, terms: Mapping[str, Any], late: Callable[[], Mapping[str, Any]] = dict
+    ) -> None:
+        """Keep the terms of a loss: those of an update's last minibatch go to `metrics`.
+
+        Args:
+            module_id: Whose they are.
+            terms: Scalars by name; an error names those that are not finite.
+            late: Gives further ones, that no loss needs.
+        """
         self._loss_check.know_terms(module_id, terms)
-        for name, value in terms.items():
-            self.metrics.log_value((module_id, name), value, window=1)
+        self._terms[module_id] = (terms, late)
 
     # Around an update
 
