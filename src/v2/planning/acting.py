@@ -22,7 +22,7 @@ from ..episodes.gather import last_rows
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..episodes.single_agent import SingleAgentEpisode
 from .plan import Room, Run
-from .rows import Rows, Unserved, joined, mapped, opened, places_by, with_time
+from .rows import Rows, Unserved, by_module, joined, mapped, opened, with_time
 
 _SINGLE: Final = {SingleAgentEpisode}
 _MULTI: Final = {MultiAgentEpisode}
@@ -111,13 +111,7 @@ def _last_observations(episodes: Sequence[Any]) -> dict[Any, Rows]:
     keys, items = last_rows(episodes)
     if len({*keys}) != len(keys):
         raise Unserved
-    return {
-        module_id: Rows(
-            [keys[place] for place in places],
-            {Columns.OBS: joined([items[place] for place in places])},
-        )
-        for module_id, places in places_by(keys).items()
-    }
+    return by_module(keys, {Columns.OBS: items})
 
 
 def _has_arrays(episode: MultiAgentEpisode) -> bool:
@@ -208,7 +202,8 @@ def _map_agents(piece: AgentToModuleMapping, call: _Call) -> None:
             if places:
                 is_all = len(places) == len(rows.keys)
                 acting[module_id] = rows if is_all else rows.take(places)
-        call.blocks = blocks = acting
+        in_order = sorted(acting.items(), key=lambda pair: pair[1].places[0])
+        call.blocks = blocks = dict(in_order)
     call.is_mapped = True
     call.notes["memorized_map_structure"] = {
         module_id: [key[:2] for key in rows.keys] for module_id, rows in blocks.items()

@@ -41,6 +41,7 @@ class _Call:
         "explore",
         "is_by_agent",
         "is_multi",
+        "new",
         "result",
         "shared",
     )
@@ -62,6 +63,8 @@ class _Call:
         self.blocks: dict[Any, Rows] | None = None
         # Whether the batch holds columns, not modules, at its top.
         self.is_by_agent = True
+        # The column that was added to the batch as it is now, for it is the last one.
+        self.new = ""
         self.result: dict[str, Any] | None = None
 
     def rows(self) -> dict[Any, Rows]:
@@ -164,6 +167,8 @@ def _for_env(piece: NormalizeAndClipActions, call: _Call, rl_module: Any) -> Non
     acting = [rows for rows in blocks.values() if Columns.ACTIONS in rows.columns]
     if piece.input_action_space is None or not acting:
         raise Unserved
+    if not any(Columns.ACTIONS_FOR_ENV in rows.columns for rows in blocks.values()):
+        call.new = Columns.ACTIONS_FOR_ENV
     for rows in acting:
         rows.columns[Columns.ACTIONS_FOR_ENV] = _bounded(piece, rows, None not in blocks)
 
@@ -210,16 +215,25 @@ def _listify(piece: ListifyDataForVectorEnv, call: _Call, rl_module: Any) -> Non
         }
         return
     places = {episode.id_: place for place, episode in enumerate(call.episodes)}
-    result: dict[str, list[dict[Any, Any]]] = {}
+    result: dict[str, list[dict[Any, Any]]] = {
+        name: [{} for _ in places] for name in _names(call, blocks)
+    }
     for rows in blocks.values():
         targets = [(places[eps_id], agent_id) for eps_id, agent_id, _ in rows.keys]
         for name, own in rows.columns.items():
-            listed = result.get(name)
-            if listed is None:
-                listed = result[name] = [{} for _ in places]
+            listed = result[name]
             for (place, agent_id), item in zip(targets, _items(own), strict=True):
                 listed[place][agent_id] = item
     call.result = result
+
+
+def _names(call: _Call, blocks: Mapping[Any, Rows]) -> list[str]:
+    """The columns of all modules in the order of the batch."""
+    names = dict.fromkeys(name for rows in blocks.values() for name in rows.columns)
+    if call.new in names:
+        del names[call.new]
+        names[call.new] = None
+    return [*names]
 
 
 def _items(column: Nest) -> list[Any]:
@@ -254,10 +268,10 @@ def _closed(call: _Call) -> dict[Any, Any]:
     }
     if not call.is_by_agent:
         return by_module
-    merged: dict[Any, Any] = {}
+    merged: dict[Any, Any] = {name: {} for name in _names(call, blocks)}
     for columns in by_module.values():
         for name, by_key in columns.items():
-            merged.setdefault(name, {}).update(by_key)
+            merged[name].update(by_key)
     return merged
 
 

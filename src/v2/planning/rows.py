@@ -13,15 +13,14 @@ from typing import Any, Final
 import numpy as np
 
 from ...core import nest
-from ...core.batching import BatchedNdArray
-from ...core.batching import batch as batched
 from ...core.columns import Columns
-from ...core.errors import EpisodeError, SpaceError
+from ...core.errors import EpisodeError
 from ...core.types import Array, Nest
 from ..episodes.column_items import stacked
 
 _NUMBERS: Final = frozenset({float, int, bool, *(np.dtype(code).type for code in "?bBhHiIlLqQefd")})
 
+_ARRAYS: Final = {np.ndarray}
 _FEW: Final = 16
 
 
@@ -35,19 +34,24 @@ class Rows:
     Attributes:
         keys: Whose row it is, each once: an episode id, or ids of episode, agent and module.
         columns: Nests of arrays by name, one row for each key.
+        places: Where the rows stand among those of all modules; left empty for one module.
     """
 
-    __slots__ = ("columns", "keys")
+    __slots__ = ("columns", "keys", "places")
 
-    def __init__(self, keys: list[Any], columns: dict[str, Nest]) -> None:
+    def __init__(
+        self, keys: list[Any], columns: dict[str, Nest], places: Sequence[int] = ()
+    ) -> None:
         self.keys = keys
         self.columns = columns
+        self.places = places
 
     def take(self, places: Sequence[int]) -> Rows:
         """Some of the rows."""
         at = np.asarray(places, int)
         columns = {name: mapped(lambda leaf: leaf[at], own) for name, own in self.columns.items()}
-        return Rows([self.keys[place] for place in places], columns)
+        keys = [self.keys[place] for place in places]
+        return Rows(keys, columns, [self.places[place] for place in places])
 
 
 def opened(batch: dict[str, Any]) -> dict[Any, Rows]:
@@ -60,7 +64,7 @@ def opened(batch: dict[str, Any]) -> dict[Any, Rows]:
         Unserved: It is another form, columns have other rows, or an item is there twice.
     """
     keys: list[Any] | None = None
-    columns: dict[str, list[Any]] = {}
+    columns: dict[str, Sequence[Any]] = {}
     for name, by_key in batch.items():
         if type(by_key) is not dict or name == Columns.INFOS:
             raise Unserved
@@ -80,67 +84,60 @@ def opened(batch: dict[str, Any]) -> dict[Any, Rows]:
         return {None: Rows([key[0] for key in keys], own)}
     if lengths != {3}:
         raise Unserved
-    return {
-        module_id: Rows(
-            [keys[place] for place in places],
-            {name: joined([items[place] for place in places]) for name, items in columns.items()},
-        )
-        for module_id, places in places_by(keys).items()
-    }
+    return by_module(keys, columns)
 
 
-def places_by(keys: Sequence[Any]) -> dict[Any, list[int]]:
-    """The places of keys by their module, in the order in which modules appear."""
+def by_module(keys: Sequence[Any], columns: dict[str, Sequence[Any]]) -> dict[Any, Rows]:
+    """Items as rows of the module that each key names, in the order in which modules appear.
+
+    Args:
+        keys: Ids of episode, agent and module.
+        columns: Items by column, one for each key.
+    """
     places: dict[Any, list[int]] = {}
     for place, key in enumerate(keys):
         places.setdefault(key[2], []).append(place)
-    return places
+    return {
+        module_id: Rows(
+            [keys[place] for place in own],
+            {name: joined([items[place] for place in own]) for name, items in columns.items()},
+            own,
+        )
+        for module_id, own in places.items()
+    }
 
 
 def joined(items: Sequence[Any]) -> Nest:
     """Items as one nest of arrays: what `BatchIndividualItems` makes of them, only faster.
 
     Raises:
-        Unserved: They make no batch, or are batches already.
+        Unserved: They are not arrays, numbers, or dicts and tuples of them, all built alike.
     """
     first = items[0]
     try:
-        if type(first) is np.ndarray:
-            if len(items) <= _FEW and first.dtype.kind in "biuf":
-                return np.array(items)
-            return stacked(items)
-        made = _joined(items)
-        if made is not None:
-            return made
-        is_tagged = any(isinstance(leaf, BatchedNdArray) for leaf in nest.flatten(first))
-        if is_tagged:
+        if type(first) is not np.ndarray:
+            return _joined(items)
+        if {*map(type, items)} != _ARRAYS:
             raise Unserved
-        return batched(items, individual_items_already_have_batch_dim="auto")
-    except (EpisodeError, SpaceError, ValueError) as error:
+        if len(items) <= _FEW and first.dtype.kind in "biuf":
+            return np.array(items)
+        return stacked(items)
+    except (EpisodeError, KeyError, ValueError) as error:
         raise Unserved from error
 
 
-def _joined(items: Sequence[Any]) -> Nest | None:
-    """Arrays, numbers and dicts of them; None for anything else."""
-    kind = type(items[0])
+def _joined(items: Sequence[Any]) -> Nest:
+    first = items[0]
+    kind = type(first)
     if list(map(type, items)).count(kind) != len(items):
-        return None
+        raise Unserved
     if kind is np.ndarray or kind in _NUMBERS:
         return stacked(items)
-    if kind is not dict or not items[0]:
-        return None
-    if {*map(len, items)} != {len(items[0])}:
-        return None
-    found = {}
-    for key in items[0]:
-        try:
-            own = _joined([item[key] for item in items])
-        except KeyError:
-            return None
-        if own is None:
-            return None
-        found[key] = own
-    return found
+    if (kind is not dict and kind is not tuple) or {*map(len, items)} != {len(first)} or not first:
+        raise Unserved
+    if kind is tuple:
+        return tuple(_joined(parts) for parts in zip(*items, strict=True))
+    return {key: _joined([item[key] for item in items]) for key in first}
 
 
 def mapped(func: Callable[[Any], Any], column: Nest) -> Nest:
