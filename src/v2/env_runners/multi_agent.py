@@ -1,0 +1,281 @@
+"""The env runner of several agents in each environment."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import repeat
+from time import perf_counter
+from typing import Any, Final
+
+from gymnasium.spaces import Space
+from typing_extensions import override
+
+from ...core.columns import Columns
+from ...core.errors import ConfigError
+from ...core.space_fit import explain_mismatch
+from ..envs.multi_agent_envs import AgentTransitions, make_multi_agent_envs
+from ..episodes.multi_agent import MultiAgentEpisode
+from ..metrics.names import ENV_RESET_TIMER, EPISODE_AGENT_STEPS, WEIGHTS_SEQ_NO
+from .observation_watch import expect_finite
+from .random_actions import RandomActions
+from .running_multi_agent import RunningMultiAgentEpisodes
+from .sample_size import SampleSize
+from .vector_runner import VectorEnvRunner
+
+ENV: Final = "__env__"
+ENV_SINGLE: Final = "__env_single__"
+
+_Actions = Sequence[Mapping[Hashable, Any]]
+
+
+class MultiAgentEnvRunner(VectorEnvRunner):
+    """Steps a vector of multi-agent environments with the modules of a `MultiRLModule`.
+
+    See `EnvRunner` for its arguments. The config has to be a multi-agent one. Only agents that
+    observed act; with `count_steps_by="agent_steps"` each agent's observation counts as a step
+    towards `num_timesteps`.
+
+    Raises:
+        ConfigError: The config is not a multi-agent one.
+
+    Example:
+        >>> from rlconnect.v2 import PPOConfig, make_multi_agent
+        >>> config = (
+        ...     PPOConfig()
+        ...     .environment(make_multi_agent("CartPole-v1"), env_config={"num_agents": 2})
+        ...     .multi_agent(policies={"p"}, policy_mapping_fn=lambda agent, episode, **_: "p")
+        ... )
+        >>> runner = MultiAgentEnvRunner(config=config)
+        >>> sum(len(episode) for episode in runner.sample(num_timesteps=10))
+        10
+    """
+
+    def __init__(self, *, config: Any, **kwargs: Any) -> None:
+        if not config.is_multi_agent:
+            raise ConfigError(
+                f"{type(self).__name__} needs a multi-agent config",
+                expected="policies and a policy_mapping_fn",
+                found=f"policies {sorted(map(str, config.policies))}",
+                hint="config.multi_agent(policies={...}, policy_mapping_fn=...).",
+            )
+        super().__init__(config=config, **kwargs)
+
+    # Making
+
+    @override
+    def make_env(self) -> None:
+        self.stop()
+        self._stepper, context = make_multi_agent_envs(
+            self.config, self.worker_index, self.num_workers
+        )
+        self.env = self._stepper
+        self.num_envs = self.env.num_envs
+        self._begin_counting()
+        self._draw = RandomActions(self.env.single_action_space.spaces, self._seed)
+        self._agent_steps: list[Mapping[Hashable, int]] = []
+        self._on_environment_created(context)
+
+    @override
+    def make_module(self) -> None:
+        try:
+            spec = self.config.get_multi_rl_module_spec(
+                env=self.env, spaces=self.get_spaces(), inference_only=True
+            )
+        except NotImplementedError:  # An algorithm without a module can act at random.
+            self.module = None
+            return
+        self.module = spec.build()
+        if self._device != "cpu":
+            for module_id in self.module:
+                self.module[module_id].to(self._device)
+
+    @override
+    def get_spaces(self) -> dict[str, tuple[Any, Any]]:
+        if self.env is None:
+            return self.spaces
+        found: dict[str, tuple[Any, Any]] = {
+            ENV: (None, None),
+            ENV_SINGLE: (self.env.single_observation_space, self.env.single_action_space),
+        }
+        seen, done = self._env_to_module.observation_space, self._env_to_module.action_space
+        for module_id in seen.spaces:
+            found[module_id] = (seen[module_id], done[module_id])
+        return found
+
+    # Sampling
+
+    @override
+    def _reset_envs(self, explore: bool) -> None:
+        env = self.env
+        running = self._running = RunningMultiAgentEpisodes(
+            env.single_observation_space.spaces,
+            env.single_action_space.spaces,
+            self.config.policy_mapping_fn,
+            self.num_envs,
+            keeps_chunks=bool(self._hooks.of("on_episode_end")),
+        )
+        for index, episode in enumerate(running.episodes):
+            self._call_on_episode("on_episode_created", episode, index)
+        before = perf_counter()
+        observations, infos = self._stepper.reset_all(None if self._is_begun else self._seed)
+        self._counts.add_seconds(ENV_RESET_TIMER, perf_counter() - before)
+        if not (self._is_begun or self.config.disable_env_checking):
+            _warn_if_outside(env.single_observation_space.spaces, observations)
+        self._is_begun = True
+        for index, (seen, info) in enumerate(zip(observations, infos, strict=True)):
+            running.begin(index, seen, info)
+        self._shared_data = {}
+        self._cached_to_module = self._to_module(running.episodes, explore)
+        for index, episode in enumerate(running.episodes):
+            self._call_on_episode("on_episode_start", episode, index)
+
+    @override
+    def _sample(
+        self, size: SampleSize, explore: bool, random_actions: bool
+    ) -> list[MultiAgentEpisode]:
+        running = self._running
+        is_silent = random_actions and self._reads_only()
+        is_all_own = self._has_only_own_pieces()
+        counts_agents = self.config.count_steps_by == "agent_steps"
+        actions: _Actions
+        for_env: _Actions
+        counted = steps = 0
+        seconds: list[float] = []
+        while size.wants_more(counted, self._num_ended):
+            if random_actions:
+                for_env = actions = [*map(self._draw, running.to_act)]
+                outputs = repeat(None)
+            else:
+                t = self.num_env_steps_sampled_lifetime + steps
+                actions, for_env, outputs = self._act(explore, t)
+            before = perf_counter()
+            made = self._stepper.advance(
+                [
+                    None if waits else own
+                    for own, waits in zip(for_env, running.pending, strict=True)
+                ]
+            )
+            seconds.append(perf_counter() - before)
+            new_steps, new_agent_steps, over = self._record(made, actions, outputs)
+            steps += new_steps
+            counted += new_agent_steps if counts_agents else new_steps
+            if not is_silent:
+                if over:  # So that pieces have seen the last observations, too.
+                    self._to_module(over, explore)
+                self._cached_to_module = self._to_module(running.episodes, explore)
+            if is_all_own:  # Its timers are taken once in a call.
+                self._metrics_now = None
+        if is_silent and seconds:
+            self._cached_to_module = self._to_module(running.episodes, explore)
+        by_agent, by_module = running.observed()
+        self._count(steps, by_agent, by_module, seconds)
+        self._agent_steps += running.agent_steps
+        running.agent_steps = []
+        return self._taken(size)
+
+    def _act(self, explore: bool, t: int) -> tuple[_Actions, _Actions, Any]:
+        """Actions as the modules have them, as the environments take them, and all else."""
+        if not self._cached_to_module:  # Nobody is to act.
+            nothing: _Actions = [{}] * self.num_envs
+            return nothing, nothing, repeat(None)
+        columns = self._from_module(self._cached_to_module, explore, t)
+        actions = columns.pop(Columns.ACTIONS)
+        for_env = columns.pop(Columns.ACTIONS_FOR_ENV, actions)
+        names, seq_no = (*columns, WEIGHTS_SEQ_NO), self._weights_seq_no
+        outputs = [
+            _by_agent(own, rows, names, seq_no)
+            for own, *rows in zip(actions, *columns.values(), strict=True)
+        ]
+        return actions, for_env, outputs
+
+    def _record(
+        self, made: AgentTransitions, actions: _Actions, outputs: Any
+    ) -> tuple[int, int, list[MultiAgentEpisode]]:
+        """Add a step of all environments to their episodes.
+
+        Returns:
+            How many steps were made, how often agents observed, and the episodes that are over.
+        """
+        running, failed = self._running, made.failed
+        tell = self._call_on_episode
+        steps = agent_steps = 0
+        over = []
+        for index, (own, told) in enumerate(zip(actions, outputs, strict=False)):
+            if failed and index in failed:
+                running.lose(index)
+                self._end(index)
+                running.begin(index, made.observations[index], made.infos[index])
+                tell("on_episode_start", running.episodes[index], index)
+            elif running.pending[index]:
+                running.begin(index, made.observations[index], made.infos[index])
+                tell("on_episode_start", running.episodes[index], index)
+            else:
+                is_over = running.add(index, made, own, told)
+                steps += 1
+                agent_steps += len(made.observations[index])
+                tell("on_episode_step", running.episodes[index], index)
+                if is_over:
+                    over.append(running.episodes[index])
+                    self._end(index)
+        if failed:
+            self._survive(steps)
+        return steps, agent_steps, over
+
+    def _taken(self, size: SampleSize) -> list[MultiAgentEpisode]:
+        lookback = None if size.is_in_episodes else self.config.episode_lookback_horizon
+        samples: list[MultiAgentEpisode] = self._running.take(lookback)[: size.episodes]
+        if self.config.episodes_to_numpy:
+            for episode in samples:
+                episode.to_numpy()
+        if not self.config.disable_env_checking:
+            for episode in samples:
+                for agent, single in episode.agent_episodes.items():
+                    expect_finite([single], f"{type(self).__name__}, agent {agent!r}")
+        return samples
+
+    @override
+    def get_metrics(self) -> Any:
+        """Give what was logged since the last time, by RLlib's keys."""
+        window = self.config.metrics_num_episodes_for_smoothing
+        for steps in self._agent_steps:
+            for agent, count in steps.items():
+                key = (EPISODE_AGENT_STEPS, str(agent))
+                self.metrics.log_value(key, count, reduce="mean", window=window)
+        self._agent_steps = []
+        return super().get_metrics()
+
+
+def _by_agent(
+    actions: Mapping[Hashable, Any], rows: Sequence[Mapping[Hashable, Any]], names: Any, seq_no: int
+) -> dict[Hashable, dict[str, Any]]:
+    """What modules returned besides actions, by agent."""
+    agents = [*actions]
+    if all([*row] == agents for row in rows):
+        values = zip(*[row.values() for row in rows], repeat(seq_no, len(agents)), strict=True)
+        return {
+            agent: dict(zip(names, own, strict=True))
+            for agent, own in zip(agents, values, strict=True)
+        }
+    return {
+        agent: {
+            **{name: row[agent] for name, row in zip(names, rows, strict=False) if agent in row},
+            WEIGHTS_SEQ_NO: seq_no,
+        }
+        for agent in agents
+    }
+
+
+def _warn_if_outside(spaces: Mapping[Hashable, Space[Any]], by_env: Sequence[Any]) -> None:
+    """Warn of first observations that lie outside of their agent's space."""
+    for index, observations in enumerate(by_env):
+        for agent, observation in observations.items():
+            reason = agent in spaces and explain_mismatch(spaces[agent], observation)
+            if reason:
+                warnings.warn(
+                    f"Environment {index} returned an observation outside of the space of agent "
+                    f"{agent!r}: {reason}.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+                return

@@ -1,0 +1,221 @@
+"""The multi-agent episodes that run in a vector of environments, and those that ended."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...core.errors import RlconnectError
+from ..envs.multi_agent_envs import ALL, AgentTransitions
+from ..episodes.errors import MultiAgentEnvError
+from ..episodes.multi_agent import MappingFn, MultiAgentEpisode
+from .episode_metrics import EndedEpisode
+
+
+@dataclass
+class _Sums:
+    """What an episode came to in the chunks that earlier calls returned."""
+
+    length: int = 0
+    total: float = 0.0
+    seconds: float = 0.0
+    by_agent: Counter[Hashable] = field(default_factory=Counter)
+    by_module: Counter[Hashable] = field(default_factory=Counter)
+    agent_steps: Counter[Hashable] = field(default_factory=Counter)
+
+    def add(self, episode: MultiAgentEpisode) -> None:
+        """Add a chunk."""
+        self.length += len(episode)
+        self.seconds += episode.get_duration_s()
+        for agent, single in episode.agent_episodes.items():
+            if len(single):
+                earned = float(single.get_return())
+                self.total += earned
+                self.by_agent[agent] += earned  # type: ignore[assignment]  # counts may be floats
+                self.by_module[single.module_id] += earned  # type: ignore[assignment]
+                self.agent_steps[agent] += len(single)
+
+
+class RunningMultiAgentEpisodes:
+    """One running episode for each environment.
+
+    An episode is pending from the end of the one before to its own first observations.
+
+    Args:
+        observation_spaces: The space of one observation, by agent.
+        action_spaces: The space of one action, by agent.
+        mapping_fn: From agents to modules.
+        num_envs: How many environments there are.
+        keeps_chunks: Whether to keep what earlier calls returned, for `on_episode_end`.
+
+    Attributes:
+        episodes: The running ones, by environment.
+        pending: Which of them wait for their first observations.
+        to_act: The agents that are to act next, by environment.
+        done: Those that ended since `take()`.
+        chunks: What earlier calls returned of each.
+        agent_steps: The steps that each agent made in each episode that ended; see `take_steps`.
+    """
+
+    def __init__(
+        self,
+        observation_spaces: Mapping[Hashable, Any],
+        action_spaces: Mapping[Hashable, Any],
+        mapping_fn: MappingFn,
+        num_envs: int,
+        *,
+        keeps_chunks: bool = False,
+    ) -> None:
+        self._spaces = dict(observation_spaces), dict(action_spaces)
+        self._mapping_fn = mapping_fn
+        self._keeps_chunks = keeps_chunks
+        self.episodes = [self._new() for _ in range(num_envs)]
+        self.pending = [True] * num_envs
+        self.to_act: list[Sequence[Hashable]] = [()] * num_envs
+        self.done: list[MultiAgentEpisode] = []
+        self.chunks: list[list[MultiAgentEpisode]] = [[] for _ in range(num_envs)]
+        self.agent_steps: list[Mapping[Hashable, int]] = []
+        self._before = [_Sums() for _ in range(num_envs)]
+
+    def _new(self) -> MultiAgentEpisode:
+        observation_spaces, action_spaces = self._spaces
+        return MultiAgentEpisode(
+            observation_space=observation_spaces,
+            action_space=action_spaces,
+            agent_to_module_mapping_fn=self._mapping_fn,
+        )
+
+    def begin(self, index: int, observations: Mapping[Hashable, Any], infos: Any) -> None:
+        """Give a pending episode its first observations."""
+        try:
+            self.episodes[index].add_env_reset(observations=observations, infos=infos)
+        except RlconnectError as error:
+            raise _in_env(index, error) from error
+        self.pending[index] = False
+        self.to_act[index] = (*observations,)
+
+    def add(
+        self, index: int, made: AgentTransitions, actions: Mapping[Hashable, Any], outputs: Any
+    ) -> bool:
+        """Add a step of one environment to its episode.
+
+        Returns:
+            Whether the episode is over.
+        """
+        observations = made.observations[index]
+        terminateds, truncateds = made.terminateds[index], made.truncateds[index]
+        episode = self.episodes[index]
+        try:
+            episode.add_env_step(
+                observations,
+                actions,
+                made.rewards[index],
+                made.infos[index],
+                terminateds=terminateds,
+                truncateds=truncateds,
+                extra_model_outputs=outputs,
+            )
+        except RlconnectError as error:
+            raise _in_env(index, error) from error
+        if any(terminateds.values()) or any(truncateds.values()):
+            self.to_act[index] = [
+                agent
+                for agent in observations
+                if not (terminateds.get(agent) or truncateds.get(agent))
+            ]
+            is_over = terminateds.get(ALL) or truncateds.get(ALL) or episode.is_done
+            return bool(is_over)
+        self.to_act[index] = (*observations,)
+        return False
+
+    def lose(self, index: int) -> None:
+        """Close the episode of an environment that failed: it is truncated where it stands."""
+        episode = self.episodes[index]
+        for single in episode.agent_episodes.values():
+            if not single.is_done:
+                single.is_truncated = True
+        episode.is_truncated = True
+
+    def end(self, index: int) -> EndedEpisode:
+        """Put the episode of an environment to the ones done, and have the next one wait.
+
+        Returns:
+            What it came to, with what earlier calls returned of it.
+        """
+        episode = self.episodes[index]
+        sums, self._before[index] = self._before[index], _Sums()
+        sums.add(episode)
+        if len(episode):
+            self.done.append(episode)
+        if sums.length:
+            self.agent_steps.append(sums.agent_steps)
+        self.chunks[index] = []
+        self.episodes[index] = self._new()
+        self.pending[index] = True
+        self.to_act[index] = ()
+        return EndedEpisode(sums.length, sums.total, sums.seconds, sums.by_agent, sums.by_module)
+
+    def observed(self) -> tuple[Counter[Hashable], Counter[Hashable]]:
+        """How often each agent, and each module, observed since the last `take()`."""
+        by_agent: Counter[Hashable] = Counter()
+        by_module: Counter[Hashable] = Counter()
+        for episode in (*self.done, *self.episodes):
+            for agent, count in observations_of(episode).items():
+                by_agent[agent] += count
+                by_module[episode.module_for(agent)] += count
+        return by_agent, by_module
+
+    def take(self, lookback: int | None) -> list[MultiAgentEpisode]:
+        """Give the episodes that are done, and what there is of the running ones.
+
+        Args:
+            lookback: How many steps the running ones keep as look-back; None leaves them alone.
+        """
+        taken, self.done = self.done, []
+        if lookback is not None:
+            for index, episode in enumerate(self.episodes):
+                if len(episode):
+                    self.episodes[index] = episode.cut(len_lookback_buffer=lookback)
+                    self._before[index].add(episode)
+                    if self._keeps_chunks:
+                        self.chunks[index].append(episode)
+                    taken.append(episode)
+        for episode in taken:
+            drop_idle_agents(episode)
+        return taken
+
+
+def observations_of(episode: MultiAgentEpisode) -> dict[Hashable, int]:
+    """How often each agent of an episode observed after its first moment."""
+    episode._hand_out()
+    began = episode.env_t_started
+    counts = {
+        agent: len(times) - bisect_right(times, began) for agent, times in episode._env_ts.items()
+    }
+    return {agent: count for agent, count in counts.items() if count}
+
+
+def drop_idle_agents(episode: MultiAgentEpisode) -> None:
+    """Take agents that made no step out of an episode that is handed over."""
+    singles = episode.agent_episodes
+    idle = [agent for agent, single in singles.items() if not len(single)]
+    for agent in idle:
+        del singles[agent]
+    if idle:
+        episode._stepped = tuple(agent for agent in episode._stepped if agent in singles)
+
+
+def _in_env(index: int, error: RlconnectError) -> MultiAgentEnvError:
+    """The same error, saying which environment it was."""
+    facts = {"agent_id": error.agent_id} if hasattr(error, "agent_id") else {}
+    return MultiAgentEnvError(
+        f"environment {index}: {error.message}",
+        expected=error.expected,
+        found=error.found,
+        hint=error.hint,
+        index=index,
+        **facts,
+    )

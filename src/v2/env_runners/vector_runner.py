@@ -1,0 +1,184 @@
+"""What runners of one agent and of many share: a call of `sample()`, and the way to the module."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import Any, Final
+
+from typing_extensions import override
+
+from ...core.errors import ConfigError
+from ..env_to_module.defaults import ORDER
+from ..envs.failures import EnvStepError
+from ..envs.sub_envs import SubEnvs
+from ..metrics.metrics_logger import MetricsLogger
+from ..metrics.names import ENV_STEP_TIMER, SAMPLE_TIMER
+from .base import EnvRunner
+from .sample_size import SampleSize
+
+_READING_ONLY: Final = frozenset(ORDER)
+"""Pieces that leave episodes as they are."""
+
+_OWN: Final = __package__.rpartition(".")[0]
+
+
+class VectorEnvRunner(EnvRunner):
+    """Steps a vector of environments, each with a running episode.
+
+    A subclass makes the environments and episodes, and says what a step is (`_sample`).
+    """
+
+    _running: Any
+    _stepper: Any
+
+    def _begin_counting(self) -> None:
+        """Begin anew with environments that have just been made."""
+        self._num_restarts = self._num_failures = self._num_ended = 0
+        self._needs_initial_reset = True
+        self._is_begun = self._was_random = False
+        self._cached_to_module: dict[str, Any] | None = None
+        self._metrics_now: MetricsLogger | None = None
+
+    @override
+    def sample(
+        self,
+        *,
+        num_timesteps: int | None = None,
+        num_episodes: int | None = None,
+        explore: bool | None = None,
+        random_actions: bool = False,
+        force_reset: bool = False,
+        **kwargs: Any,
+    ) -> list[Any]:
+        """Step the environments and return episodes.
+
+        Args:
+            num_timesteps: How many steps to make at least. Environments step together, so there
+                may be some more. Episodes that go on are continued by the next call, in a chunk of
+                its own with the same id.
+            num_episodes: How many episodes to finish, beginning with a reset. Without both
+                arguments `rollout_fragment_length` or, with complete episodes, the number of
+                environments says how much.
+            explore: Whether the module explores; None asks the config.
+            random_actions: Whether actions are drawn from the action spaces instead.
+            force_reset: Whether to begin with a reset, dropping episodes that run. Going over from
+                random actions to the module's, or back, does so too.
+            **kwargs: Of no meaning here.
+
+        Raises:
+            SampleSizeError: Both numbers are given.
+            ConfigError: There is no environment, or no module.
+        """
+        size = SampleSize.of(
+            self.config, self.worker_index, self.num_envs, num_timesteps, num_episodes
+        )
+        if self.env is None:
+            raise ConfigError(f"{type(self).__name__} has no environment", hint="it was stopped.")
+        if self.module is None and not random_actions:
+            raise ConfigError(
+                f"{type(self).__name__} has no module", hint="sample(random_actions=True)."
+            )
+        began = perf_counter()
+        should_explore = bool(self.config.explore if explore is None else explore)
+        # An episode has the same columns in each step, and random actions come without outputs.
+        is_other_way = random_actions is not self._was_random
+        self._was_random = random_actions
+        self._metrics_now = self.metrics
+        if force_reset or size.is_in_episodes or self._needs_initial_reset or is_other_way:
+            self._reset_envs(should_explore)
+        self._needs_initial_reset = size.is_in_episodes
+        self._num_ended = 0
+        samples = self._sample(size, should_explore, random_actions)
+        self._on_sample_end(samples)
+        self._counts.add_seconds(SAMPLE_TIMER, perf_counter() - began)
+        return samples
+
+    @abc.abstractmethod
+    def _reset_envs(self, explore: bool) -> None:
+        """Begin anew: all environments, episodes and what pieces share."""
+
+    @abc.abstractmethod
+    def _sample(self, size: SampleSize, explore: bool, random_actions: bool) -> list[Any]:
+        """Step until it is enough, and give the episodes."""
+
+    def _to_module(self, episodes: Sequence[Any], explore: bool) -> Any:
+        """What the module gets for the last observations of some episodes."""
+        return self._env_to_module(
+            rl_module=self.module,
+            episodes=episodes,
+            explore=explore,
+            shared_data=self._shared_data,
+            metrics=self._metrics_now,
+        )
+
+    def _from_module(self, batch: Any, explore: bool, t: int) -> dict[str, Any]:
+        """What the module does with a batch, as actions and columns of the environments."""
+        module = self.module
+        outputs = (
+            module.forward_exploration(batch, t=t) if explore else module.forward_inference(batch)
+        )
+        columns: dict[str, Any] = self._module_to_env(
+            rl_module=module,
+            batch=outputs,
+            episodes=self._running.episodes,
+            explore=explore,
+            shared_data=self._shared_data,
+            metrics=self._metrics_now,
+        )
+        return columns
+
+    def _end(self, index: int) -> None:
+        """Close an episode and have the next one wait for its first observation."""
+        running = self._running
+        self._call_on_episode(
+            "on_episode_end",
+            running.episodes[index],
+            index,
+            prev_episode_chunks=running.chunks[index],
+        )
+        ended = running.end(index)
+        if ended.length:
+            self._num_ended += 1
+            self._counts.add_ended(ended)
+        self._call_on_episode("on_episode_created", running.episodes[index], index)
+
+    def _survive(self, steps: int) -> None:
+        """Go on after a failure, unless there is nothing else.
+
+        Raises:
+            EnvStepError: Environments fail again and again.
+        """
+        self._num_failures = 0 if steps else self._num_failures + 1
+        if self._num_failures > self.config.num_consecutive_env_runner_failures_tolerance:
+            raise EnvStepError(
+                f"the environments of {type(self).__name__} fail in every step",
+                found=f"{self._num_failures} failures in a row",
+                hint="see fault_tolerance(num_consecutive_env_runner_failures_tolerance=...).",
+            )
+
+    def _count(
+        self,
+        steps: int,
+        by_agent: Mapping[Any, int],
+        by_module: Mapping[Any, int],
+        seconds: Sequence[float],
+    ) -> None:
+        """Count a call's steps, and the seconds that environments took for each."""
+        self.num_env_steps_sampled_lifetime += steps
+        self._counts.add_steps(steps, by_agent, by_module)
+        if seconds:
+            self._counts.add_seconds(ENV_STEP_TIMER, sum(seconds) / len(seconds))
+        stepper: SubEnvs = self._stepper
+        self._counts.add_restarts(stepper.num_restarts - self._num_restarts)
+        self._num_restarts = stepper.num_restarts
+
+    def _reads_only(self) -> bool:
+        """Whether env-to-module only reads, so that it may wait until somebody needs its batch."""
+        return {type(piece) for piece in self._env_to_module.connectors} <= _READING_ONLY
+
+    def _has_only_own_pieces(self) -> bool:
+        """Whether no user's piece could see the metrics or miss a timer."""
+        pieces = (*self._env_to_module.connectors, *self._module_to_env.connectors)
+        return all(type(piece).__module__.startswith(_OWN) for piece in pieces)
