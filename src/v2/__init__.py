@@ -192,8 +192,13 @@ _HOME: Final = {
     "EnvContext": ".envs.context",
     "EnvRunner": ".env_runners.base",
     "EnvStepError": ".envs.failures",
+    "MultiAgentEnv": ".envs.multi_agent_env",
+    "MultiAgentEnvRunner": ".env_runners.multi_agent",
     "NonFiniteError": ".env_runners.observation_watch",
+    "ParallelPettingZooEnv": ".envs.petting_zoo",
+    "PettingZooEnv": ".envs.petting_zoo",
     "SingleAgentEnvRunner": ".env_runners.single_agent",
+    "make_multi_agent": ".envs.multi_agent_env",
     "register_env": ".envs.registry",
     # Episodes
     "InfiniteLookbackBuffer": ".episodes.lookback_buffer",
