@@ -107,5 +107,5 @@ def lstm(
         cell = cell * sigmoid(keep + forget_bias) + sigmoid(put) * np.tanh(new)
         hidden = sigmoid(show) * np.tanh(cell)
         outputs.append(hidden)
-    stacked = np.stack(outputs)
+    stacked = np.stack(outputs).astype(np.float64, copy=False)  # whatever goes in, as in RLlib
     return (stacked if time_major else stacked.swapaxes(0, 1)), (cell, hidden)

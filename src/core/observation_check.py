@@ -10,6 +10,7 @@ from gymnasium import spaces
 from . import nest
 from .actions import get_base_struct_from_space
 from .errors import SpaceError
+from .spaces import kind_of
 from .types import Nest
 
 VALIDATION_INTERVAL: Final = 100
@@ -29,12 +30,27 @@ def check_observation(space: spaces.Space[Any], observation: Nest) -> None:
     Raises:
         SpaceError: The observation lies outside.
     """
+    if kind_of(space) == "Repeated":
+        _check_list(space, observation)
+        return
     value = np.array(observation) if type(observation) is list else observation
     if _holds(space, value) or _holds(space, _as_space_types(space, value)):
         return
     raise SpaceError(
         "an observation lies outside of its space", expected=str(space), found=repr(observation)
     )
+
+
+def _check_list(space: Any, observation: Nest) -> None:
+    """Refuse what is no list, or too long; its items are looked at one by one."""
+    if not isinstance(observation, (list, np.ndarray)) or len(observation) > space.max_len:
+        raise SpaceError(
+            "an observation lies outside of its space",
+            expected=f"a list of at most {space.max_len} items",
+            found=repr(observation),
+        )
+    for item in observation:
+        check_observation(space.child_space, item)
 
 
 def _holds(space: spaces.Space[Any], value: Nest) -> bool:

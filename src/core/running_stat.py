@@ -141,7 +141,8 @@ class RunningStat:
 
     def __init__(self, shape: Sequence[int] = (), *, tracks_delta: bool = False) -> None:
         self.total = Moments.zero(tuple(shape))
-        self.delta = Moments.zero(tuple(shape)) if tracks_delta else None
+        # As long as both have seen the same they are one object, and counted once.
+        self.delta = self.total if tracks_delta else None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -202,8 +203,11 @@ class RunningStat:
         self._check(values.shape[1:])
         counts, means, sums = self.total.running(values)
         if len(values):
+            before = self.total
             self.total = Moments(int(counts[-1]), means[-1].copy(), sums[-1].copy())
-            if self.delta is not None:
+            if self.delta is before:
+                self.delta = self.total
+            elif self.delta is not None:
                 self.delta = self.delta.merged(Moments.of_rows(values))
         return counts, means, sums
 

@@ -114,8 +114,11 @@ def chop_into_sequences(
 
     features: list[Any] = []
     for column in feature_columns:
-        is_nested = handle_nested_data or not isinstance(column, list)
-        leaves = [padded(leaf) for leaf in (nest.flatten(column) if is_nested else [column])]
+        is_rows = isinstance(column, list) and not (
+            handle_nested_data and column and isinstance(column[0], (np.ndarray, dict))
+        )
+        parts = [column] if is_rows else nest.flatten(column)
+        leaves = [padded(part) for part in parts]
         features.append(leaves if handle_nested_data else leaves[0])
 
     def initial(column: Any) -> Array:
@@ -124,7 +127,7 @@ def chop_into_sequences(
         return states if order is None else states[order]
 
     states = [
-        initial(column) if _is_list_of_numbers(column) else nest.map_structure(initial, column)
+        initial(column) if isinstance(column, list) else nest.map_structure(initial, column)
         for column in state_columns
     ]
     if order is not None:
@@ -147,7 +150,7 @@ def add_time_dimension(padded_inputs: Any, *, seq_lens: Any, time_major: bool = 
 def _padded(plan: PaddingPlan, column: Any, padding: str, has_empty_dicts: bool) -> Array:
     if isinstance(column, list):
         is_plain = not column or np.isscalar(column[0]) or isinstance(column[0], np.ndarray)
-        steps = np.asarray(column) if is_plain else _objects(column)
+        steps = np.asarray(column) if is_plain else _as_rows(column)
     else:
         steps = np.asarray(column)
     if padding == "last":
@@ -162,11 +165,10 @@ def _padded(plan: PaddingPlan, column: Any, padding: str, has_empty_dicts: bool)
     return rows
 
 
-def _is_list_of_numbers(column: Any) -> bool:
-    return isinstance(column, list) and bool(column) and np.isscalar(column[0])
-
-
-def _objects(items: Sequence[Any]) -> Array:
+def _as_rows(items: Sequence[Any]) -> Array:
+    """Lists of numbers as rows of an array; anything else as objects."""
+    if isinstance(items[0], (list, tuple)):
+        return np.asarray(items)
     column = np.empty(len(items), object)
     column[:] = items
     return column

@@ -58,13 +58,17 @@ def two_hot(
 
 
 def softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor) -> Tensor:
-    """The cross entropy of each row of logits against the class that is right, `(B,)`.
+    """The cross entropy of each row of logits against probabilities of the classes, `(B,)`.
+
+    Args:
+        logits: `(B, classes)`.
+        labels: `(B, classes)`, each row's sum one.
 
     Example:
-        >>> softmax_cross_entropy_with_logits(torch.zeros(1, 2), torch.tensor([1]))
+        >>> softmax_cross_entropy_with_logits(torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]))
         tensor([0.6931])
     """
-    return torch.nn.functional.cross_entropy(logits, labels.long(), reduction="none")
+    return -(labels * logits.log_softmax(dim=-1)).sum(dim=-1)
 
 
 def copy_torch_tensors(x: Nest, device: Any = None) -> Nest:

@@ -163,9 +163,8 @@ class AgentCollector:
                 before = self._before(name, value)
                 self._open(name, before, self.shift_before - 1)
                 self._columns[name].append(value)
-        if self._is_training:
-            self.agent_steps += 1
-        else:
+        self.agent_steps += 1
+        if not self._is_training:
             for column in self._columns.values():
                 column.keep_last(self.shift_before)
 
@@ -210,6 +209,8 @@ class AgentCollector:
     def build_for_training(self, view_requirements: Mapping[str, Any]) -> SampleBatch:
         """All steps since the last time as one batch; what views look back to is kept.
 
+        After the last step of an episode everything is kept: it can be built again.
+
         Args:
             view_requirements: The columns to build. Those of unknown data are left out.
         """
@@ -233,11 +234,17 @@ class AgentCollector:
             lens[-1] = steps - self.max_seq_len * (len(lens) - 1)
             dict.__setitem__(batch, "seq_lens", lens)
             batch.max_seq_len = self.max_seq_len
-        for column in self._columns.values():
-            column.keep_last(self.shift_before)
-        self.agent_steps = 0
+        if not self._has_ended():
+            for column in self._columns.values():
+                column.keep_last(self.shift_before)
+            self.agent_steps = 0
         self.unroll_id = None
         return batch
+
+    def _has_ended(self) -> bool:
+        """Whether the last step ended the episode; then nothing goes on, and all stays."""
+        ends = [self._columns.get(name) for name in ("terminateds", "truncateds")]
+        return any(bool(column.leaves()[0][-1]) for column in ends if column is not None)
 
     def _open(self, name: str, value: Nest, times_before: int) -> None:
         """Begin a column with `value`, repeated as often as views look back before it."""

@@ -91,9 +91,9 @@ class SampleBatch(ColumnStore):
         if self._by_batch_id:
             first, last, _ = wanted.indices(len(lens))
         else:
-            total = len(lens) * length if length else int(lens.sum())
-            start, stop, _ = wanted.indices(total)
-            ends = np.cumsum(np.full(len(lens), length) if length else lens)
+            # Padding does not count: a slice means steps that were taken.
+            start, stop, _ = wanted.indices(int(lens.sum()))
+            ends = np.cumsum(lens)
             first = int(np.searchsorted(ends, start, side="right"))
             last = int(np.searchsorted(ends, stop, side="right"))
         cut = bc.cut_sequences(self, first, max(first, last), length)
