@@ -14,8 +14,8 @@ from ..modules.spec import RLModuleSpec
 
 TRAINING: Final = sections.TRAINING.with_settings(
     use_critic=Setting(True, FLAG, "Whether a value function is the baseline."),
-    use_gae=Setting(True, FLAG, "Whether advantages are generalised (GAE)."),
-    lambda_=Setting(1.0, SHARE, "GAE's trade of bias for variance."),
+    use_gae=Setting(True, instead="use lambda_=1.0, which is what RLlib does without GAE"),
+    lambda_=Setting(1.0, SHARE, "Generalised advantages' trade of bias for variance."),
     use_kl_loss=Setting(True, FLAG, "Whether steps away from the old policy cost."),
     kl_coeff=Setting(0.2, NOT_NEGATIVE, "What they cost at first; it adapts."),
     kl_target=Setting(0.01, POSITIVE, "The distance it adapts to."),

@@ -188,9 +188,11 @@ class AlgorithmConfig(SettingsStore):
     @property
     def train_batch_size_per_learner(self) -> int:
         """Steps per update of each learner."""
-        own = self._train_batch_size_per_learner
-        size: int = self.train_batch_size if own is None else own
-        return size if own is not None else size // max(self.num_learners, 1)
+        size: int | None = self._train_batch_size_per_learner
+        if size is not None:
+            return size
+        shared: int = self.train_batch_size // max(self.num_learners, 1)
+        return shared
 
     @train_batch_size_per_learner.setter
     def train_batch_size_per_learner(self, value: int | None) -> None:
@@ -199,10 +201,10 @@ class AlgorithmConfig(SettingsStore):
     @property
     def total_train_batch_size(self) -> int:
         """Steps per update of all learners together."""
-        if self._train_batch_size_per_learner is None:
-            size: int = self.train_batch_size
-            return size
-        return self.train_batch_size_per_learner * max(self.num_learners, 1)
+        size: int = self.train_batch_size
+        if self._train_batch_size_per_learner is not None:
+            size = self._train_batch_size_per_learner * max(self.num_learners, 1)
+        return size
 
     def get_rollout_fragment_length(self, worker_index: int = 0) -> int:
         """Give the steps each environment of an env runner makes per sample.
@@ -215,7 +217,8 @@ class AlgorithmConfig(SettingsStore):
             return length
         envs = self.num_envs_per_env_runner
         share, rest = divmod(self.total_train_batch_size, envs * max(self.num_env_runners, 1))
-        return max(share + ((worker_index - 1) * envs < rest), 1)
+        steps: int = max(share + ((max(worker_index, 1) - 1) * envs < rest), 1)
+        return steps
 
     @property
     def model_config(self) -> dict[str, Any]:
@@ -403,15 +406,16 @@ class AlgorithmConfig(SettingsStore):
     def build_algo(
         self,
         env: Any = None,
-        logger_creator: Callable[..., Any] | None = None,
         use_copy: bool = True,
+        *,
+        logger_creator: Callable[..., Any] | None = None,
     ) -> Any:
         """Build the algorithm.
 
         Args:
             env: What is acted in, if `environment()` has not said.
-            logger_creator: Makes what results are logged with.
             use_copy: Whether this config may be changed further.
+            logger_creator: Makes what results are logged with.
 
         Raises:
             ConfigError: This config is of no algorithm, or contradicts itself.
@@ -475,6 +479,13 @@ class AlgorithmConfig(SettingsStore):
                     expected=f"ids among {sorted(self.policies)}",
                     found=repr(strange),
                 )
+        is_default = self.policy_mapping_fn is default_policy_mapping_fn
+        if is_default and DEFAULT_MODULE_ID not in self.policies:
+            raise ConfigError(
+                "config.multi_agent(policy_mapping_fn=...) is missing",
+                expected=f"a function of agent id and episode to one of {sorted(self.policies)}",
+                hint="config.multi_agent(policy_mapping_fn=lambda agent_id, episode, **kw: ...).",
+            )
         for module_id in self.algorithm_config_overrides_per_module:
             self.get_config_for_module(module_id)
 

@@ -61,11 +61,8 @@ def single_spec(
             )
         spec = filled(spec[DEFAULT_MODULE_ID], config.get_default_rl_module_spec())
     made = replace(spec)
-    pair = (spaces or {}).get(DEFAULT_MODULE_ID)
-    of_env = env_spaces(config, env, spaces)
-    if pair is not None and env is None:
-        of_env = pair
-    return _completed(config, made, of_env, inference_only)
+    pair = (spaces or {}).get(DEFAULT_MODULE_ID) or env_spaces(config, env, spaces)
+    return _completed(config, made, pair, inference_only)
 
 
 def multi_spec(

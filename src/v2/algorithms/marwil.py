@@ -1,0 +1,106 @@
+"""The settings of MARWIL."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final
+
+from gymnasium.spaces import Space
+from typing_extensions import Self, override
+
+from ..common.add_observations import AddObservationsFromEpisodesToBatch
+from ..config import sections
+from ..config.algorithm_config import AlgorithmConfig, DefaultedConfig
+from ..config.rules import AT_LEAST_0, NOT_NEGATIVE, POSITIVE, SHARE
+from ..config.section import Setting, takes
+from ..learner.add_next_observations import AddNextObservationsFromEpisodesToTrainBatch
+from ..learner.add_one_ts import AddOneTsToEpisodesAndTruncate
+from ..learner.general_advantage_estimation import GeneralAdvantageEstimation
+from ..learner.learner_connector_pipeline import LearnerConnectorPipeline
+from ..modules.spec import RLModuleSpec
+
+TRAINING: Final = sections.TRAINING.with_settings(
+    beta=Setting(1.0, SHARE, "How much better actions count more; 0 clones behaviour."),
+    bc_logstd_coeff=Setting(0.0, NOT_NEGATIVE, "Worth of deviations of continuous actions."),
+    moving_average_sqd_adv_norm_update_rate=Setting(1e-8, POSITIVE, "How fast the norm moves."),
+    moving_average_sqd_adv_norm_start=Setting(100.0, POSITIVE, "The norm of squared advantages."),
+    vf_coeff=Setting(1.0, NOT_NEGATIVE, "Weight of the value function's loss."),
+    lambda_=Setting(1.0, SHARE, "Generalised advantages' trade of bias for variance."),
+    burnin_len=Setting(0, AT_LEAST_0),
+)
+
+
+class RecordedEpisodesConfig(DefaultedConfig):
+    """The settings of what learns from recorded episodes."""
+
+    SECTIONS: ClassVar = {**AlgorithmConfig.SECTIONS, "training": TRAINING}
+
+    @property
+    @override
+    def is_online(self) -> bool:
+        return False
+
+    @override
+    @takes(TRAINING)
+    def training(self, **settings: Any) -> Self:
+        """Say how it learns."""
+        return super().training(**settings)
+
+    @override
+    def build_learner_connector(
+        self,
+        input_observation_space: Space[Any] | None = None,
+        input_action_space: Space[Any] | None = None,
+        device: Any = None,
+    ) -> LearnerConnectorPipeline:
+        pipeline = super().build_learner_connector(
+            input_observation_space, input_action_space, device
+        )
+        if self.add_default_connectors_to_learner_pipeline:
+            pipeline.insert_after(
+                AddObservationsFromEpisodesToBatch, AddNextObservationsFromEpisodesToTrainBatch()
+            )
+        return pipeline
+
+
+class MARWILConfig(RecordedEpisodesConfig):
+    """The settings of monotonic advantage re-weighted imitation learning.
+
+    Example:
+        >>> MARWILConfig().training(beta=0.5).is_offline
+        True
+    """
+
+    own_defaults: ClassVar = {
+        "lr": 1e-4,
+        "train_batch_size": 2000,
+        "materialize_data": True,
+        "materialize_mapped_data": False,
+        "postprocess_inputs": True,
+    }
+
+    @override
+    def get_default_rl_module_spec(self) -> RLModuleSpec:
+        from ..modules.ppo import DefaultPPOTorchRLModule
+
+        return RLModuleSpec(DefaultPPOTorchRLModule)
+
+    @override
+    def get_default_learner_class(self) -> Any:
+        from .. import MARWILTorchLearner  # Learning needs torch; a config does not.
+
+        return MARWILTorchLearner
+
+    @override
+    def build_learner_connector(
+        self,
+        input_observation_space: Space[Any] | None = None,
+        input_action_space: Space[Any] | None = None,
+        device: Any = None,
+    ) -> LearnerConnectorPipeline:
+        pipeline = super().build_learner_connector(
+            input_observation_space, input_action_space, device
+        )
+        if self.add_default_connectors_to_learner_pipeline:
+            pipeline.prepend(AddOneTsToEpisodesAndTruncate())
+            pipeline.append(GeneralAdvantageEstimation(gamma=self.gamma, lambda_=self.lambda_))
+        return pipeline
