@@ -9,11 +9,12 @@ from gymnasium import spaces
 from typing_extensions import override
 
 from ...core.batching import batch as batched
-from ...core.errors import PieceError
+from ...core.errors import PieceError, SpaceError
 from ...core.preprocessors import PreprocessPlan, flatten_observations_plan
 from ..batch_items import single_agent_episode_iterator
 from ..connector import ConnectorV2
-from ..env_to_module.written_observations import own_space, write_last
+from ..env_to_module.written_observations import last_seen, own_space, write_all_last
+from ..planning.rows import Unserved, joined
 
 
 class FlattenObservations(ConnectorV2):
@@ -73,19 +74,30 @@ class FlattenObservations(ConnectorV2):
 
     @override
     def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
-        is_learner = self.as_learner_connector
-        for episode in single_agent_episode_iterator(episodes, not is_learner):
-            agent_id = episode.agent_id if self.multi_agent else None
-            is_chosen = self.agent_ids is None or agent_id in self.agent_ids
-            if agent_id is not None and not is_chosen:
-                continue
-            plan = self._plan_of(agent_id)
-            space = own_space(self.observation_space, episode)
-            if is_learner:
-                _write_all(episode, plan, space)
-            else:
-                write_last(episode, plan.transform(episode.get_observations(-1)), space)
+        if self.as_learner_connector:
+            for episode in single_agent_episode_iterator(episodes, False):
+                if self._is_chosen(episode):
+                    _write_all(
+                        episode,
+                        self._plan_of(self._agent_of(episode)),
+                        own_space(self.observation_space, episode),
+                    )
+            return batch
+        by_agent: dict[Any, list[Any]] = {}
+        for episode in single_agent_episode_iterator(episodes):
+            if self._is_chosen(episode):
+                by_agent.setdefault(self._agent_of(episode), []).append(episode)
+        for agent_id, own in by_agent.items():
+            flat = _flat(self._plan_of(agent_id), last_seen(own))
+            write_all_last(own, flat, own_space(self.observation_space, own[0]))
         return batch
+
+    def _agent_of(self, episode: Any) -> Any:
+        return episode.agent_id if self.multi_agent else None
+
+    def _is_chosen(self, episode: Any) -> bool:
+        agent_id = self._agent_of(episode)
+        return agent_id is None or self.agent_ids is None or agent_id in self.agent_ids
 
     def _plan_of(self, agent_id: Any) -> PreprocessPlan:
         if agent_id not in self._plans:
@@ -96,6 +108,18 @@ class FlattenObservations(ConnectorV2):
                 hint="give it, or its pipeline, an input_observation_space.",
             )
         return self._plans[agent_id]
+
+
+def _flat(plan: PreprocessPlan, observations: list[Any]) -> Sequence[Any]:
+    """Each observation as a flat vector."""
+    if len(observations) > 1:
+        try:
+            rows: Sequence[Any] = plan.transform_batch(joined(observations))
+        except (Unserved, SpaceError):
+            pass  # One by one they fit, or the one that does not is named.
+        else:
+            return rows
+    return [plan.transform(observation) for observation in observations]
 
 
 def _write_all(episode: Any, plan: PreprocessPlan, space: Any) -> None:

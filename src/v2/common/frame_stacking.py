@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from gymnasium import spaces
@@ -15,6 +15,9 @@ from ...core.errors import SpaceError
 from ...core.types import Array
 from ..batch_items import add_batch_item, add_n_batch_items, single_agent_episode_iterator
 from ..connector import ConnectorV2
+from ..episodes.column_items import stacked
+
+_SMALL: Final = 1024
 
 
 class FrameStacking(ConnectorV2):
@@ -70,18 +73,30 @@ class FrameStacking(ConnectorV2):
 
     @override
     def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
-        is_learner = self.as_learner_connector
-        for episode in single_agent_episode_iterator(episodes, not is_learner):
-            if is_learner:
+        if self.as_learner_connector:
+            for episode in single_agent_episode_iterator(episodes, False):
                 add_n_batch_items(batch, Columns.OBS, self._windows(episode), len(episode), episode)
-            else:
-                add_batch_item(batch, Columns.OBS, self._last(episode), episode)
+            return batch
+        acting = list(single_agent_episode_iterator(episodes))
+        for episode, item in zip(acting, self._last(acting), strict=True):
+            add_batch_item(batch, Columns.OBS, item, episode)
         return batch
 
-    def _last(self, episode: Any) -> Array:
-        known = min(self.num_frames, episode.observations.len_incl_lookback())
-        frames = self._with_zeros(episode.get_observations(slice(-known, None)), self.num_frames)
-        return np.concatenate(list(frames), axis=-1)
+    def _last(self, episodes: Sequence[Any]) -> list[Array]:
+        """The last frames of each episode, stacked."""
+        count = self.num_frames
+        parts = []
+        for episode in episodes:
+            known = min(count, episode.observations.len_incl_lookback())
+            seen = episode.get_observations(slice(-known, None))
+            is_whole = known == count and type(seen) is list
+            parts.append(seen if is_whole else list(self._with_zeros(seen, count)))
+        frames = [frame for part in parts for frame in part]
+        if len(episodes) == 1 or not frames or not _are_small(frames):
+            return [np.concatenate(part, axis=-1) for part in parts]
+        rows = stacked(frames)
+        rows = rows.reshape(len(episodes), count, *rows.shape[1:-1])
+        return list(np.ascontiguousarray(np.moveaxis(rows, 1, -1)))
 
     def _windows(self, episode: Any) -> Array:
         steps = len(episode)
@@ -100,3 +115,14 @@ class FrameStacking(ConnectorV2):
         if not missing:
             return rows
         return np.concatenate([np.zeros((missing, *rows.shape[1:]), rows.dtype), rows])
+
+
+def _are_small(frames: Sequence[Any]) -> bool:
+    """Whether all frames are alike and small: then stacking them all at once is quicker."""
+    first = frames[0]
+    return (
+        first.nbytes <= _SMALL
+        and all(type(frame) is np.ndarray for frame in frames)
+        and {frame.shape for frame in frames} == {first.shape}
+        and {frame.dtype for frame in frames} == {first.dtype}
+    )

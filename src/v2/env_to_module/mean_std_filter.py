@@ -17,7 +17,7 @@ from ...core.spaces import leaf_spaces
 from ...core.types import Array
 from ..batch_items import single_agent_episode_iterator
 from ..connector import ConnectorV2
-from .written_observations import own_space, write_last
+from .written_observations import last_seen, own_space, write_all_last
 
 
 class UnknownAgentError(PieceError, UnknownNameError, KeyError):
@@ -102,15 +102,22 @@ class MeanStdFilter(ConnectorV2):
     def _filter(self, agent_id: Any, episodes: Sequence[Any]) -> None:
         """Filter the last observations of one agent, in the order of the episodes."""
         stats = self._stats_of(agent_id)
-        observations = [episode.get_observations(-1) for episode in episodes]
+        observations = last_seen(episodes)
+        space = own_space(self.observation_space, episodes[0])
+        if type(observations[0]) is np.ndarray and len(stats) == 1:
+            rows = self._rows(stats[0], np.stack(observations))
+            write_all_last(episodes, rows if rows.ndim > 1 else map(np.asarray, rows), space)
+            return
         columns = zip(*map(nest.flatten, observations), strict=True)
         filtered = [
             self._rows(stat, np.stack([np.asarray(leaf) for leaf in leaves]))
             for stat, leaves in zip(stats, columns, strict=True)
         ]
-        for place, (episode, old) in enumerate(zip(episodes, observations, strict=True)):
-            new = nest.unflatten_as(old, [np.asarray(rows[place]) for rows in filtered])
-            write_last(episode, new, own_space(self.observation_space, episode))
+        new = [
+            nest.unflatten_as(old, [np.asarray(rows[place]) for rows in filtered])
+            for place, old in enumerate(observations)
+        ]
+        write_all_last(episodes, new, space)
 
     def _rows(self, stat: RunningStat, rows: Array) -> Array:
         demean, destd, clip = self.de_mean_to_zero, self.de_std_to_one, self.clip_by_value
