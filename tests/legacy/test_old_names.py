@@ -21,15 +21,14 @@ OWN_WAY = {
         "intercepted",  # Ray forgets the interceptor for columns written later
         "slice stepped",  # Ray ignores the step
     },
-    "collector": {"refused", "base", "stack", "state"},  # agent_steps starts anew after a build
+    "collector": {"refused"},  # of another kind
     "connector": {
         "indexed",
         "unknown",
         "buffer",  # Ray's state is a pickle
-        "to numpy acts",  # float64 stays
+        "to numpy acts",  # float64 arrays stay
     },
     "filter": {"by no name", "pushed"},  # float64 statistics
-    "preprocessor": {"repeated"},  # a list of numbers is no list of a Discrete's arrays
     "space": {"repeated", "gym repeated"},  # Ray's Repeated equals only itself
     "torch": {"model"},  # weights come in another order
 }
