@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..common.numpy_to_tensor import NumpyToTensor
 from ..learner.add_one_ts import AddOneTsToEpisodesAndTruncate
 from ..learner.general_advantage_estimation import GeneralAdvantageEstimation
 
@@ -11,7 +12,8 @@ from ..learner.general_advantage_estimation import GeneralAdvantageEstimation
 def add_value_targets(connector: Any, *, gamma: float, lambda_: float) -> None:
     """Have a pipeline compute advantages: one step more at its front, the estimation at its end.
 
-    A piece that is there already stays the only one of its kind.
+    The end is that of the default pieces: what the user has put behind them sees advantages. A
+    piece that is there already stays the only one of its kind.
 
     Args:
         connector: The learner pipeline, changed in place.
@@ -20,5 +22,12 @@ def add_value_targets(connector: Any, *, gamma: float, lambda_: float) -> None:
     """
     if not connector[AddOneTsToEpisodesAndTruncate]:
         connector.prepend(AddOneTsToEpisodesAndTruncate())
-    if not connector[GeneralAdvantageEstimation]:
-        connector.append(GeneralAdvantageEstimation(gamma=gamma, lambda_=lambda_))
+    if connector[GeneralAdvantageEstimation]:
+        return
+    piece = GeneralAdvantageEstimation(gamma=gamma, lambda_=lambda_)
+    if type(connector[len(connector) - 1]) is not NumpyToTensor and any(
+        type(each) is NumpyToTensor for each in connector.connectors
+    ):
+        connector.insert_after(NumpyToTensor, piece)
+    else:
+        connector.append(piece)

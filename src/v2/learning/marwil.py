@@ -71,6 +71,10 @@ class MARWILLearner(Learner):
 class MARWILTorchLearner(MARWILLearner, TorchLearner):
     """MARWIL on torch modules; with `beta=0` behaviour cloning."""
 
+    def _beta(self, config: Any) -> float:
+        """How much advantages matter."""
+        return float(config.beta)
+
     @override
     def compute_loss_for_module(
         self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]
@@ -86,7 +90,8 @@ class MARWILTorchLearner(MARWILLearner, TorchLearner):
             "mask": mask,
             "bc_logstd_coeff": config.bc_logstd_coeff,
         }
-        if not config.beta:
+        beta = self._beta(config)
+        if not beta:
             loss = cloning_loss(**cloning)
             self._keep_terms(module_id, {names.POLICY_LOSS_KEY: loss})
             return loss
@@ -99,7 +104,7 @@ class MARWILTorchLearner(MARWILLearner, TorchLearner):
             value_targets=targets,
             squared_norm=self.moving_avg_sqd_adv_norms_per_module[module_id],
             update_rate=config.moving_average_sqd_adv_norm_update_rate,
-            beta=config.beta,
+            beta=beta,
             vf_coeff=config.vf_coeff,
         )
         self.moving_avg_sqd_adv_norms_per_module[module_id] = norm
@@ -123,17 +128,8 @@ class BCTorchLearner(MARWILTorchLearner):
         return False
 
     @override
-    def compute_loss_for_module(
-        self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]
-    ) -> Any:
-        """Compute the mean of what the recorded actions are short of being certain."""
-        needed(batch, (Columns.ACTIONS,), type(self).__name__, module_id)
-        module = self.module[module_id].unwrapped()
-        policy = module.get_train_action_dist_cls().from_logits(fwd_out[Columns.ACTION_DIST_INPUTS])
-        logp = policy.logp(batch[Columns.ACTIONS])
-        loss = cloning_loss(logp=logp, log_std=None, mask=batch.get(Columns.LOSS_MASK))
-        self._keep_terms(module_id, {names.POLICY_LOSS_KEY: loss})
-        return loss
+    def _beta(self, config: Any) -> float:
+        return 0.0
 
 
 def _log_std(policy: Any) -> Any:

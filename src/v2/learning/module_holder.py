@@ -158,9 +158,11 @@ class ModuleHolder(Checkpointable):
         self._check_is_built()
         self.module.add_module(module_id, self._placed(module_spec.build()))
         if config_overrides:
-            self.config.multi_agent(
-                algorithm_config_overrides_per_module={module_id: dict(config_overrides)}
-            )
+            overrides = {
+                **(self.config.algorithm_config_overrides_per_module or {}),
+                module_id: dict(config_overrides),
+            }
+            self.config.rl_module(algorithm_config_overrides_per_module=overrides)
         self._set_trained(new_should_module_be_updated)
         self.configure_optimizers_for_module(module_id, self._config_of(module_id))
         return MultiRLModuleSpec.from_module(self.module)

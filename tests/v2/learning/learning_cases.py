@@ -63,14 +63,14 @@ class Settings(SimpleNamespace):
     def __init__(self, *, agents=None, overrides=None, **changed):
         super().__init__(**{**_DEFAULTS, **changed})
         self.agents = agents
-        self.overrides = overrides or {}
+        self.algorithm_config_overrides_per_module = overrides or {}
 
     def copy(self, copy_frozen=None):
         return copy.copy(self)
 
     def get_config_for_module(self, module_id):
         made = copy.copy(self)
-        vars(made).update(self.overrides.get(module_id, {}))
+        vars(made).update(self.algorithm_config_overrides_per_module.get(module_id, {}))
         return made
 
     def build_learner_connector(
@@ -80,9 +80,11 @@ class Settings(SimpleNamespace):
             input_observation_space, input_action_space, agents=self.agents, device=device
         )
 
-    def multi_agent(self, *, algorithm_config_overrides_per_module=None, **changed):
-        self.overrides = {**self.overrides, **(algorithm_config_overrides_per_module or {})}
-        vars(self).update(changed)
+    def rl_module(self, *, algorithm_config_overrides_per_module):
+        self.algorithm_config_overrides_per_module = algorithm_config_overrides_per_module
+
+    def multi_agent(self, *, policies_to_train):
+        self.policies_to_train = policies_to_train
 
 
 def ppo_spec(model=MLP, act="discrete"):
