@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import torch
 from gymnasium.spaces import Space
 from typing_extensions import override
 
@@ -72,7 +73,18 @@ class GeneralAdvantageEstimation(ConnectorV2):
                 continue
             own = [single for single in singles if single.module_id in (None, module_id)]
             self._add(columns, module, [len(single) for single in own])
-        return self._numpy_to_tensor_connector(rl_module=rl_module, batch=batch, episodes=episodes)
+        device = self._numpy_to_tensor_connector.device
+        arrays = {
+            module_id: {name: own for name, own in columns.items() if not _is_ready(own, device)}
+            for module_id, columns in batch.items()
+            if isinstance(columns, dict)
+        }
+        turned = self._numpy_to_tensor_connector(
+            rl_module=rl_module, batch=arrays, episodes=episodes
+        )
+        for module_id, columns in turned.items():
+            batch[module_id].update(columns)
+        return batch
 
     def _add(self, columns: dict[str, Any], module: Any, lens: list[int]) -> None:
         predicted = predicted_values(module, columns, self.VALUE_ROWS)
@@ -99,3 +111,12 @@ class GeneralAdvantageEstimation(ConnectorV2):
             advantages, targets = plan.pad(advantages), plan.pad(targets)
         columns[Columns.ADVANTAGES] = advantages
         columns[Columns.VALUE_TARGETS] = targets
+
+
+def _is_ready(column: Any, device: Any) -> bool:
+    """Whether a column is a tensor already as the connector would make it."""
+    return (
+        isinstance(column, torch.Tensor)
+        and (column.dtype is torch.float32 or not column.is_floating_point())
+        and device in (None, column.device)
+    )

@@ -52,6 +52,11 @@ class Group:
         """Steps of each episode, once all have those they shall have."""
         return [*map(len, self.episodes)]
 
+    @cached_property
+    def ends(self) -> Array:
+        """The place of each episode's last step."""
+        return np.cumsum(self.lens) - 1
+
     def read(self, column: str, **without: bool) -> Nest:
         """A column of all episodes.
 
@@ -292,9 +297,8 @@ class TrainColumns:
 
 def _at_ends(group: Group, flags: Sequence[bool], before: int) -> Array:
     """False at each step but the last of each episode, or one so many steps before it."""
-    lens = group.lens
-    column = np.zeros(sum(lens), bool)
-    column[np.cumsum(lens) - 1 - before] = flags
+    column = np.zeros(int(group.ends[-1]) + 1, bool)
+    column[group.ends - before] = flags
     return column
 
 
