@@ -27,7 +27,7 @@ from ..core.errors import WeightsError
 Array = npt.NDArray[Any]
 
 _ACTOR_CRITIC: Final = frozenset(
-    {"PPO", "DDPPO", "APPO", "IMPALA", "A2C", "A3C", "PG", "MARWIL", "BC"}
+    {"PPO", "APPO", "IMPALA", "A2C", "A3C", "PG", "MARWIL", "BC"}
 )
 _Q: Final = frozenset({"DQN", "APEX", "SimpleQ"})
 _LAYER: Final = re.compile(r"(fc_\d+|fc_value_\d+|fc_out|value_out|hidden_\d+)(_\d+)?$")

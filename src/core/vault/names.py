@@ -5,41 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from ..algorithm_names import SPELLINGS
+
 _SUFFIX: Final = re.compile(
     r"(?:Torch|TF1|TF2|TF|Jax|Eager|StaticGraph|Dynamic)*"
     r"(?:Policy|Trainer|Config|RLModule|Learner|Catalog)?(?:_eager|_traced)*$"
 )
-_SPELLED: Final = {
-    "impala": "IMPALA",
-    "vtrace": "IMPALA",
-    "appo": "APPO",
-    "asyncppo": "APPO",
-    "ppo": "PPO",
-    "ddppo": "PPO",
-    "a2c": "A2C",
-    "a3c": "A3C",
-    "pg": "PG",
-    "bc": "BC",
-    "marwil": "MARWIL",
-    "cql": "CQL",
-    "sac": "SAC",
-    "rnnsac": "RNNSAC",
-    "dqn": "DQN",
-    "dqnrainbow": "DQN",
-    "simpleq": "SimpleQ",
-    "apexdqn": "APEX",
-    "apex": "APEX",
-    "apexddpg": "APEX_DDPG",
-    "r2d2": "R2D2",
-    "ddpg": "DDPG",
-    "td3": "TD3",
-    "es": "ES",
-    "ars": "ARS",
-    "iql": "IQL",
-    "dreamerv3": "DreamerV3",
-    "qmix": "QMIX",
-    "maddpg": "MADDPG",
-}
 # Policies that other algorithms borrow: whose policy it is -> who may be meant.
 _BORROWED: Final = {
     "A3C": ("A2C",),
@@ -63,14 +34,14 @@ def algorithm_name(*class_paths: str) -> str:
     for path in class_paths:
         module, _, name = path.rpartition(".")
         stem = _SUFFIX.sub("", name).lower().replace("default", "").replace("_", "")
-        if stem in _SPELLED:
-            return _SPELLED[stem]
+        if stem in SPELLINGS:
+            return SPELLINGS[stem]
         parts = module.split(".")
         for marker in ("algorithms", "agents"):
             if marker in parts[:-1]:
                 folder = parts[parts.index(marker) + 1].replace("_", "")
-                if folder in _SPELLED:
-                    return _SPELLED[folder]
+                if folder in SPELLINGS:
+                    return SPELLINGS[folder]
         if name and stem not in _GENERIC and name.endswith(("Config", "Trainer")):
             return _SUFFIX.sub("", name)
     return ""

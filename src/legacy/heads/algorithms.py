@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ...core.algorithm_names import SPELLINGS
 from ...core.errors import UnknownNameError
 from ..schedules import class_name
 
@@ -21,7 +22,6 @@ FAMILIES: Final[Mapping[str, str]] = {
     "BC": "actor_critic",
     "CQL": "sac",
     "DDPG": "ddpg",
-    "DDPPO": "actor_critic",
     "DQN": "dqn",
     "ES": "evolution",
     "IMPALA": "actor_critic",
@@ -36,13 +36,7 @@ FAMILIES: Final[Mapping[str, str]] = {
 }
 
 _SPELLINGS: Final[Mapping[str, str]] = {
-    "apexddpg": "APEX_DDPG",
-    "apexdqn": "APEX",
-    "asyncppo": "APPO",
-    "rainbow": "DQN",
-    "vtrace": "IMPALA",
-    "vtracetf": "IMPALA",
-    **{re.sub(r"[^a-z0-9]", "", name.lower()): name for name in FAMILIES},
+    spelling: name for spelling, name in SPELLINGS.items() if name in FAMILIES
 }
 
 _ENDINGS: Final = re.compile(

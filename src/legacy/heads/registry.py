@@ -77,7 +77,7 @@ def build_head(
             action_space,
             distribution.size,
             model_config,
-            algorithm="PPO" if name == "DDPPO" else name,
+            algorithm=name,
             custom_models=custom_models,
         )
         head = _PLAIN[family](name, model, distribution)
