@@ -26,7 +26,7 @@ from .agent.view_requirement import ViewRequirementAgentConnector
 from .connector import Connector
 from .context import ConnectorContext
 from .pipeline import ActionConnectorPipeline, AgentConnectorPipeline
-from .registry import get_connector
+from .registry import UnknownConnectorError, get_connector
 
 _FILTERS = {
     "MeanStdFilter": MeanStdObservationFilterAgentConnector,
@@ -142,9 +142,19 @@ def restore_connectors_for_policy(policy: Any, connector_config: Sequence[Any]) 
     Args:
         policy: Has spaces, config, view requirements and initial states.
         connector_config: The pair (name, params).
+
+    Raises:
+        UnknownConnectorError: It holds a connector nobody registered. Also a NameError.
     """
     name, params = connector_config
-    return get_connector(name, ConnectorContext.from_policy(policy), params)
+    try:
+        return get_connector(name, ConnectorContext.from_policy(policy), params)
+    except UnknownConnectorError as error:
+        raise UnknownConnectorError(
+            f"policy {getattr(policy, 'name', '')!r} cannot be connected: {error.message}",
+            hint=error.hint,
+            **error.facts,
+        ) from error
 
 
 def maybe_get_filters_for_syncing(rollout_worker: Any, policy_id: str) -> None:
