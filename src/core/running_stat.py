@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -77,6 +78,21 @@ class Moments(NamedTuple):
         sum_sq = self.sum_sq + delta * delta * ((n - 1.0) / n)
         return Moments(count, np.asarray(mean), np.asarray(sum_sq))
 
+    @classmethod
+    def of_all(cls, streams: Sequence[Moments]) -> Moments:
+        """The moments of several streams together; merging one after the other up to rounding."""
+        seen = [each for each in streams if each.pushes]
+        if len(seen) < 2:
+            return seen[0] if seen else streams[0]
+        counts = np.array([each.pushes for each in seen], np.float64)
+        means = np.array([each.mean for each in seen])
+        tall = counts.reshape((-1,) + (1,) * (means.ndim - 1))
+        pushes = sum(each.pushes for each in seen)
+        mean = np.asarray((means * tall).sum(axis=0) / pushes)
+        within = np.array([each.sum_sq for each in seen]).sum(axis=0)
+        between = (np.square(means - mean) * tall).sum(axis=0)
+        return cls(pushes, mean, np.asarray(within + between))
+
     def merged(self, other: Moments) -> Moments:
         """Of both streams together."""
         if not other.pushes:
@@ -143,6 +159,8 @@ class RunningStat:
         self.total = Moments.zero(tuple(shape))
         # As long as both have seen the same they are one object, and counted once.
         self.delta = self.total if tracks_delta else None
+        # The moments that were last written down, and their state.
+        self._written: tuple[Moments, Moments | None, dict[str, Any]] | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -218,9 +236,10 @@ class RunningStat:
     def merge(self, moments: Moments) -> None:
         """Count everything that `moments` stand for."""
         self._check(moments.mean.shape)
-        self.total = self.total.merged(moments)
+        before = self.total
+        self.total = before.merged(moments)
         if self.delta is not None:
-            self.delta = self.delta.merged(moments)
+            self.delta = self.total if self.delta is before else self.delta.merged(moments)
 
     def start_delta(self) -> None:
         """Forget what came since the last time, and count apart from here on."""
@@ -244,19 +263,33 @@ class RunningStat:
                 "mean_array": encode_ray_array(self.total.mean),
                 "std_array": encode_ray_array(self.total.sum_sq),  # RLlib's name for the sum.
             }
-        delta = self.delta if self.delta is not None else Moments.zero(self.shape)
+        written = self._written
+        if written is None or written[0] is not self.total or written[1] is not self.delta:
+            written = self._written = (self.total, self.delta, self._v2_state())
+        return written[2].copy()
+
+    def _v2_state(self) -> dict[str, Any]:
+        total, delta = self.total, self.delta
+        if delta is None:
+            delta = Moments.zero(self.shape)
+        mean, sum_sq = encode_ray_array(total.mean), encode_ray_array(total.sum_sq)
+        is_all = delta is total
         return {
-            "num_pushes": self.total.pushes,
+            "num_pushes": total.pushes,
             "num_pushes_delta": delta.pushes,
-            "mean_array": encode_ray_array(self.total.mean),
-            "mean_delta_array": encode_ray_array(delta.mean),
-            "sum_sq_diff_array": encode_ray_array(self.total.sum_sq),
-            "sum_sq_diff_delta_array": encode_ray_array(delta.sum_sq),
+            "mean_array": mean,
+            "mean_delta_array": mean if is_all else encode_ray_array(delta.mean),
+            "sum_sq_diff_array": sum_sq,
+            "sum_sq_diff_delta_array": sum_sq if is_all else encode_ray_array(delta.sum_sq),
         }
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> RunningStat:
+    def from_state(cls, state: Mapping[str, Any], *, with_delta: bool = True) -> RunningStat:
         """A stat from what `to_state` or RLlib wrote, in either layout.
+
+        Args:
+            state: What was written.
+            with_delta: Whether to read what was counted apart, if anything was.
 
         Raises:
             CorruptCheckpointError: An entry is missing, or the entries do not fit together.
@@ -266,10 +299,8 @@ class RunningStat:
             stat.total = _moments(state, "num_pushes", "mean_array", "std_array")
         else:
             stat.total = _moments(state, "num_pushes", "mean_array", "sum_sq_diff_array")
-        if "num_pushes_delta" in state:
-            stat.delta = _moments(
-                state, "num_pushes_delta", "mean_delta_array", "sum_sq_diff_delta_array"
-            )
+        if with_delta and "num_pushes_delta" in state:
+            stat.delta = moments_since_merge(state)
         return stat
 
     def __repr__(self) -> str:
@@ -283,6 +314,17 @@ class RunningStat:
                 expected=f"shape {self.shape}",
                 found=f"shape {shape}",
             )
+
+
+def moments_since_merge(state: Mapping[str, Any]) -> Moments:
+    """What a state says was counted apart; everything, where nothing was counted apart.
+
+    Raises:
+        CorruptCheckpointError: As for `RunningStat.from_state`.
+    """
+    if "num_pushes_delta" not in state:
+        return RunningStat.from_state(state).total
+    return _moments(state, "num_pushes_delta", "mean_delta_array", "sum_sq_diff_delta_array")
 
 
 def _moments(state: Mapping[str, Any], count: str, mean: str, sum_sq: str) -> Moments:
@@ -309,8 +351,20 @@ def _moments(state: Mapping[str, Any], count: str, mean: str, sum_sq: str) -> Mo
 
 
 def _array(value: Any, key: str) -> Array:
-    array = decode_ray_array(value, what=key) if isinstance(value, (str, bytes)) else value
-    array = np.asarray(array)
+    if isinstance(value, (str, bytes)):
+        return _decoded(value, key)
+    return _numbers(np.asarray(value), key)
+
+
+@lru_cache(maxsize=16)
+def _decoded(text: str | bytes, key: str) -> Array:
+    """The array of a text; one merged state is set in many filters."""
+    array = _numbers(decode_ray_array(text, what=key), key)
+    array.flags.writeable = False
+    return array
+
+
+def _numbers(array: Array, key: str) -> Array:
     if array.dtype.kind not in "fiu":
         raise CorruptCheckpointError(
             f"the entry {key!r} of a filter holds no numbers", found=f"dtype {array.dtype}"

@@ -12,7 +12,7 @@ from typing_extensions import override
 from ...core import nest
 from ...core.errors import ConfigError, PieceError, SpaceError, UnknownNameError
 from ...core.filters import FrozenFilter, filter_running
-from ...core.running_stat import V2_VARIANCE, RunningStat
+from ...core.running_stat import V2_VARIANCE, Moments, RunningStat, moments_since_merge
 from ...core.spaces import leaf_spaces
 from ...core.types import Array
 from ..batch_items import single_agent_episode_iterator
@@ -187,7 +187,9 @@ class MeanStdFilter(ConnectorV2):
     def set_state(self, state: Mapping[Any, Any]) -> None:
         """Take statistics over; what is counted from here on is what the next merge adds."""
         for agent_id, own in state.items():
-            stats = [RunningStat.from_state(each) for each in own["running_stats"]]
+            stats = [
+                RunningStat.from_state(each, with_delta=False) for each in own["running_stats"]
+            ]
             for stat in stats:
                 stat.start_delta()
             self._stats[agent_id] = stats
@@ -219,6 +221,7 @@ class MeanStdFilter(ConnectorV2):
         Raises:
             ConfigError: A state is of a filter with other settings.
         """
+        found: dict[Any, list[list[Moments]]] = {}
         for agent_id, own in ((key, own) for state in states for key, own in state.items()):
             settings = {key: own[key] for key in self._settings()}
             if settings != self._settings():
@@ -227,11 +230,13 @@ class MeanStdFilter(ConnectorV2):
                     expected=str(self._settings()),
                     found=str(settings),
                 )
-            others = [RunningStat.from_state(each) for each in own["running_stats"]]
+            moments = [moments_since_merge(each) for each in own["running_stats"]]
+            found.setdefault(agent_id, []).append(moments)
+        for agent_id, others in found.items():
             if agent_id not in self._stats:
                 self._stats[agent_id] = [
-                    RunningStat(other.shape, tracks_delta=True) for other in others
+                    RunningStat(first.mean.shape, tracks_delta=True) for first in others[0]
                 ]
-            for stat, other in zip(self._stats[agent_id], others, strict=True):
-                stat.merge(other.total if other.delta is None else other.delta)
+            for stat, streams in zip(self._stats[agent_id], zip(*others, strict=True), strict=True):
+                stat.merge(Moments.of_all(streams))
         return self.get_state()
