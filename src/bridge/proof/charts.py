@@ -1,0 +1,139 @@
+"""Charts as SVG text: bars of differences and returns side by side. No script, no image file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from .comparison import DECADES, StageComparison
+
+_BAR_WIDTH = 22
+_HEIGHT = 90
+
+
+def difference_bars(stage: StageComparison, tolerance: float) -> str:
+    """How many numbers of a stage differ by how much, one bar for each power of ten.
+
+    Heights grow with the logarithm of the count, so that a single number shows. Bars beyond the
+    tolerance have the colour of a warning.
+
+    Args:
+        stage: The stage.
+        tolerance: The absolute tolerance.
+    """
+    labels = ["equal", *(f"1e{power}" for power in DECADES), "more"]
+    most = math.log1p(max(stage.histogram)) or 1.0
+    margin = 12  # for the labels at both ends
+    width = _BAR_WIDTH * len(labels) + 2 * margin
+    parts = []
+    for place, (label, count) in enumerate(zip(labels, stage.histogram, strict=True)):
+        height = _HEIGHT * math.log1p(count) / most
+        left = margin + place * _BAR_WIDTH
+        is_beyond = place > 0 and (
+            place == len(labels) - 1 or 10.0 ** DECADES[place - 1] > tolerance * 1.0001
+        )
+        kind = "beyond" if is_beyond else "within"
+        title = f"{count} numbers: {'equal' if place == 0 else f'up to {label}'}"
+        parts.append(
+            f'<g><title>{escape(title)}</title><rect class="{kind}" x="{left + 2}" '
+            f'y="{_HEIGHT - height + 4:.1f}" width="{_BAR_WIDTH - 4}" height="{height:.1f}" '
+            f'rx="2"/><text class="tick" x="{left + _BAR_WIDTH / 2}" y="{_HEIGHT + 18}" '
+            f'text-anchor="middle">{label if place % 3 == 0 or label == "more" else ""}</text></g>'
+        )
+    baseline = f'<line class="axis" x1="0" y1="{_HEIGHT + 4}" x2="{width}" y2="{_HEIGHT + 4}"/>'
+    return _svg(width, _HEIGHT + 24, f"Differences at {stage.name}", baseline + "".join(parts))
+
+
+def agreement_bar(share: float) -> str:
+    """The share of equal rows as a filled line."""
+    full, width = 160, 160 * share
+    return _svg(
+        full,
+        10,
+        f"{share:.1%} agree",
+        f'<rect class="track" width="{full}" height="10" rx="5"/>'
+        f'<rect class="{"within" if share == 1.0 else "beyond"}" width="{width:.1f}" height="10" '
+        'rx="5"/>',
+    )
+
+
+def return_pairs(ours: Sequence[float], theirs: Sequence[float], names: tuple[str, str]) -> str:
+    """Each episode's two returns, joined by a line: level lines are equal episodes."""
+    low, high = min(*ours, *theirs), max(*ours, *theirs)
+    span = (high - low) or 1.0
+    height, width, left, right = 150, 420, 130, 290
+
+    def place(value: float) -> float:
+        return 14 + (height - 34) * (1 - (value - low) / span) if high > low else height / 2
+
+    parts = []
+    for number, (mine, yours) in enumerate(zip(ours, theirs, strict=True)):
+        title = f"episode {number + 1}: {mine:g} and {yours:g}"
+        parts.append(
+            f'<g><title>{escape(title)}</title><line class="pair" x1="{left}" '
+            f'y1="{place(mine):.1f}" x2="{right}" y2="{place(yours):.1f}"/>'
+            f'<circle class="dot" cx="{left}" cy="{place(mine):.1f}" r="4"/>'
+            f'<circle class="dot" cx="{right}" cy="{place(yours):.1f}" r="4"/></g>'
+        )
+    ends = (
+        f'<text class="tick" x="{left - 12}" y="{place(high) + 4:.1f}" text-anchor="end">{high:g}'
+        f'</text><text class="tick" x="{left - 12}" y="{place(low) + 4:.1f}" text-anchor="end">'
+        f"{low:g}</text>"
+        if high > low
+        else f'<text class="tick" x="{left - 12}" y="{height / 2 + 4}" text-anchor="end">{low:g}'
+        "</text>"
+    )
+    below = "".join(
+        f'<text class="tick" x="{x}" y="{height - 2}" text-anchor="middle">{escape(name)}</text>'
+        for x, name in zip((left, right), names, strict=True)
+    )
+    return _svg(width, height, "Returns of both policies", "".join(parts) + ends + below)
+
+
+def flow(boxes: Sequence[tuple[str, str]]) -> str:
+    """Pieces in the order in which data passes them, as boxes joined by arrows.
+
+    Args:
+        boxes: A title and a line of detail for each.
+    """
+    width, height, gap, per_row = 252, 46, 26, 3
+    rows = (len(boxes) + per_row - 1) // per_row
+    parts = []
+    for number, (title, detail) in enumerate(boxes):
+        row, column = divmod(number, per_row)
+        left, top = column * (width + gap), row * (height + gap) + 2
+        parts.append(
+            f'<g><title>{escape(title)} {escape(detail)}</title><rect class="box" x="{left + 1}" '
+            f'y="{top}" width="{width}" height="{height}" rx="6"/>'
+            f'<text class="name" x="{left + 12}" y="{top + 20}">{escape(_cut(title, 34))}</text>'
+            f'<text class="tick" x="{left + 12}" y="{top + 36}">{escape(_cut(detail, 40))}</text>'
+            "</g>"
+        )
+        if number + 1 < len(boxes):
+            if column + 1 < per_row:
+                start, middle = left + width + 1, top + height / 2
+                parts.append(
+                    f'<path class="arrow" d="M{start} {middle}h{gap - 7}m-5 -4l6 4l-6 4"/>'
+                )
+            else:
+                below, under = left + width / 2, top + height
+                back = below - (width + gap) * (per_row - 1)
+                parts.append(
+                    f'<path class="arrow" d="M{below} {under}v{gap / 2}H{back:.0f}v{gap / 2 - 4}'
+                    'm-4 -5l4 6l4 -6"/>'
+                )
+    columns = min(len(boxes), per_row)
+    whole = columns * (width + gap) - gap + 4
+    return _svg(whole, rows * (height + gap) - gap + 6, "The pieces in order", "".join(parts))
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _svg(width: float, height: float, label: str, body: str) -> str:
+    return (
+        f'<svg role="img" aria-label="{escape(label)}" viewBox="0 0 {width:g} {height:g}" '
+        f'width="{width:g}" height="{height:g}">{body}</svg>'
+    )

@@ -1,0 +1,110 @@
+"""The report of a comparison: one HTML page, light or dark as the reader's screen is."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from ...core.version import __version__
+from .charts import agreement_bar, difference_bars, flow, return_pairs
+from .comparison import StageComparison
+
+if TYPE_CHECKING:
+    from .verify import Returns, Verdict
+
+_STYLE: Final = """
+:root{color-scheme:light dark;--ink:#1c2330;--soft:#5b6675;--line:#dfe4ea;--page:#f6f7f9;
+--card:#fff;--good:#1f8a5b;--bad:#c8442f;--mark:#3a6fb8}
+@media(prefers-color-scheme:dark){:root{--ink:#e7ebf0;--soft:#9aa6b4;--line:#313a46;
+--page:#14181e;--card:#1c222a;--good:#4cc38a;--bad:#f0735d;--mark:#7fb0f0}}
+*{box-sizing:border-box}body{margin:0;background:var(--page);color:var(--ink);
+font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+main{max-width:900px;margin:0 auto;padding:40px 24px 64px}
+h1{font-size:26px;margin:0 0 4px;letter-spacing:-.01em}h2{font-size:17px;margin:40px 0 12px}
+p{margin:4px 0}.soft{color:var(--soft)}.verdict{display:inline-block;margin:16px 0 0;
+padding:6px 14px;border-radius:99px;font-weight:600;color:#fff;background:var(--good)}
+.verdict.bad{background:var(--bad)}@media(prefers-color-scheme:dark){.verdict{color:#10151b}}
+.card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:18px 20px;
+margin:12px 0;overflow-x:auto}table{border-collapse:collapse;width:100%}
+th{text-align:right;font-weight:500;color:var(--soft);font-size:13px;padding:4px 10px}
+td{text-align:right;padding:7px 10px;border-top:1px solid var(--line);
+font-variant-numeric:tabular-nums}th:first-child,td:first-child{text-align:left;padding-left:0}
+td svg{vertical-align:middle}.bad td:first-child{color:var(--bad);font-weight:600}
+.grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(320px,1fr));gap:12px}
+.grid .card{margin:0}.card h3{font-size:14px;margin:0 0 10px}svg{max-width:100%;height:auto}
+.within{fill:var(--good)}.beyond{fill:var(--bad)}.track{fill:var(--line)}
+.axis{stroke:var(--line)}.tick{fill:var(--soft);font-size:11px}.name{fill:var(--ink);
+font-size:12.5px;font-weight:600}.box{fill:none;stroke:var(--line);stroke-width:1.5}
+.arrow{fill:none;stroke:var(--soft);stroke-width:1.5}.pair{stroke:var(--mark);opacity:.45;
+stroke-width:1.5}.dot{fill:var(--mark)}footer{margin-top:48px;font-size:13px}
+"""
+
+
+def page_of(verdict: Verdict) -> str:
+    """The whole page for what a comparison found."""
+    first = verdict.first_difference
+    answer = "Both do the same" if first is None else f"They part at: {first.name}"
+    absolute, relative = verdict.tolerance
+    body = [
+        f"<h1>{escape(verdict.ours)} <span class=soft>and</span> {escape(verdict.theirs)}</h1>",
+        f"<p class=soft>{verdict.steps} observations {escape(verdict.source)}; equal means within "
+        f"{absolute:g} plus {relative:g} of the number.</p>",
+        f'<div class="verdict{"" if first is None else " bad"}">{escape(answer)}</div>',
+        "<h2>Stage by stage</h2>",
+        _table(verdict.stages),
+        "<h2>How far numbers lie apart</h2>",
+        "<p class=soft>Each bar counts numbers that differ by up to that much; heights are "
+        "logarithmic.</p>",
+        '<div class="grid">',
+        *(
+            f"<div class=card><h3>{escape(stage.name)}</h3>{difference_bars(stage, absolute)}</div>"
+            for stage in verdict.stages
+        ),
+        "</div>",
+    ]
+    if verdict.returns is not None:
+        body += ["<h2>What they earn</h2>", _returns(verdict, verdict.returns)]
+    if verdict.pieces:
+        drawn = flow(verdict.pieces)
+        body += ["<h2>The way of an observation</h2>", f"<div class=card>{drawn}</div>"]
+    body.append(f"<footer class=soft>rlconnect {escape(__version__)}</footer>")
+    title = escape(f"{verdict.ours} and {verdict.theirs}")
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{title}</title><style>{_STYLE}</style></head><body><main>"
+        + "\n".join(body)
+        + "</main></body></html>\n"
+    )
+
+
+def _table(stages: tuple[StageComparison, ...]) -> str:
+    rows = [
+        f'<tr class="{"" if stage.is_equal else "bad"}"><td>{escape(stage.name)}</td>'
+        f"<td>{stage.count}</td><td>{_number(stage.largest)}</td>"
+        f"<td>{_number(stage.quantiles[0])}</td><td>{_number(stage.quantiles[2])}</td>"
+        f"<td>{stage.agreement:.1%}</td><td>{agreement_bar(stage.agreement)}</td></tr>"
+        + (f"<tr><td colspan=7 class=soft>{escape(stage.note)}</td></tr>" if stage.note else "")
+        for stage in stages
+    ]
+    heads = ("stage", "numbers", "largest", "median", "99 %", "rows that agree", "")
+    head = "".join(f"<th>{each}</th>" for each in heads)
+    return f"<div class=card><table><tr>{head}</tr>{''.join(rows)}</table></div>"
+
+
+def _returns(verdict: Verdict, returns: Returns) -> str:
+    mean, half = returns.difference
+    interval = f" &plusmn; {half:.3g} (95 %)" if np.isfinite(half) else ""
+    names = (verdict.ours[:20], verdict.theirs[:20])
+    return (
+        f"<div class=card>{return_pairs(returns.ours, returns.theirs, names)}"
+        f"<p>{len(returns.ours)} episodes, each alone with the same seeds: "
+        f"{np.mean(returns.ours):.4g} and {np.mean(returns.theirs):.4g}, "
+        f"difference {mean:.3g}{interval}.</p></div>"
+    )
+
+
+def _number(value: float) -> str:
+    return "0" if value == 0 else f"{value:.2g}"

@@ -1,0 +1,159 @@
+"""A policy of the old stack, taken step by step: what each stage of it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from ...core import nest
+from ...core.batching import batch as batch_items
+from ...core.errors import PieceError
+from ...core.types import Nest
+from ...legacy.adapted import acted_space, seen_space
+from ...legacy.policy import Policy
+from ...legacy.types import ActionConnectorDataType, AgentConnectorDataType
+
+STAGES: Final = ("observation", "outputs", "value", "state", "action")
+"""The stages in the order in which data passes them: what the network sees, the inputs of its
+action distribution, its value, its state, and what the environment gets."""
+
+
+class Staged(Protocol):
+    """Anything that acts and can tell what each of its stages gave."""
+
+    name: str
+
+    @property
+    def observation_space(self) -> Any:
+        """What an environment gives it."""
+
+    @property
+    def action_space(self) -> Any:
+        """What an environment takes from it."""
+
+    def pieces(self) -> list[tuple[str, str]]:
+        """A title and a detail for each piece that data passes, in order."""
+
+    def reset(self, slots: Sequence[Hashable]) -> None:
+        """Begin an episode in each slot."""
+
+    def step(
+        self, slots: Sequence[Hashable], observations: Sequence[Nest], rewards: Sequence[Any] | None
+    ) -> dict[str, Nest]:
+        """Act in some slots without exploring: arrays by stage, one row a slot."""
+
+
+class LegacyStages:
+    """The stages of a policy of the old stack."""
+
+    def __init__(self, policy: Policy, name: str = "") -> None:
+        self.policy = policy
+        self.name = name or f"{policy.algorithm} {policy.name}"
+        if policy.agent_connectors is None or policy.action_connectors is None:
+            raise PieceError(
+                f"policy {policy.name!r} has no connectors",
+                hint="give it the defaults: create_connectors_for_policy(policy, policy.config).",
+            )
+
+    @property
+    def observation_space(self) -> Any:
+        """What an environment gives it."""
+        return seen_space(self.policy)
+
+    @property
+    def action_space(self) -> Any:
+        """What an environment takes from it."""
+        return acted_space(self.policy)
+
+    def pieces(self) -> list[tuple[str, str]]:
+        """Connectors, with the network between them."""
+        agent: Any = self.policy.agent_connectors
+        action: Any = self.policy.action_connectors
+        count = sum(weight.size for weight in self.policy.get_weights().values())
+        network = (f"{self.policy.algorithm} network", f"{count:,} numbers")
+        return [
+            ("environment", " ".join(str(self.observation_space).split())),
+            *((type(each).__name__, _detail(each)) for each in agent.connectors),
+            network,
+            *((type(each).__name__, _detail(each)) for each in action.connectors),
+            ("environment", str(self.action_space)),
+        ]
+
+    def reset(self, slots: Sequence[Hashable]) -> None:
+        """Forget the history of each slot."""
+        for slot in slots:
+            self.policy.reset_connectors(slot)
+
+    def step(
+        self, slots: Sequence[Hashable], observations: Sequence[Nest], rewards: Sequence[Any] | None
+    ) -> dict[str, Nest]:
+        """Run observations through connectors and network, keeping what each stage gave."""
+        agent: Any = self.policy.agent_connectors
+        action: Any = self.policy.action_connectors
+        agent.in_eval()
+        action.in_eval()
+        records = []
+        for place, (slot, obs) in enumerate(zip(slots, observations, strict=True)):
+            data = {"new_obs": obs}
+            if rewards is not None and rewards[place] is not None:
+                data["rewards"] = rewards[place]
+            records.append(AgentConnectorDataType(slot, "agent", data))
+        ready = agent(records)
+        batches = [record.data.sample_batch for record in ready]
+        columns = {name: _joined([each[name] for each in batches]) for name in batches[0]}
+        actions, states, fetches = self.policy.compute_actions_from_input_dict(
+            columns, explore=False
+        )
+        taken = []
+        for row, record in enumerate(ready):
+            own = (
+                _row(actions, row),
+                [_row(state, row) for state in states],
+                {name: _row(column, row) for name, column in fetches.items()},
+            )
+            raw = record.data.raw_dict
+            asked = ActionConnectorDataType(record.env_id, record.agent_id, raw, own)
+            agent.on_policy_output(asked)
+            taken.append(action(asked).output[0])
+        return stages_of(
+            columns["obs"], fetches, states, batch_items([_plain(each) for each in taken])
+        )
+
+
+def stages_of(
+    observation: Nest, outputs: Mapping[str, Any], states: Sequence[Any], action: Nest
+) -> dict[str, Nest]:
+    """What a policy gave by stage; stages it does not have are left out."""
+    found: dict[str, Nest] = {"observation": observation}
+    for name, column in (("outputs", "action_dist_inputs"), ("value", "vf_preds")):
+        if column in outputs:
+            found[name] = outputs[column]
+    if "q_values" in outputs and "outputs" not in found:
+        found["outputs"] = outputs["q_values"]
+    if len(states):
+        found["state"] = tuple(states)
+    found["action"] = action
+    return found
+
+
+def _detail(connector: Any) -> str:
+    chain = getattr(connector, "chain", None)
+    return (
+        ""
+        if chain is None
+        else ", ".join(type(step).__name__ for step in chain.obs or chain.action)
+    )
+
+
+def _joined(parts: list[Nest]) -> Nest:
+    return nest.map_structure(lambda *leaves: np.concatenate(leaves), *parts)
+
+
+def _row(column: Nest, row: int) -> Nest:
+    return nest.map_structure(lambda leaf: leaf[row], column)
+
+
+def _plain(action: Nest) -> Nest:
+    return nest.map_structure(np.asarray, action)

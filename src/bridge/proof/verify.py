@@ -1,0 +1,294 @@
+"""Prove that two policies do the same, or show where they part first."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ...core.errors import PieceError
+from ...legacy.policy import Policy
+from .comparison import Differences, StageComparison
+from .sources import Course, recorded_courses, sampled_courses
+from .stages import LegacyStages, Staged
+
+_AT_ONCE = 256
+
+
+@dataclass(frozen=True)
+class Returns:
+    """What two policies earned in the same episodes, each acting alone.
+
+    Args:
+        ours: The return of each episode.
+        theirs: Likewise, with the same seeds.
+    """
+
+    ours: tuple[float, ...]
+    theirs: tuple[float, ...]
+
+    @property
+    def difference(self) -> tuple[float, float]:
+        """The mean of the paired differences, and half of its 95 % confidence interval."""
+        apart = np.subtract(self.ours, self.theirs)
+        if len(apart) < 2:
+            return float(apart.mean()), float("inf")
+        return float(apart.mean()), float(1.96 * apart.std(ddof=1) / np.sqrt(len(apart)))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the comparison of two policies found.
+
+    Args:
+        ours: The first policy's name.
+        theirs: The second's.
+        stages: The comparison of each stage, in the order in which data passes them.
+        steps: How many observations both were given.
+        source: Where the observations are from, in words.
+        tolerance: How much may differ, absolutely and relatively.
+        returns: What they earned, if there was an environment.
+        pieces: A title and a detail for each piece the first one's data passes.
+    """
+
+    ours: str
+    theirs: str
+    stages: tuple[StageComparison, ...]
+    steps: int
+    source: str
+    tolerance: tuple[float, float]
+    returns: Returns | None = None
+    pieces: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def first_difference(self) -> StageComparison | None:
+        """The first stage at which they part; None if they never do."""
+        return next((stage for stage in self.stages if not stage.is_equal), None)
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether nothing differs by more than the tolerance."""
+        return self.first_difference is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {**asdict(self), "is_equal": self.is_equal}
+
+    def save_report(self, path: str | os.PathLike[str]) -> None:
+        """Write the report as one HTML page that needs nothing else."""
+        from ...core.vault.own.atomic import replaced_file
+        from .page import page_of
+
+        with replaced_file(Path(path)) as staged:
+            staged.write_text(page_of(self), encoding="utf-8")
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.ours}  and  {self.theirs}",
+            f"{self.steps} observations {self.source}",
+            f"{'stage':<12} {'largest':>10} {'99 %':>10} {'agree':>8}",
+        ]
+        for stage in self.stages:
+            mark = "" if stage.is_equal else "  <- differs"
+            lines.append(
+                f"{stage.name:<12} {stage.largest:>10.2g} {stage.quantiles[2]:>10.2g} "
+                f"{stage.agreement:>7.1%}{mark} {stage.note}".rstrip()
+            )
+        if self.returns is not None:
+            mean, half = self.returns.difference
+            lines.append(
+                f"return {np.mean(self.returns.ours):.4g} beside {np.mean(self.returns.theirs):.4g}"
+                f", difference {mean:.3g} +- {half:.2g}"
+            )
+        first = self.first_difference
+        lines.append("equal" if first is None else f"they part at: {first.name}")
+        return "\n".join(lines)
+
+
+def verify(
+    a: Any,
+    b: Any,
+    *,
+    env: Any = None,
+    episodes: int = 8,
+    observations: Sequence[Any] | None = None,
+    samples: int = 64,
+    length: int = 4,
+    seed: int = 0,
+    absolute: float = 1e-5,
+    relative: float = 1e-5,
+    progress: Callable[[int, int], None] | None = None,
+) -> Verdict:
+    """Run two policies on the same observations and compare what each stage gives.
+
+    Args:
+        a: A policy, or anything with stages.
+        b: Another one, for the same environment.
+        env: An environment, its id or a function that makes one; `a` acts in it, and then each
+            alone with the same seeds.
+        episodes: How many episodes are played there.
+        observations: Recorded ones: one episode, or a list of episodes.
+        samples: How many random episodes are drawn from the observation space, beside its
+            corners, where nothing else is given.
+        length: How many steps each of those has.
+        seed: Of draws and episodes.
+        absolute: The tolerance for numbers near 0.
+        relative: The tolerance as a share of the number.
+        progress: Called with how many steps are done and how many there are.
+
+    Returns:
+        The comparison; `verdict.is_equal` is the answer.
+
+    Raises:
+        PieceError: The two see different observations or take different actions.
+    """
+    ours, theirs = staged(a), staged(b)
+    differences = Differences(absolute, relative)
+    _check_alike(ours, theirs)
+    returns = None
+    if env is not None:
+        steps, returns = _play(ours, theirs, env, episodes, seed, differences, progress)
+        source = f"from {episodes} episodes played"
+    else:
+        if observations is None:
+            space = ours.observation_space
+            courses = sampled_courses(space, count=samples, length=length, seed=seed)
+            source = f"drawn from the space: {samples} random episodes and its corners"
+        else:
+            courses = recorded_courses(observations)
+            source = f"recorded, {len(courses)} episodes"
+        steps = _walk(ours, theirs, courses, differences, progress)
+    tolerance = (absolute, relative)
+    stages = differences.stages()
+    pieces = tuple(ours.pieces())
+    return Verdict(ours.name, theirs.name, stages, steps, source, tolerance, returns, pieces)
+
+
+def staged(policy: Any) -> Staged:
+    """A policy as something whose stages can be looked at."""
+    if isinstance(policy, Policy):
+        return LegacyStages(policy)
+    if hasattr(policy, "step") and hasattr(policy, "reset") and hasattr(policy, "name"):
+        stages: Staged = policy
+        return stages
+    raise PieceError(
+        "this cannot be compared",
+        expected="a Policy, or an object with name, reset() and step()",
+        found=type(policy).__name__,
+    )
+
+
+def _walk(
+    ours: Staged,
+    theirs: Staged,
+    courses: list[Course],
+    differences: Differences,
+    progress: Callable[[int, int], None] | None,
+) -> int:
+    """Take both through all courses, many side by side."""
+    total = sum(map(len, courses))
+    done = 0
+    for start in range(0, len(courses), _AT_ONCE):
+        batch = courses[start : start + _AT_ONCE]
+        slots = [f"course-{start + place}" for place in range(len(batch))]
+        for each in (ours, theirs):
+            each.reset(slots)
+        for step in range(max(map(len, batch))):
+            active = [place for place, course in enumerate(batch) if step < len(course)]
+            names = [slots[place] for place in active]
+            seen = [batch[place][step] for place in active]
+            rewards = None if step == 0 else [0.0] * len(active)
+            differences.add(ours.step(names, seen, rewards), theirs.step(names, seen, rewards))
+            done += len(active)
+            if progress is not None:
+                progress(done, total)
+        for each in (ours, theirs):
+            each.reset(slots)
+    return done
+
+
+def _play(
+    ours: Staged,
+    theirs: Staged,
+    env: Any,
+    episodes: int,
+    seed: int,
+    differences: Differences,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[int, Returns]:
+    """Both watch the first one play; then each plays alone with the same seeds."""
+    made = _made(env)
+    steps = 0
+    earned: tuple[list[float], list[float]] = ([], [])
+    try:
+        for number in range(episodes):
+            total, count = _episode(made, seed + number, ours, theirs, differences)
+            earned[0].append(total)
+            steps += count
+            total, count = _episode(made, seed + number, theirs)
+            earned[1].append(total)
+            if progress is not None:
+                progress(number + 1, episodes)
+    finally:
+        if made is not env:
+            made.close()
+    return steps, Returns(tuple(earned[0]), tuple(earned[1]))
+
+
+def _episode(
+    env: Any,
+    seed: int,
+    actor: Staged,
+    watcher: Staged | None = None,
+    differences: Differences | None = None,
+) -> tuple[float, int]:
+    slot = f"episode-{seed}"
+    actor.reset([slot])
+    if watcher is not None:
+        watcher.reset([slot])
+    obs, _ = env.reset(seed=seed)
+    total, count, reward = 0.0, 0, None
+    while True:
+        rewards = None if reward is None else [reward]
+        found = actor.step([slot], [obs], rewards)
+        if watcher is not None and differences is not None:
+            differences.add(found, watcher.step([slot], [obs], rewards))
+        obs, reward, terminated, truncated, _ = env.step(_first_row(found["action"]))
+        total += float(reward)
+        count += 1
+        if terminated or truncated:
+            break
+    actor.reset([slot])
+    if watcher is not None:
+        watcher.reset([slot])
+    return total, count
+
+
+def _first_row(action: Any) -> Any:
+    from ...core import nest
+
+    row = nest.map_structure(lambda leaf: leaf[0], action)
+    return row.item() if isinstance(row, np.integer) else row
+
+
+def _made(env: Any) -> Any:
+    if isinstance(env, str):
+        return gym.make(env)
+    return env if hasattr(env, "step") else env()
+
+
+def _check_alike(ours: Staged, theirs: Staged) -> None:
+    for what in ("observation", "action"):
+        mine, yours = (getattr(each, f"{what}_space") for each in (ours, theirs))
+        if type(mine) is not type(yours) or mine.shape != yours.shape:
+            raise PieceError(
+                f"{ours.name} and {theirs.name} have different {what}s",
+                expected=str(mine),
+                found=str(yours),
+                hint="adapt one of them to the other's environment first.",
+            )
