@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from gymnasium.spaces import Space
 from typing_extensions import Self, override
@@ -16,16 +16,12 @@ from ..learner.learner_connector_pipeline import LearnerConnectorPipeline
 from ..module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.spec import RLModuleSpec
-from . import connector_builders, module_specs, sections
-from .not_provided import NotProvided
+from . import connector_builders, module_specs, validation
 from .policies import default_policy_mapping_fn, is_trained
-from .section import Section, takes
-from .store import SettingsStore
-
-_GONE: Final = "use config.env_runners(...) instead"
+from .setting_methods import SettingMethods
 
 
-class AlgorithmConfig(SettingsStore):
+class AlgorithmConfig(SettingMethods):
     """The settings of an algorithm, given by methods that can be chained.
 
     Unknown settings and impossible values raise at once. The settings of each method and what
@@ -40,7 +36,6 @@ class AlgorithmConfig(SettingsStore):
         (0.9, 'CartPole-v1', False)
     """
 
-    SECTIONS: ClassVar[Mapping[str, Section]] = {each.method: each for each in sections.ALL}
     DEFAULT_POLICY_MAPPING_FN = staticmethod(default_policy_mapping_fn)
     DEFAULT_AGENT_TO_MODULE_MAPPING_FN = staticmethod(default_policy_mapping_fn)
 
@@ -48,125 +43,6 @@ class AlgorithmConfig(SettingsStore):
         super().__init__()
         self.algo_class = algo_class
         self.in_evaluation = False
-
-    # What users set
-
-    @takes(sections.ENVIRONMENT)
-    def environment(self, env: Any = NotProvided, **settings: Any) -> Self:
-        """Say what is acted in."""
-        return self._apply("environment", {"env": env, **settings})
-
-    @takes(sections.ENV_RUNNERS)
-    def env_runners(self, **settings: Any) -> Self:
-        """Say how episodes are sampled, and with which connectors."""
-        return self._apply("env_runners", settings)
-
-    @takes(sections.LEARNERS)
-    def learners(self, **settings: Any) -> Self:
-        """Say where learning happens, and with which connectors."""
-        return self._apply("learners", settings)
-
-    @takes(sections.TRAINING)
-    def training(self, **settings: Any) -> Self:
-        """Say how an algorithm learns."""
-        for name in sections.LEARNERS.settings:
-            if name in settings:  # Where releases before 2.40 took it.
-                warnings.warn(
-                    f"config.training({name}=...) has moved to config.learners().",
-                    DeprecationWarning,
-                    stacklevel=2,
-                )
-                self.learners(**{name: settings.pop(name)})
-        return self._apply("training", settings)
-
-    @takes(sections.RL_MODULE)
-    def rl_module(self, **settings: Any) -> Self:
-        """Say what acts and learns."""
-        return self._apply("rl_module", settings)
-
-    @takes(sections.MULTI_AGENT)
-    def multi_agent(self, **settings: Any) -> Self:
-        """Say which modules there are, and which agent has which."""
-        return self._apply("multi_agent", settings)
-
-    @takes(sections.CALLBACKS)
-    def callbacks(self, callbacks_class: Any = NotProvided, **settings: Any) -> Self:
-        """Say what is called when."""
-        return self._apply("callbacks", {"callbacks_class": callbacks_class, **settings})
-
-    @takes(sections.EVALUATION)
-    def evaluation(self, **settings: Any) -> Self:
-        """Say how, and how often, the module is evaluated."""
-        return self._apply("evaluation", settings)
-
-    @takes(sections.DEBUGGING)
-    def debugging(self, **settings: Any) -> Self:
-        """Say what makes runs repeatable."""
-        return self._apply("debugging", settings)
-
-    @takes(sections.REPORTING)
-    def reporting(self, **settings: Any) -> Self:
-        """Say what results look like."""
-        return self._apply("reporting", settings)
-
-    @takes(sections.CHECKPOINTING)
-    def checkpointing(self, **settings: Any) -> Self:
-        """Say what checkpoints hold."""
-        return self._apply("checkpointing", settings)
-
-    @takes(sections.FAULT_TOLERANCE)
-    def fault_tolerance(self, **settings: Any) -> Self:
-        """Say what happens when something fails."""
-        return self._apply("fault_tolerance", settings)
-
-    @takes(sections.RESOURCES)
-    def resources(self, **settings: Any) -> Self:
-        """Say what the main process needs."""
-        return self._apply("resources", settings)
-
-    @takes(sections.FRAMEWORK)
-    def framework(self, framework: Any = NotProvided, **settings: Any) -> Self:
-        """Say what computes: torch."""
-        return self._apply("framework", {"framework": framework, **settings})
-
-    @takes(sections.API_STACK)
-    def api_stack(self, **settings: Any) -> Self:
-        """Say which of RLlib's stacks is meant: this one."""
-        return self._apply("api_stack", settings)
-
-    @takes(sections.OFFLINE_DATA)
-    def offline_data(self, **settings: Any) -> Self:
-        """Say where recorded episodes come from and go."""
-        return self._apply("offline_data", settings)
-
-    @takes(sections.EXPERIMENTAL)
-    def experimental(self, **settings: Any) -> Self:
-        """Set what may change."""
-        return self._apply("experimental", settings)
-
-    @takes(sections.PYTHON_ENVIRONMENT)
-    def python_environment(self, **settings: Any) -> Self:
-        """Take variables for processes, which are left to whoever starts them."""
-        return self._apply("python_environment", settings)
-
-    def exploration(self, *args: Any, **kwargs: Any) -> Self:
-        """Tell what took this method's place.
-
-        Raises:
-            ConfigError: Always.
-        """
-        raise ConfigError(
-            "config.exploration() is gone since Ray 2.40",
-            hint="use config.env_runners(explore=...).",
-        )
-
-    def rollouts(self, *args: Any, **kwargs: Any) -> Self:
-        """Tell what took this method's place.
-
-        Raises:
-            ConfigError: Always.
-        """
-        raise ConfigError("config.rollouts() is gone since Ray 2.40", hint=f"{_GONE}.")
 
     # What follows from it
 
@@ -462,32 +338,7 @@ class AlgorithmConfig(SettingsStore):
             for name in section.settings:
                 if name not in ("model_config", "evaluation_config", "policies"):
                     section.check(name, self.__dict__[section.attribute(name)])
-        if (
-            self.minibatch_size is not None
-            and self.minibatch_size > self.train_batch_size_per_learner
-        ):
-            raise ConfigError(
-                f"`minibatch_size` ({self.minibatch_size}) is larger than "
-                f"`train_batch_size_per_learner` ({self.train_batch_size_per_learner})",
-                hint="make the one smaller or the other larger: config.training(...).",
-            )
-        if isinstance(self.policies_to_train, list):
-            strange = [each for each in self.policies_to_train if each not in self.policies]
-            if strange:
-                raise ConfigError(
-                    "config.multi_agent(policies_to_train=...)",
-                    expected=f"ids among {sorted(self.policies)}",
-                    found=repr(strange),
-                )
-        is_default = self.policy_mapping_fn is default_policy_mapping_fn
-        if is_default and DEFAULT_MODULE_ID not in self.policies:
-            raise ConfigError(
-                "config.multi_agent(policy_mapping_fn=...) is missing",
-                expected=f"a function of agent id and episode to one of {sorted(self.policies)}",
-                hint="config.multi_agent(policy_mapping_fn=lambda agent_id, episode, **kw: ...).",
-            )
-        for module_id in self.algorithm_config_overrides_per_module:
-            self.get_config_for_module(module_id)
+        validation.check_together(self)
 
 
 class DefaultedConfig(AlgorithmConfig):

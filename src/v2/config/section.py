@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ...core.errors import ConfigError
 from .not_provided import NotProvided
-from .rules import Rule
+from .rules import SETTINGS, Rule
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -44,6 +44,16 @@ class Setting:
 
 
 IDLE = "Accepted for RLlib's sake; changes nothing here."
+
+
+def idle(**defaults: Any) -> dict[str, Setting]:
+    """Settings that are accepted for RLlib's sake and change nothing here."""
+    return {name: Setting(default) for name, default in defaults.items()}
+
+
+def settings_dict(meaning: str, attribute: str = "", **more: Any) -> Setting:
+    """A dict that adds to what was given before."""
+    return Setting({}, SETTINGS, meaning, attribute, merges=True, **more)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Final
 from typing_extensions import Self
 
 from ...core.errors import ConfigError
-from .not_provided import NotProvided
 from .policies import PolicySpec
 from .section import Section, UnknownSettingError, unknown_setting
 
@@ -199,6 +198,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, PolicySpec):
         return (value.policy_class, value.observation_space, value.action_space, value.config)
     return value
-
-
-__all__ = ["FrozenConfigError", "NotProvided", "SettingsStore"]

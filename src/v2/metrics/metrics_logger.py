@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ...core.errors import ConfigError, DuplicateNameError, UnknownNameError
-from .kinds import KINDS
+from .kinds import KINDS, kind_of
+from .paths import as_path, leaves, nested
 from .stat import Stat, Timer
 
 Key = str | tuple[str, ...]
@@ -91,7 +92,7 @@ class MetricsLogger:
             **settings: As for `log_value`; "mean" if they do not say how to reduce.
         """
         settings.setdefault("reduce", "mean")
-        for path, value in _leaves(value_dict, _path(key)):
+        for path, value in leaves(value_dict, as_path(key)):
             self.log_value(path, value, **settings)
 
     def log_time(
@@ -118,7 +119,7 @@ class MetricsLogger:
 
     def set_value(self, key: Key, value: Any, **settings: Any) -> None:
         """Let a value take the place of all that was logged; for the rest see `log_value`."""
-        stat = self._stats.get(_path(key))
+        stat = self._stats.get(as_path(key))
         if stat is not None:
             stat.clear()
         self.log_value(key, value, **settings)
@@ -147,12 +148,12 @@ class MetricsLogger:
                 return stat.throughput()
             return stat.peek() if compile else stat
 
-        path = _path(key)
+        path = as_path(key)
         if path in self._stats:
             return shown(self._stats[path])
         found = self._below(path)
         if found or not path:
-            return _nested((rest, shown(stat)) for rest, stat in found)
+            return nested((rest, shown(stat)) for rest, stat in found)
         if default is not None:
             return default
         raise self._unknown(path)
@@ -164,12 +165,12 @@ class MetricsLogger:
             compile: Whether to give results; otherwise what `aggregate` of another logger adds.
         """
         if compile:
-            made = _nested((path, stat.report()) for path, stat in self._stats.items())
+            made = nested((path, stat.report()) for path, stat in self._stats.items())
             if not self._is_root:
                 for stat in self._stats.values():
                     stat.hand_over()
             return made
-        return _nested((path, stat.hand_over()) for path, stat in self._stats.items())
+        return nested((path, stat.hand_over()) for path, stat in self._stats.items())
 
     def aggregate(
         self, stats_dicts: Sequence[Mapping[str, Any]], *, key: Key | None = None
@@ -180,10 +181,10 @@ class MetricsLogger:
             stats_dicts: Their results.
             key: Where they go; the top if None.
         """
-        start = _path(key)
+        start = as_path(key)
         by_path: dict[tuple[str, ...], list[Any]] = {}
         for given in stats_dicts:
-            for path, stat in _leaves(given, start):
+            for path, stat in leaves(given, start):
                 by_path.setdefault(path, []).append(stat)
         for path, found in by_path.items():
             stats = [each for each in found if isinstance(each, Stat)]
@@ -218,7 +219,7 @@ class MetricsLogger:
         for each in gone:
             del self._stats[each]
         for known in (self._by_key, self._timers):
-            for each in [each for each in known if _path(each) in gone]:
+            for each in [each for each in known if as_path(each) in gone]:
                 del known[each]
 
     def reset(self) -> None:
@@ -250,10 +251,10 @@ class MetricsLogger:
         percentiles: Sequence[float] | bool | None,
         clear_on_reduce: bool | None,
     ) -> Stat:
-        path = _path(key)
+        path = as_path(key)
         stat = self._stats.get(path)
         if stat is None:
-            kind = _kind(reduce, window, ema_coeff, clear_on_reduce)
+            kind = kind_of(reduce, window, ema_coeff, clear_on_reduce)
             if kind not in self._kinds:
                 near = difflib.get_close_matches(kind, self._kinds, n=1)
                 raise ConfigError(
@@ -300,46 +301,3 @@ class MetricsLogger:
             f"no metric named {name!r} among the {len(known)} logged",
             hint=f"did you mean {near[0]!r}?" if near else "pass default= to peek().",
         )
-
-
-def _kind(
-    reduce: str | None,
-    window: float | None,
-    ema_coeff: float | None,
-    clear_on_reduce: bool | None,
-) -> str:
-    if reduce is None:
-        if clear_on_reduce and window is None:
-            return "item_series"  # How releases before 2.50 asked for a list.
-        return "ema" if window is None else "mean"
-    if reduce == "mean" and ema_coeff is not None:
-        return "ema"
-    if reduce == "sum" and clear_on_reduce is False and window is None:
-        return "lifetime_sum"
-    return reduce
-
-
-def _path(key: Any) -> tuple[str, ...]:
-    if key is None:
-        return ()
-    return key if isinstance(key, tuple) else (key,)
-
-
-def _leaves(
-    tree: Mapping[str, Any], path: tuple[str, ...]
-) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for name, value in tree.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, (*path, name))
-        else:
-            yield (*path, name), value
-
-
-def _nested(items: Iterable[tuple[tuple[str, ...], Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for path, value in items:
-        place = made
-        for name in path[:-1]:
-            place = place.setdefault(name, {})
-        place[path[-1]] = value
-    return made

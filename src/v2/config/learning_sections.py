@@ -1,0 +1,125 @@
+"""How, where and from what modules learn."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from . import rules
+from .rules import (
+    AT_LEAST_0,
+    AT_LEAST_1,
+    CALLABLE,
+    CLASS,
+    FLAG,
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    one_of,
+)
+from .section import Section, Setting, idle, settings_dict
+
+TRAINING: Final = Section(
+    "training",
+    {
+        "gamma": Setting(0.99, SHARE, "Worth of a reward one step later."),
+        "lr": Setting(0.001, rules.SCHEDULE, "Learning rate, or [[step, rate], ...]."),
+        "grad_clip": Setting(None, POSITIVE, "Bound on gradients."),
+        "grad_clip_by": Setting(
+            "global_norm", one_of("value", "norm", "global_norm"), "What is bounded."
+        ),
+        "train_batch_size": Setting(32, AT_LEAST_1, "Steps per update of all learners."),
+        "train_batch_size_per_learner": Setting(
+            None, AT_LEAST_1, "Steps per update of each learner.", "_train_batch_size_per_learner"
+        ),
+        "num_epochs": Setting(1, AT_LEAST_1, "How often a train batch is gone through."),
+        "minibatch_size": Setting(None, AT_LEAST_1, "Steps per gradient; None for all."),
+        "shuffle_batch_per_epoch": Setting(False, FLAG, "Whether each pass has another order."),
+        "model": Setting({}, instead="use config.rl_module(model_config=...)"),
+        "optimizer": settings_dict("Settings for an optimiser of your own."),
+    },
+    {
+        "num_sgd_iter": "num_epochs",
+        "sgd_minibatch_size": "minibatch_size",
+    },
+)
+
+LEARNERS: Final = Section(
+    "learners",
+    {
+        "num_learners": Setting(0, AT_LEAST_0, "How many learn beside; 0 learns right here."),
+        "num_cpus_per_learner": Setting("auto", None, "What each asks Ray for."),
+        "num_gpus_per_learner": Setting(0, NOT_NEGATIVE, "1 learns on a GPU."),
+        "custom_resources_per_learner": Setting({}, rules.SETTINGS, "What each asks Ray for."),
+        "local_gpu_idx": Setting(0, AT_LEAST_0, "Which GPU a learner right here takes."),
+        "learner_class": Setting(None, None, "A class of your own.", "_learner_class"),
+        "learner_connector": Setting(
+            None,
+            CALLABLE,
+            "(observation space, action space) to one piece or several, before the default ones.",
+            "_learner_connector",
+        ),
+        "learner_connector_end": Setting(
+            None,
+            CALLABLE,
+            "(observation space, action space) to pieces after the default ones, before those a "
+            "learner itself appends; not in RLlib.",
+            "_learner_connector_end",
+        ),
+        "add_default_connectors_to_learner_pipeline": Setting(
+            True, FLAG, "Whether default pieces are added."
+        ),
+        "learner_config_dict": settings_dict("For a learner of your own; adds to what is there."),
+        **idle(
+            num_aggregator_actors_per_learner=0,
+            max_requests_in_flight_per_aggregator_actor=3,
+            max_requests_in_flight_per_learner=3,
+        ),
+    },
+)
+
+OFFLINE_DATA: Final = Section(
+    "offline_data",
+    {
+        "input_": Setting("sampler", None, "Where recorded episodes are."),
+        "input_read_episodes": Setting(False, FLAG, "Whether files hold episodes."),
+        "dataset_num_iters_per_learner": Setting(None, AT_LEAST_1, "Updates per train()."),
+        "postprocess_inputs": Setting(False, FLAG, "Whether returns are computed."),
+        "actions_in_input_normalized": Setting(False, FLAG, "Whether actions are in -1 to 1."),
+        "input_spaces_jsonable": Setting(True, FLAG, "Whether files hold spaces as JSON."),
+        "input_read_batch_size": Setting(None, AT_LEAST_1, "Rows read at once."),
+        "input_read_schema": settings_dict("Column of the files by ours."),
+        "offline_data_class": Setting(None, CLASS, "A reader of your own."),
+        "output": Setting(None, None, "Where sampled episodes are recorded."),
+        **idle(
+            input_read_method="read_parquet",
+            input_read_method_kwargs={},
+            input_read_sample_batches=False,
+            input_filesystem=None,
+            input_filesystem_kwargs={},
+            input_compress_columns=["obs", "new_obs"],
+            materialize_data=False,
+            materialize_mapped_data=True,
+            map_batches_kwargs={},
+            iter_batches_kwargs={},
+            ignore_final_observation=False,
+            prelearner_class=None,
+            prelearner_buffer_class=None,
+            prelearner_buffer_kwargs={},
+            prelearner_module_synch_period=10,
+            prelearner_use_recorded_module_states=False,
+            input_config={},
+            shuffle_buffer_size=0,
+            output_config={},
+            output_compress_columns=["obs", "new_obs"],
+            output_max_file_size=67108864,
+            output_max_rows_per_file=None,
+            output_write_remaining_data=False,
+            output_write_method="write_parquet",
+            output_write_method_kwargs={},
+            output_filesystem=None,
+            output_filesystem_kwargs={},
+            output_write_episodes=True,
+            offline_sampling=False,
+        ),
+    },
+)

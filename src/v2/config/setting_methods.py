@@ -1,0 +1,140 @@
+"""The methods by which a user gives settings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from typing_extensions import Self
+
+from ...core.errors import ConfigError
+from . import sections
+from .not_provided import NotProvided
+from .section import Section, takes
+from .store import SettingsStore
+
+
+class SettingMethods(SettingsStore):
+    """Takes settings by methods that can be chained, one per section."""
+
+    SECTIONS: ClassVar[Mapping[str, Section]] = {each.method: each for each in sections.ALL}
+
+    @takes(sections.ENVIRONMENT)
+    def environment(self, env: Any = NotProvided, **settings: Any) -> Self:
+        """Say what is acted in."""
+        return self._apply("environment", {"env": env, **settings})
+
+    @takes(sections.ENV_RUNNERS)
+    def env_runners(self, **settings: Any) -> Self:
+        """Say how episodes are sampled, and with which connectors."""
+        return self._apply("env_runners", settings)
+
+    @takes(sections.LEARNERS)
+    def learners(self, **settings: Any) -> Self:
+        """Say where learning happens, and with which connectors."""
+        return self._apply("learners", settings)
+
+    @takes(sections.TRAINING)
+    def training(self, **settings: Any) -> Self:
+        """Say how an algorithm learns."""
+        for name in sections.LEARNERS.settings:
+            if name in settings:  # Where releases before 2.40 took it.
+                warnings.warn(
+                    f"config.training({name}=...) has moved to config.learners().",
+                    DeprecationWarning,
+                    stacklevel=2,
+                )
+                self.learners(**{name: settings.pop(name)})
+        return self._apply("training", settings)
+
+    @takes(sections.RL_MODULE)
+    def rl_module(self, **settings: Any) -> Self:
+        """Say what acts and learns."""
+        return self._apply("rl_module", settings)
+
+    @takes(sections.MULTI_AGENT)
+    def multi_agent(self, **settings: Any) -> Self:
+        """Say which modules there are, and which agent has which."""
+        return self._apply("multi_agent", settings)
+
+    @takes(sections.CALLBACKS)
+    def callbacks(self, callbacks_class: Any = NotProvided, **settings: Any) -> Self:
+        """Say what is called when."""
+        return self._apply("callbacks", {"callbacks_class": callbacks_class, **settings})
+
+    @takes(sections.EVALUATION)
+    def evaluation(self, **settings: Any) -> Self:
+        """Say how, and how often, the module is evaluated."""
+        return self._apply("evaluation", settings)
+
+    @takes(sections.DEBUGGING)
+    def debugging(self, **settings: Any) -> Self:
+        """Say what makes runs repeatable."""
+        return self._apply("debugging", settings)
+
+    @takes(sections.REPORTING)
+    def reporting(self, **settings: Any) -> Self:
+        """Say what results look like."""
+        return self._apply("reporting", settings)
+
+    @takes(sections.CHECKPOINTING)
+    def checkpointing(self, **settings: Any) -> Self:
+        """Say what checkpoints hold."""
+        return self._apply("checkpointing", settings)
+
+    @takes(sections.FAULT_TOLERANCE)
+    def fault_tolerance(self, **settings: Any) -> Self:
+        """Say what happens when something fails."""
+        return self._apply("fault_tolerance", settings)
+
+    @takes(sections.RESOURCES)
+    def resources(self, **settings: Any) -> Self:
+        """Say what the main process needs."""
+        return self._apply("resources", settings)
+
+    @takes(sections.FRAMEWORK)
+    def framework(self, framework: Any = NotProvided, **settings: Any) -> Self:
+        """Say what computes: torch."""
+        return self._apply("framework", {"framework": framework, **settings})
+
+    @takes(sections.API_STACK)
+    def api_stack(self, **settings: Any) -> Self:
+        """Say which of RLlib's stacks is meant: this one."""
+        return self._apply("api_stack", settings)
+
+    @takes(sections.OFFLINE_DATA)
+    def offline_data(self, **settings: Any) -> Self:
+        """Say where recorded episodes come from and go."""
+        return self._apply("offline_data", settings)
+
+    @takes(sections.EXPERIMENTAL)
+    def experimental(self, **settings: Any) -> Self:
+        """Set what may change."""
+        return self._apply("experimental", settings)
+
+    @takes(sections.PYTHON_ENVIRONMENT)
+    def python_environment(self, **settings: Any) -> Self:
+        """Take variables for processes, which are left to whoever starts them."""
+        return self._apply("python_environment", settings)
+
+    def exploration(self, *args: Any, **kwargs: Any) -> Self:
+        """Tell what took this method's place.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise ConfigError(
+            "config.exploration() is gone since Ray 2.40",
+            hint="use config.env_runners(explore=...).",
+        )
+
+    def rollouts(self, *args: Any, **kwargs: Any) -> Self:
+        """Tell what took this method's place.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise ConfigError(
+            "config.rollouts() is gone since Ray 2.40", hint="use config.env_runners(...)."
+        )
