@@ -21,6 +21,7 @@ from ..metrics.metrics_logger import MetricsLogger
 from ..metrics.names import ENV_RESET_TIMER, ENV_STEP_TIMER, SAMPLE_TIMER, WEIGHTS_SEQ_NO
 from .base import EnvRunner
 from .observation_watch import expect_finite, warn_if_outside
+from .random_actions import RandomActions
 from .running_episodes import RunningEpisodes
 from .sample_size import SampleSize
 
@@ -54,8 +55,7 @@ class SingleAgentEnvRunner(EnvRunner):
         self._needs_initial_reset = True
         self._is_begun = self._was_random = False
         self._cached_to_module: dict[str, Any] | None = None
-        if self._seed is not None:
-            self.env.action_space.seed(self._seed)
+        self._draw = RandomActions({None: self.env.action_space}, self._seed)
         self._on_environment_created(made.context)
 
     @override
@@ -68,6 +68,8 @@ class SingleAgentEnvRunner(EnvRunner):
             self.module = None
             return
         self.module = spec.build()
+        if hasattr(self.module, "eval"):  # It acts only: no layer has to be put into its mode.
+            self.module.eval()
         if self._device != "cpu":
             self.module.to(self._device)
 
@@ -226,7 +228,7 @@ class SingleAgentEnvRunner(EnvRunner):
         )
 
     def _act_at_random(self, explore: bool, t: int) -> tuple[Any, Any, dict[str, Any]]:
-        actions = self.env.action_space.sample()
+        actions = self._draw(_ALL)[None]
         return actions, actions, {}
 
     def _act(self, explore: bool, t: int) -> tuple[Any, Any, dict[str, Any]]:
@@ -321,5 +323,8 @@ class SingleAgentEnvRunner(EnvRunner):
 
 _READING_ONLY: Final = frozenset(ORDER)
 """Pieces that leave episodes as they are."""
+
+_ALL: Final = (None,)
+"""All environments together: their actions are drawn as one."""
 
 _OWN: Final = __package__.rpartition(".")[0]

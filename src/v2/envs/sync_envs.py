@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 from gymnasium.vector.utils import iterate
 from typing_extensions import override
 
@@ -92,6 +93,8 @@ class SyncEnvs(SubEnvs, gym.vector.SyncVectorEnv):
 
 def one_by_one(space: gym.Space[Any], actions: Any) -> Any:
     """Each environment's action."""
+    if isinstance(actions, np.ndarray):
+        return list(actions)
     if isinstance(actions, (list, tuple)) and not isinstance(space, gym.spaces.Tuple):
         return actions
     return iterate(space, actions)
