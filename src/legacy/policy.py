@@ -8,6 +8,7 @@ policies from records, `export` writes them, `inference` steps them.
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Literal
@@ -244,6 +245,24 @@ class Policy(Acting):
         for pipeline in (self.agent_connectors, self.action_connectors):
             if pipeline is not None:
                 pipeline.reset(env_id)
+
+    def restore_connectors(self, state: Mapping[str, Any]) -> None:
+        """Take both pipelines from a state's "connector_configs"."""
+        from .build import restore_pipelines
+
+        pairs = state.get("connector_configs") or {}
+        restore_pipelines(self, pairs.get("agent"), pairs.get("action"))
+
+    def on_global_var_update(self, global_vars: Mapping[str, Any]) -> None:
+        """Take the timestep that all policies share, which exploration schedules look at."""
+        self.global_timestep = int(global_vars["timestep"])
+
+    def get_session(self) -> None:
+        """None: there is no TensorFlow session."""
+
+    def get_host(self) -> str:
+        """The name of this computer."""
+        return platform.node()
 
     def seed(self, seed: int | None = None) -> None:
         """Restart the random numbers that sampling and exploration draw."""

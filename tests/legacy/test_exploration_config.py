@@ -106,3 +106,28 @@ def test_unknown_kinds_are_named():
     """A type nobody knows is an error with the nearest name."""
     with pytest.raises(UnknownNameError, match="EpsilonGreedy"):
         exploration_for(Discrete(2), {"exploration_config": {"type": "EpsilonGredy"}})
+
+
+class Calm(EpsilonGreedy):
+    """A user's own: never explores."""
+
+    def choose(self, source, **how):
+        return super().choose(source, **{**how, "explore": False})
+
+
+def test_a_class_of_ones_own_is_built_with_its_settings():
+    """Settings of its kind arrive, left-overs of another kind do not."""
+    config = {"exploration_config": {"type": Calm, "initial_epsilon": 0.5, "stddev": 1.0}}
+
+    exploration = exploration_for(Discrete(2), config)
+
+    assert type(exploration) is Calm
+    assert exploration.cur_epsilon == 0.5
+
+
+def test_a_class_that_policies_would_not_ask_is_refused():
+    """Overriding Ray's torch-only hook would change nothing here, so it is not passed over."""
+    mine = type("Mine", (EpsilonGreedy,), {"get_exploration_action": lambda self, **how: None})
+
+    with pytest.raises(ConfigError, match="Mine overrides get_exploration_action"):
+        exploration_for(Discrete(2), {"exploration_config": {"type": mine}})

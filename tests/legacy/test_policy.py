@@ -104,3 +104,27 @@ def test_initial_states_are_copies():
     policy.get_initial_state()[0][...] = 7
 
     assert not policy.get_initial_state()[0].any()
+
+
+def test_pipelines_come_back_from_a_state():
+    """restore_connectors() takes what get_state() tells of both pipelines, and only that."""
+    policy = Policy(Box(-1, 1, (2,)), Discrete(2), {"clip_rewards": True})
+    create_connectors_for_policy(policy, policy.config)
+    state = policy.get_state()
+    other = Policy(Box(-1, 1, (2,)), Discrete(2))
+
+    other.restore_connectors(state)
+
+    assert str(other.agent_connectors) == str(policy.agent_connectors)
+    assert str(other.action_connectors) == str(policy.action_connectors)
+
+
+def test_the_shared_timestep_is_taken():
+    """Exploration goes on from the timestep that all policies share."""
+    policy = Policy(Box(-1, 1, (2,)), Discrete(2))
+
+    policy.on_global_var_update({"timestep": 77})
+
+    assert policy.global_timestep == 77
+    assert policy.get_session() is None
+    assert isinstance(policy.get_host(), str)
