@@ -41,6 +41,6 @@ class BCConfig(RecordedEpisodesConfig):
 
     @override
     def get_default_learner_class(self) -> Any:
-        from .. import BCTorchLearner  # Learning needs torch; a config does not.
+        from .. import BCTorchLearner  # Needed only by those who learn.
 
         return BCTorchLearner

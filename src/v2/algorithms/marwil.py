@@ -86,7 +86,7 @@ class MARWILConfig(RecordedEpisodesConfig):
 
     @override
     def get_default_learner_class(self) -> Any:
-        from .. import MARWILTorchLearner  # Learning needs torch; a config does not.
+        from .. import MARWILTorchLearner  # Needed only by those who learn.
 
         return MARWILTorchLearner
 

@@ -63,7 +63,7 @@ class PPOConfig(DefaultedConfig):
 
     @override
     def get_default_learner_class(self) -> Any:
-        from .. import PPOTorchLearner  # Learning needs torch; a config does not.
+        from .. import PPOTorchLearner  # Needed only by those who learn.
 
         return PPOTorchLearner
 

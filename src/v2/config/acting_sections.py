@@ -191,7 +191,6 @@ EVALUATION: Final = Section(
         "evaluation_force_reset_envs_before_iteration": Setting(
             True, FLAG, "Whether evaluations begin with new episodes."
         ),
-        "evaluation_parallel_to_training": Setting(False, FLAG, "Whether both go on at once."),
         "custom_evaluation_function": Setting(
             None, CALLABLE, "(algorithm, its evaluation runners) to results, steps."
         ),
@@ -202,6 +201,7 @@ EVALUATION: Final = Section(
             evaluation_auto_duration_max_env_steps_per_sample=2000,
             evaluation_unhealthy_workers_timeout_s=0.0,
             evaluation_error_after_n_consecutive_skips=None,
+            evaluation_parallel_to_training=False,
             ope_split_batch_by_episode=True,
             num_offline_eval_runners=0,
             offline_evaluation_type="eval_loss",

@@ -274,7 +274,7 @@ class AlgorithmConfig(SettingMethods):
             spaces: Or these.
             **kwargs: For the LearnerGroup.
         """
-        from .. import LearnerGroup  # Learning needs torch; a config does not.
+        from .. import LearnerGroup  # Needed only by those who learn.
 
         spec = self.get_multi_rl_module_spec(env=env, spaces=spaces)
         return LearnerGroup(config=self.copy(), module_spec=spec, **kwargs)
@@ -356,6 +356,6 @@ class DefaultedConfig(AlgorithmConfig):
     def get_algo_class(self) -> Any:
         if self.algo_class is not None:
             return self.algo_class
-        from ... import v2  # An algorithm needs torch; a config does not.
+        from ... import v2  # Algorithms import configs.
 
         return getattr(v2, type(self).__name__.removesuffix("Config"))

@@ -145,8 +145,12 @@ EXPERIMENTAL: Final = Section(
     "experimental",
     {
         "_validate_config": Setting(True, FLAG, "Whether validate() looks at anything."),
-        "_torch_lr_scheduler_classes": Setting(None, None, "Of torch, one list or one by module."),
-        "_torch_grad_scaler_class": Setting(None, CLASS, "Of torch, for mixed precision."),
+        "_torch_lr_scheduler_classes": Setting(
+            None, instead="give lr a schedule: [[0, 1e-3], ...]"
+        ),
+        "_torch_grad_scaler_class": Setting(
+            None, instead="override the Learner's compute_gradients()"
+        ),
         "_disable_action_flattening": Setting(False, instead="write a connector"),
         **idle(
             _use_msgpack_checkpoints=False,

@@ -366,6 +366,15 @@ def test_a_config_of_ones_own():
     assert MyConfig.from_dict(config.to_dict()).curiosity == 2.0
 
 
+def test_help_tells_what_changes_nothing():
+    """A setting that is only taken for RLlib's sake says so."""
+    lines = AlgorithmConfig.env_runners.__doc__.splitlines()
+
+    (line,) = [line for line in lines if line.strip().startswith("compress_observations:")]
+
+    assert "changes nothing here" in line
+
+
 def test_a_config_of_no_algorithm_says_so():
     """The base config builds nothing, and names what does."""
     with pytest.raises(ConfigError, match="PPOConfig"):
