@@ -247,11 +247,41 @@ FORMS: Final[dict[type, Form]] = {
 }
 
 
+_USUAL: Final = (
+    AddObservationsFromEpisodesToBatch,
+    AddTimeDimToBatchAndZeroPad,
+    AddStatesFromEpisodesToBatch,
+    BatchIndividualItems,
+    NumpyToTensor,
+)
+
+
+def _one_gather(
+    pieces: tuple[Any, ...],
+    rl_module: Any,
+    batch: dict[str, Any],
+    episodes: Sequence[Any],
+    shared_data: dict[str, Any],
+) -> dict[str, Any]:
+    """All forms at once for a module without a state: the call that is made most often."""
+    add_observations, _, _, batch_items, to_tensors = pieces
+    rows = _last_observations(episodes).get(None)
+    if rows is None or add_observations.as_learner_connector or batch_items.multi_agent:
+        raise Unserved
+    seen = rows.columns[Columns.OBS]
+    if rl_module is not None:
+        seen = tensors_of(Columns.OBS, seen, to_tensors.device, to_tensors.pin_memory)
+    shared_data["memorized_map_structure"] = rows.keys
+    batch[Columns.OBS] = seen
+    return batch
+
+
 def _join(pieces: tuple[Any, ...]) -> Run | None:
     """A run of pieces that makes arrays of rows; lists of items are quickest made one by one."""
     if BatchIndividualItems not in map(type, pieces):
         return None
     steps = tuple((FORMS[type(piece)], piece) for piece in pieces)
+    is_usual = tuple(map(type, pieces)) == _USUAL
     last_kind: type = type(None)
     is_multi_kind = False
 
@@ -266,6 +296,8 @@ def _join(pieces: tuple[Any, ...]) -> Run | None:
         if type(rl_module) is not last_kind:  # A module of torch is slow to tell what it lacks.
             is_multi_kind, last_kind = is_multi(rl_module), type(rl_module)
         try:
+            if is_usual and not batch and not is_multi_kind and not is_stateful(rl_module):
+                return _one_gather(pieces, rl_module, batch, episodes, shared_data)
             call = _Call(rl_module, is_multi_kind, episodes, opened(batch) if batch else None)
             for form, piece in steps:
                 form(piece, call)

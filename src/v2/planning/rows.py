@@ -20,7 +20,6 @@ from ..episodes.column_items import stacked
 
 _NUMBERS: Final = frozenset({float, int, bool, *(np.dtype(code).type for code in "?bBhHiIlLqQefd")})
 
-_ARRAYS: Final = {np.ndarray}
 _FEW: Final = 16
 
 
@@ -113,15 +112,8 @@ def joined(items: Sequence[Any]) -> Nest:
     Raises:
         Unserved: They are not arrays, numbers, or dicts and tuples of them, all built alike.
     """
-    first = items[0]
     try:
-        if type(first) is not np.ndarray:
-            return _joined(items)
-        if {*map(type, items)} != _ARRAYS:
-            raise Unserved
-        if len(items) <= _FEW and first.dtype.kind in "biuf":
-            return np.array(items)
-        return stacked(items)
+        return _joined(items)
     except (EpisodeError, KeyError, ValueError) as error:
         raise Unserved from error
 
@@ -129,8 +121,10 @@ def joined(items: Sequence[Any]) -> Nest:
 def _joined(items: Sequence[Any]) -> Nest:
     first = items[0]
     kind = type(first)
-    if list(map(type, items)).count(kind) != len(items):
+    if {*map(type, items)} != {kind}:
         raise Unserved
+    if kind is np.ndarray and len(items) <= _FEW and first.dtype.kind in "biuf":
+        return np.array(items)
     if kind is np.ndarray or kind in _NUMBERS:
         return stacked(items)
     if (kind is not dict and kind is not tuple) or {*map(len, items)} != {len(first)} or not first:
