@@ -170,6 +170,7 @@ def _value_targets(
     factor[np.flatnonzero(terminateds)] = 0.0
     factor[np.flatnonzero(truncateds)] = 0.0
     _scan_in_place(y, factor)
+    del factor
     y += values
     return y.astype(np.float32)
 

@@ -89,6 +89,7 @@ class TrainRun:
                 batch = piece(batch=batch, data=batch, **given)
             return batch
         batch = self._finished(made, batch, given)
+        del made  # What pieces turn into something else need not stay.
         for piece in self.after:
             batch = piece(batch=batch, data=batch, **given)
         return batch
