@@ -9,7 +9,6 @@ from .rules import (
     AT_LEAST_0,
     AT_LEAST_1,
     CALLABLE,
-    CLASS,
     FLAG,
     NOT_NEGATIVE,
     POSITIVE,

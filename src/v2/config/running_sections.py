@@ -10,7 +10,6 @@ from .rules import (
     AT_LEAST_0,
     AT_LEAST_1,
     CALLABLES,
-    CLASS,
     FLAG,
     INTEGER,
     NOT_NEGATIVE,
