@@ -55,7 +55,7 @@ CASES = {
         "model": LSTM,
         "training": {
             "lr": 0.01,
-            "beta": 3.0,
+            "beta": 0.8,
             "vf_coeff": 0.25,
             "moving_average_sqd_adv_norm_start": 0.01,
             "moving_average_sqd_adv_norm_update_rate": 0.5,
@@ -212,9 +212,7 @@ def record(name, case):
         **update,
     )
     told = {
-        module_id: {
-            key: float(stat.peek()) for key, stat in held.items() if hasattr(stat, "peek")
-        }
+        module_id: {key: float(stat.peek()) for key, stat in held.items() if hasattr(stat, "peek")}
         for module_id, held in results.items()
     }
     facts = {

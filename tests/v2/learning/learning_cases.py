@@ -1,26 +1,26 @@
 """Settings, episodes and learners that the tests of learners share."""
 
-import copy
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
 from rlconnect.v2 import (
     BCCatalog,
+    BCConfig,
+    BCTorchLearner,
     DefaultBCTorchRLModule,
     DefaultPPOTorchRLModule,
+    MARWILConfig,
+    MARWILTorchLearner,
     MultiAgentEpisode,
     MultiRLModuleSpec,
     PPOCatalog,
+    PPOConfig,
+    PPOTorchLearner,
     RLModuleSpec,
     SingleAgentEpisode,
 )
-from rlconnect.v2.common.agent_to_module_mapping import AgentMapping
-from rlconnect.v2.learner.defaults import learner_pipeline
-from rlconnect.v2.learning.marwil import BCTorchLearner, MARWILTorchLearner
-from rlconnect.v2.learning.ppo import PPOTorchLearner
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "v2_learning"
 OBS = Box(-10.0, 10.0, (3,), np.float32)
@@ -28,63 +28,18 @@ ACTS = {"discrete": Discrete(2), "box": Box(-1.0, 1.0, (2,), np.float32)}
 LEARNERS = {"PPO": PPOTorchLearner, "MARWIL": MARWILTorchLearner, "BC": BCTorchLearner}
 MLP = {"fcnet_hiddens": [4], "vf_share_layers": False}
 
-_DEFAULTS = {
-    "lr": 5e-5,
-    "grad_clip": None,
-    "grad_clip_by": "global_norm",
-    "gamma": 0.99,
-    "lambda_": 1.0,
-    "use_critic": True,
-    "use_kl_loss": True,
-    "kl_coeff": 0.2,
-    "kl_target": 0.01,
-    "vf_loss_coeff": 1.0,
-    "entropy_coeff": 0.0,
-    "clip_param": 0.3,
-    "vf_clip_param": 10.0,
-    "beta": 1.0,
-    "bc_logstd_coeff": 0.0,
-    "moving_average_sqd_adv_norm_update_rate": 1e-8,
-    "moving_average_sqd_adv_norm_start": 100.0,
-    "vf_coeff": 1.0,
-    "policies_to_train": None,
-    "add_default_connectors_to_learner_pipeline": True,
-    "log_gradients": False,
-    "torch_skip_nan_gradients": False,
-    "num_gpus_per_learner": 0,
-    "num_learners": 0,
-    "seed": 1,
-}
 
-
-class Settings(SimpleNamespace):
-    """As much of an algorithm's settings as a learner asks for."""
-
-    def __init__(self, *, agents=None, overrides=None, **changed):
-        super().__init__(**{**_DEFAULTS, **changed})
-        self.agents = agents
-        self.algorithm_config_overrides_per_module = overrides or {}
-
-    def copy(self, copy_frozen=None):
-        return copy.copy(self)
-
-    def get_config_for_module(self, module_id):
-        made = copy.copy(self)
-        vars(made).update(self.algorithm_config_overrides_per_module.get(module_id, {}))
-        return made
-
-    def build_learner_connector(
-        self, input_observation_space=None, input_action_space=None, device=None
-    ):
-        return learner_pipeline(
-            input_observation_space, input_action_space, agents=self.agents, device=device
+def settings_of(cls=PPOTorchLearner, *, act="discrete", ids=("default_policy",), **changed):
+    """The settings of the algorithm that a class of learners is for, with changes."""
+    kinds = (BCTorchLearner, BCConfig), (MARWILTorchLearner, MARWILConfig)
+    config = next((made for base, made in kinds if issubclass(cls, base)), PPOConfig)()
+    config.environment(observation_space=OBS, action_space=ACTS[act])
+    config.learners(learner_class=cls)
+    if len(ids) > 1:
+        config.multi_agent(
+            policies=set(ids), policy_mapping_fn=lambda agent_id, episode, **kwargs: f"p_{agent_id}"
         )
-
-    def rl_module(self, *, algorithm_config_overrides_per_module):
-        self.algorithm_config_overrides_per_module = algorithm_config_overrides_per_module
-
-    def multi_agent(self, *, policies_to_train):
-        self.policies_to_train = policies_to_train
+    return config.update_from_dict({"seed": 1, **changed})
 
 
 def ppo_spec(model=MLP, act="discrete"):
@@ -103,10 +58,9 @@ def make_learner(
         spec = RLModuleSpec(
             DefaultBCTorchRLModule, OBS, ACTS[act], model_config=model, catalog_class=BCCatalog
         )
-    if len(ids) > 1:
-        settings["agents"] = AgentMapping(ids, lambda agent_id, episode: f"p_{agent_id}")
     specs = MultiRLModuleSpec(rl_module_specs=dict.fromkeys(ids, spec))
-    learner = cls(config=Settings(**settings), module_spec=specs)
+    config = settings_of(cls, act=act, ids=ids, **settings)
+    learner = cls(config=config, module_spec=specs)
     learner.build()
     return learner
 
@@ -217,8 +171,9 @@ class Recorded:
             act=self.case.get("act", "discrete"),
             ids=("p_a", "p_b") if several else ("default_policy",),
             log_gradients=True,
-            overrides={"p_b": {"lr": 0.05, "clip_param": 0.1}} if several else None,
-            **_defaults_of(self.case),
+            algorithm_config_overrides_per_module=(
+                {"p_b": {"lr": 0.05, "clip_param": 0.1}} if several else {}
+            ),
             **self.case["training"],
         )
         state = {}
@@ -227,12 +182,6 @@ class Recorded:
             state.setdefault(module_id, {})[name] = value
         learner.module.set_state(state)
         return learner
-
-
-def _defaults_of(case):
-    if case.get("algorithm", "PPO") == "PPO" or "lr" in case["training"]:
-        return {}
-    return {"lr": 1e-4}
 
 
 def weights_of(learner):

@@ -11,17 +11,16 @@ from rlconnect.v2 import (
     LearnerGroup,
     MARWILTorchLearner,
     PPOLearner,
-    PPOTorchLearner,
     SingleAgentEpisode,
 )
 from rlconnect.v2.learner.defaults import learner_pipeline
 from rlconnect.v2.learning.bootstrapping import add_value_targets
 
 from tests.v2.learning.learning_cases import (
-    Settings,
     episode,
     make_learner,
     ppo_spec,
+    settings_of,
     weights_of,
 )
 
@@ -117,7 +116,7 @@ def test_a_teachers_episodes_are_imitated(cls):
         len_lookback_buffer=0,
     )
     model = NO_VALUES if cls is BCTorchLearner else {**NO_VALUES, "vf_share_layers": False}
-    learner = make_learner(cls, model=model, lr=0.03, beta=1.0)
+    learner = make_learner(cls, model=model, lr=0.03)
 
     for _ in range(40):
         learner.update(episodes=[teacher.slice(slice(None)).to_numpy()])
@@ -135,7 +134,7 @@ def test_bc_is_marwil_without_advantages():
         _beta = MARWILTorchLearner._beta
 
     ends = []
-    for learner in (make_learner(BCTorchLearner), make_learner(Beta0, beta=0.0)):
+    for learner in (make_learner(BCTorchLearner), make_learner(Beta0)):
         learner.update(episodes=[episode()])
         ends.append(weights_of(learner))
 
@@ -158,9 +157,7 @@ def test_marwil_keeps_its_moving_average():
 
 
 def grouped(**settings):
-    return LearnerGroup(
-        config=Settings(learner_class=PPOTorchLearner, **settings), module_spec=ppo_spec()
-    )
+    return LearnerGroup(config=settings_of(**settings), module_spec=ppo_spec())
 
 
 def test_a_group_is_the_learner_in_this_process():

@@ -17,10 +17,10 @@ from rlconnect.v2.learning.module_holder import NotBuiltError
 
 from tests.v2.learning.learning_cases import (
     MLP,
-    Settings,
     episode,
     make_learner,
     ppo_spec,
+    settings_of,
     several_episode_of,
     weights_of,
 )
@@ -279,7 +279,7 @@ def test_modules_may_start_from_a_checkpoint(tmp_path):
     spec = ppo_spec()
     spec.load_state_path = path
 
-    learner = Squares(config=Settings(seed=6), module_spec=spec)
+    learner = Squares(config=settings_of(seed=6), module_spec=spec)
     learner.build()
 
     ours, theirs = weights_of(learner), weights_of(trained)
@@ -396,7 +396,7 @@ def test_a_loss_must_be_a_tensor():
 
 def test_nothing_works_before_build():
     """A learner that is not built says so."""
-    learner = PPOTorchLearner(config=Settings(), module_spec=ppo_spec())
+    learner = PPOTorchLearner(config=settings_of(), module_spec=ppo_spec())
 
     with pytest.raises(NotBuiltError, match="not built"):
         learner.update(episodes=[episode()])
@@ -405,13 +405,13 @@ def test_nothing_works_before_build():
 def test_modules_or_their_spec():
     """A learner takes modules that are there as well as a spec, but needs one of them."""
     module = MultiRLModuleSpec(rl_module_specs={"a": ppo_spec()}).build()
-    learner = Squares(config=Settings(), module=module)
+    learner = Squares(config=settings_of(), module=module)
     learner.build()
 
     assert learner.module is module
     assert issubclass(PPOTorchLearner, Learner)
     with pytest.raises(ConfigError, match="exactly one"):
-        Squares(config=Settings())
+        Squares(config=settings_of())
 
 
 def test_without_a_gpu_it_says_that_it_learns_on_the_cpu(monkeypatch):
