@@ -107,7 +107,7 @@ class ActionBounds:
         # Clipped after stretching, so an overshoot lands on the bound.
         if isinstance(action, np.ndarray) and action.dtype == self.low.dtype:
             stretched: Any = self.low + (action + self.one) * self.half
-            return np.minimum(np.maximum(stretched, self.low), self.high)
+            return stretched.clip(self.low, self.high)
         low, half = xp.constant(self.low, action), xp.constant(self.half, action)
         return xp.clip(low + (action + 1.0) * half, self.low, self.high)
 

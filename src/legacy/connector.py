@@ -194,7 +194,7 @@ class ActionConnector(Connector):
         )
 
     def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
-        """Transform answers for many agents, a leading batch axis on each leaf.
+        """Transform an answer, or those for many agents with a leading axis on each leaf.
 
         An offer to be fast, not a second meaning; see `AgentConnector.transform_all`.
         """

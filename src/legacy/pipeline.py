@@ -203,9 +203,8 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
         if len(records) > 1:
             return self.transform_all(Records.of(records)).as_list()
         for connector in self.connectors:
-            # That call is transform() with a check and a list around it.
             if type(connector).__call__ is AgentConnector.__call__ and len(records) == 1:
-                records = [connector.transform(records[0])]
+                records = [connector.transform(records[0])]  # that call without what is around
             else:
                 records = connector(records)
         return records  # type: ignore[no-any-return]
@@ -236,12 +235,14 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
 
     def __call__(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
         """Run the policy's answer through the connectors in order."""
+        output = ac_data.output
         for connector in self.connectors:
-            if type(connector).__call__ is ActionConnector.__call__:
-                ac_data = connector.transform(ac_data)  # all that this call does
+            if getattr(type(connector), "is_formula", False):
+                output = connector.transform_all(output)
             else:
-                ac_data = connector(ac_data)
-        return ac_data
+                ac_data = connector(ac_data.with_output(output))
+                output = ac_data.output
+        return ac_data.with_output(output)
 
     def transform_answers(
         self, answers: Sequence[ActionConnectorDataType], output: PolicyOutputType

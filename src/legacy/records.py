@@ -87,12 +87,12 @@ class BuiltRecords(Records):
         if self._list is None:
             made: list[AgentConnectorDataType] = []
             # Filled in place: constructors would cost more than all columns.
-            new, columns = object.__new__, self.columns
-            for row, (slot, raw) in enumerate(zip(self.slots, self.raw, strict=True)):
+            new, append = object.__new__, made.append
+            for row, slot in enumerate(self.slots):
                 record = new(RowRecord)
                 record.env_id, record.agent_id = slot
-                record._raw, record._columns, record._row = raw, columns, row
-                made.append(record)
+                record._row, record._built = row, self
+                append(record)
             self._list = made
         return self._list
 
@@ -100,11 +100,10 @@ class BuiltRecords(Records):
 class RowRecord(AgentConnectorDataType):
     """A record whose output is made when somebody asks for it."""
 
-    __slots__ = ("_columns", "_output", "_raw", "_row")
+    __slots__ = ("_built", "_output", "_row")
 
-    _columns: dict[str, Any]
+    _built: BuiltRecords
     _output: Any
-    _raw: dict[str, Any]
     _row: int
 
     @property
@@ -114,8 +113,9 @@ class RowRecord(AgentConnectorDataType):
             return self._output
         except AttributeError:
             rows = slice(self._row, self._row + 1)
-            cut = {name: _cut(column, rows) for name, column in self._columns.items()}
-            self._output = AgentConnectorsOutput(self._raw, SampleBatch.of(cut))
+            cut = {name: _cut(column, rows) for name, column in self._built.columns.items()}
+            raw = self._built.raw[self._row]
+            self._output = AgentConnectorsOutput(raw, SampleBatch.of(cut))
             return self._output
 
     @data.setter

@@ -90,6 +90,12 @@ class ActionConnectorDataType:
         self.input_dict = input_dict
         self.output = output
 
+    def with_output(self, output: Any) -> ActionConnectorDataType:
+        """A record of the same agent with another output; itself where it is the same one."""
+        if output is self.output:
+            return self
+        return ActionConnectorDataType(self.env_id, self.agent_id, self.input_dict, output)
+
     def __repr__(self) -> str:
         return (
             f"ActionConnectorDataType({self.env_id!r}, {self.agent_id!r}, "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
+from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -204,7 +205,10 @@ class ViewBuilder:
     ) -> list[Any]:
         """The newest values, of all agents, of a column that is not known now."""
         column = view.column
-        values = [data.get(column) for data in datas]
+        try:
+            values = list(map(itemgetter(column), datas))
+        except KeyError:
+            values = [None]
         if column == "actions" or any([value is None for value in values]):
             return [self._before(view, *each) for each in zip(ids, datas, strict=True)]
         return values

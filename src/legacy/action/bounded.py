@@ -7,11 +7,11 @@ from typing import Any
 from typing_extensions import Self
 
 from ...core.actions import ActionPlan
-from ..connector import ActionConnector
 from ..context import ConnectorContext
+from .formula import FormulaActionConnector
 
 
-class BoundedActionConnector(ActionConnector):
+class BoundedActionConnector(FormulaActionConnector):
     """An action connector that reads its bounds off the context; it has no state of its own."""
 
     def __init__(self, ctx: ConnectorContext | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..types import ActionConnectorDataType, PolicyOutputType
+from ..types import PolicyOutputType
 from .bounded import BoundedActionConnector
 
 
@@ -11,7 +11,7 @@ class ClipActionsConnector(BoundedActionConnector):
 
     Example:
         >>> from gymnasium.spaces import Box
-        >>> from rlconnect.legacy import ConnectorContext
+        >>> from rlconnect.legacy import ActionConnectorDataType, ConnectorContext
         >>> import numpy as np
         >>> connector = ClipActionsConnector(ConnectorContext(action_space=Box(0, 10, (1,))))
         >>> record = ActionConnectorDataType("env", "agent", {}, (np.float32([12]), [], {}))
@@ -19,15 +19,9 @@ class ClipActionsConnector(BoundedActionConnector):
         array([10.], dtype=float32)
     """
 
-    def transform(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
+    def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
         """Clip the actions."""
         if not self._plan.clips:
-            return ac_data
-        actions, states, fetches = ac_data.output
-        output = (self._plan.clip(actions), states, fetches)
-        return ActionConnectorDataType(ac_data.env_id, ac_data.agent_id, ac_data.input_dict, output)
-
-    def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
-        """Clip the actions of a batch."""
+            return output
         actions, states, fetches = output
         return self._plan.clip(actions), states, fetches

@@ -9,32 +9,27 @@ import numpy as np
 
 from ...core import nest
 from ...core.types import Nest
-from ..connector import ActionConnector
 from ..context import ConnectorContext
-from ..types import ActionConnectorDataType, PolicyOutputType
+from ..types import PolicyOutputType
+from .formula import FormulaActionConnector
 
 
-class ImmutableActionsConnector(ActionConnector):
+class ImmutableActionsConnector(FormulaActionConnector):
     """Make actions, states and fetches read-only, so that no environment can change them.
 
     The arrays handed out are read-only views; numbers cannot be changed anyway.
 
     Example:
+        >>> from rlconnect.legacy import ActionConnectorDataType
         >>> record = ActionConnectorDataType("env", "agent", {}, (np.zeros(1), [], {}))
         >>> ImmutableActionsConnector()(record).output[0].flags.writeable
         False
     """
 
-    def transform(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
-        """Lock the arrays."""
-        actions, states, fetches = ac_data.output
-        output = (locked(actions), states and locked(states), fetches and locked(fetches))
-        return ActionConnectorDataType(ac_data.env_id, ac_data.agent_id, ac_data.input_dict, output)
-
     def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
-        """Lock the arrays of a batch; its rows are locked with it."""
+        """Lock the arrays; rows of locked arrays are locked too."""
         actions, states, fetches = output
-        return locked(actions), locked(states), locked(fetches)
+        return locked(actions), states and locked(states), fetches and locked(fetches)
 
     def to_state(self) -> tuple[str, Any]:
         """Its name; there is nothing else to save."""
@@ -70,13 +65,13 @@ def locked(values: Nest) -> Nest:
         >>> locked({"a": np.zeros(2), "b": 1})["a"].flags.writeable
         False
     """
-    kind = type(values)
-    if kind is np.ndarray or isinstance(values, np.ndarray):
+    if isinstance(values, np.ndarray):
         view: Nest = values.view()
         view.setflags(False)
         return view
     if isinstance(values, np.generic):
         return values
+    kind = type(values)
     if kind is dict:
         return {key: locked(value) for key, value in values.items()}
     if kind is list or kind is tuple:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..types import ActionConnectorDataType, PolicyOutputType
+from ..types import PolicyOutputType
 from .bounded import BoundedActionConnector
 
 
@@ -14,7 +14,7 @@ class NormalizeActionsConnector(BoundedActionConnector):
 
     Example:
         >>> from gymnasium.spaces import Box
-        >>> from rlconnect.legacy import ConnectorContext
+        >>> from rlconnect.legacy import ActionConnectorDataType, ConnectorContext
         >>> import numpy as np
         >>> connector = NormalizeActionsConnector(ConnectorContext(action_space=Box(0, 10, (1,))))
         >>> record = ActionConnectorDataType("env", "agent", {}, (np.float32([0.5]), [], {}))
@@ -22,15 +22,9 @@ class NormalizeActionsConnector(BoundedActionConnector):
         array([7.5], dtype=float32)
     """
 
-    def transform(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
+    def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
         """Stretch the actions."""
         if not self._plan.unsquashes:
-            return ac_data
-        actions, states, fetches = ac_data.output
-        output = (self._plan.unsquash(actions), states, fetches)
-        return ActionConnectorDataType(ac_data.env_id, ac_data.agent_id, ac_data.input_dict, output)
-
-    def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
-        """Stretch the actions of a batch."""
+            return output
         actions, states, fetches = output
         return self._plan.unsquash(actions), states, fetches

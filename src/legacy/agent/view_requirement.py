@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..types import AgentConnectorDataType, AgentConnectorsOutput
 from ..view_builder import ViewBuilder
 from ..views import ViewPlan
 
+_OBSERVATION: Final = itemgetter("new_obs")
 _ONE: Final = np.ones(1, np.int64)
 
 
@@ -52,7 +54,7 @@ class ViewRequirementAgentConnector(AgentConnector):
         """Build the batch of every agent, one column at a time for all of them."""
         builder = self._builder or self._make_builder()
         try:
-            observations = [data["new_obs"] for data in records.data]
+            observations = list(map(_OBSERVATION, records.data))
         except (KeyError, TypeError):
             for record in records.as_list():
                 _check(record)
