@@ -32,7 +32,9 @@ def test_gaussian_noise_is_stddev_times_scale_and_clipped():
 
 def test_wandering_noise_is_one_for_the_batch_and_scaled_by_the_range():
     """All rows get the same noise: scale x base scale x state x (high - low)."""
-    exploration = OrnsteinUhlenbeckNoise(BOX, ou_base_scale=0.1, scale_schedule=ConstantSchedule(2.0))
+    exploration = OrnsteinUhlenbeckNoise(
+        BOX, ou_base_scale=0.1, scale_schedule=ConstantSchedule(2.0)
+    )
     exploration.set_state({"ou_state": np.float32([0.2, -0.1])})
 
     actions, _ = noisy(exploration)
