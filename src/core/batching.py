@@ -122,37 +122,6 @@ def join_rows(items: Sequence[Any]) -> Array:
         ) from error
 
 
-def stack_into(buffer: Array, items: Sequence[Any]) -> Array:
-    """Stack items into the first rows of a reused buffer.
-
-    Args:
-        buffer: Of shape `(capacity, *item)`; overwritten.
-        items: At most `capacity` arrays or numbers.
-
-    Returns:
-        A view of the rows written.
-
-    Raises:
-        SpaceError: There are more items than rows, or an item has another shape.
-    """
-    count = len(items)
-    if count > len(buffer):
-        raise SpaceError(
-            "the buffer is too short", expected=f"at most {len(buffer)} items", found=str(count)
-        )
-    rows = buffer[:count]
-    if count:
-        stacked = stack_rows(items)
-        if stacked.shape != rows.shape:
-            raise SpaceError(
-                "the items do not fit the buffer",
-                expected=f"shape {buffer.shape[1:]}",
-                found=f"shape {stacked.shape[1:]}",
-            )
-        rows[...] = stacked
-    return rows
-
-
 def unbatch(batches_struct: Nest) -> list[Nest]:
     """A nest of arrays as the list of its items; rows of arrays are views.
 

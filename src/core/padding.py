@@ -187,17 +187,3 @@ def unpad_data_if_necessary(episode_lens: Sequence[int], data: Any) -> Any:
         )
     plan = PaddingPlan.of_episodes(episode_lens, int(data.shape[1]))
     return plan.unpad(data[: len(plan.seq_lens)])
-
-
-def remove_last_ts_from_data(episode_lens: Sequence[int], *data: Any) -> tuple[Any, ...]:
-    """Columns without the last step of each episode.
-
-    Args:
-        episode_lens: Steps of each episode, the one to remove included.
-        *data: Columns of shape `(steps, ...)`.
-    """
-    lens = np.asarray(episode_lens, np.int64)
-    is_kept = np.ones(int(lens.sum()), bool)
-    is_kept[np.cumsum(lens) - 1] = False
-    places = np.flatnonzero(is_kept)
-    return tuple(column[xp.constant(places, column)] for column in data)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rlconnect.core.batching import BatchedNdArray, batch, stack_into, unbatch
+from rlconnect.core.batching import BatchedNdArray, batch, unbatch
 from rlconnect.core.errors import SpaceError
 
 SHAPES = st.tuples(st.integers(1, 5), st.integers(1, 3), st.integers(0, 3))
@@ -115,17 +115,6 @@ def test_tensors_become_arrays():
     np.testing.assert_array_equal(result, [[1, 1], [0, 0]])
 
 
-def test_a_buffer_is_filled_in_place():
-    """The rows written are a view; the rest of the buffer stays."""
-    buffer = np.full((4, 2), 9.0)
-
-    rows = stack_into(buffer, [np.zeros(2), np.ones(2)])
-
-    assert np.shares_memory(rows, buffer)
-    np.testing.assert_array_equal(buffer, [[0, 0], [1, 1], [9, 9], [9, 9]])
-    assert stack_into(buffer, []).shape == (0, 2)
-
-
 @pytest.mark.parametrize(
     ("call", "match"),
     [
@@ -146,8 +135,6 @@ def test_a_buffer_is_filled_in_place():
         (lambda: unbatch({}), "nothing to unbatch"),
         (lambda: unbatch({"a": np.ones(2), "b": 1}), "nothing to unbatch"),
         (lambda: unbatch({"a": np.ones(2), "b": np.ones(3)}), "differ in length"),
-        (lambda: stack_into(np.zeros((1, 2)), [np.ones(2)] * 2), "too short"),
-        (lambda: stack_into(np.zeros((2, 2)), [np.ones(3)]), "do not fit"),
     ],
 )
 def test_what_makes_no_batch_is_refused(call, match):

@@ -11,7 +11,6 @@ from rlconnect.core.errors import EpisodeError
 from rlconnect.core.padding import (
     PaddingPlan,
     create_mask_and_seq_lens,
-    remove_last_ts_from_data,
     split_and_zero_pad,
     split_and_zero_pad_n_episodes,
     unpad_data_if_necessary,
@@ -85,14 +84,6 @@ def test_data_of_one_axis_is_not_padded():
     data = np.arange(7.0)
 
     assert unpad_data_if_necessary([4, 3], data) is data
-
-
-def test_the_last_step_of_each_episode_can_be_removed():
-    """From every column alike."""
-    numbers, pairs = remove_last_ts_from_data([4, 3], np.arange(7), np.arange(14).reshape(7, 2))
-
-    np.testing.assert_array_equal(numbers, [0, 1, 2, 4, 5])
-    np.testing.assert_array_equal(pairs[:, 0], [0, 2, 4, 8, 10])
 
 
 @pytest.mark.parametrize(

@@ -337,7 +337,7 @@ def test_values_in_pieces_are_the_values_at_once(rows):
 
 
 def test_train_batch_needs_little_more_memory_than_its_own():
-    """At its peak, a batch of 32,000 steps takes at most 1.3 times its bytes beside the episodes."""
+    """At its peak, a batch of 32,000 steps takes at most 1.3 times its bytes besides episodes."""
     steps, count = 200, 160
     episodes = [
         SingleAgentEpisode(
