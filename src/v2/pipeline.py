@@ -88,11 +88,11 @@ class ConnectorPipelineV2(ConnectorV2):
                 batch = self._one_by_one(step, given, None, kwargs) if made is None else made
                 given = (rl_module, batch, episodes, explore, shared_data)
             return batch
-        with self._timed(metrics, "connector_pipeline_timer"):
+        with self._timed(metrics, kwargs, "connector_pipeline_timer"):
             for step in plan.steps:
                 made = None
                 if step.run is not None:
-                    with self._timed(metrics, "timers", "connectors", step.name):
+                    with self._timed(metrics, kwargs, "timers", "connectors", step.name):
                         made = step.run(*given)
                 batch = self._one_by_one(step, given, metrics, kwargs) if made is None else made
                 given = (rl_module, batch, episodes, explore, shared_data)
@@ -123,7 +123,7 @@ class ConnectorPipelineV2(ConnectorV2):
             if metrics is None:
                 batch = call(piece)
             else:
-                with self._timed(metrics, "timers", "connectors", name):
+                with self._timed(metrics, kwargs, "timers", "connectors", name):
                     batch = call(piece)
             if not isinstance(batch, dict):
                 raise PieceError(
@@ -146,11 +146,12 @@ class ConnectorPipelineV2(ConnectorV2):
         return None
 
     def _metrics_prefix(self) -> tuple[str, ...]:
-        """Where the timers of a kind of pipeline belong."""
+        """Where the timers of a kind of pipeline belong, if no `metrics_prefix_key` is passed."""
         return ()
 
-    def _timed(self, metrics: Any, *key: str) -> Any:
-        return metrics.log_time((*self._metrics_prefix(), *key))
+    def _timed(self, metrics: Any, kwargs: Mapping[str, Any], *key: str) -> Any:
+        prefix = kwargs.get("metrics_prefix_key") or self._metrics_prefix()
+        return metrics.log_time((*prefix, *key))
 
     # Editing
 

@@ -134,6 +134,7 @@ class EnvRunner(Checkpointable):
     def get_metrics(self) -> Any:
         """Give what was logged since the last time, by RLlib's keys."""
         self._counts.log_to(self.metrics)
+        self.metrics.log_value(WEIGHTS_SEQ_NO, self._weights_seq_no, window=1)
         return self.metrics.reduce()
 
     # State

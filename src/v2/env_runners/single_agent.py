@@ -18,7 +18,16 @@ from ..envs.sync_envs import one_by_one
 from ..envs.vectorising import make_vector_env
 from ..episodes.single_agent import SingleAgentEpisode
 from ..metrics.metrics_logger import MetricsLogger
-from ..metrics.names import ENV_RESET_TIMER, ENV_STEP_TIMER, SAMPLE_TIMER, WEIGHTS_SEQ_NO
+from ..metrics.names import (
+    ENV_RESET_TIMER,
+    ENV_STEP_TIMER,
+    ENV_TO_MODULE_CONNECTOR,
+    MODULE_TO_ENV_CONNECTOR,
+    RLMODULE_INFERENCE_TIMER,
+    SAMPLE_TIMER,
+    TIME_BETWEEN_SAMPLING,
+    WEIGHTS_SEQ_NO,
+)
 from .base import EnvRunner
 from .observation_watch import expect_finite, warn_if_outside
 from .random_actions import RandomActions
@@ -54,6 +63,7 @@ class SingleAgentEnvRunner(EnvRunner):
         self._num_restarts = self._num_failures = 0
         self._needs_initial_reset = True
         self._is_begun = self._was_random = False
+        self._last_sampled: float | None = None
         self._cached_to_module: dict[str, Any] | None = None
         self._draw = RandomActions({None: self.env.action_space}, self._seed)
         self._on_environment_created(made.context)
@@ -131,10 +141,13 @@ class SingleAgentEnvRunner(EnvRunner):
                 f"{type(self).__name__} has no module", hint="sample(random_actions=True)."
             )
         began = perf_counter()
+        if self._last_sampled is not None:
+            self._counts.add_seconds(TIME_BETWEEN_SAMPLING, began - self._last_sampled)
         should_explore = bool(self.config.explore if explore is None else explore)
         samples = self._sample(size, should_explore, random_actions, force_reset)
         self._on_sample_end(samples)
-        self._counts.add_seconds(SAMPLE_TIMER, perf_counter() - began)
+        self._last_sampled = perf_counter()
+        self._counts.add_seconds(SAMPLE_TIMER, self._last_sampled - began)
         return samples
 
     def _sample(
@@ -156,7 +169,7 @@ class SingleAgentEnvRunner(EnvRunner):
         self._needs_initial_reset = size.is_in_episodes
         act = self._act_at_random if random_actions else self._act
         self._num_ended = steps = calls = 0
-        in_envs = 0.0
+        self._in_module = in_envs = 0.0
         while size.wants_more(steps, self._num_ended):
             actions, for_env, outputs = act(explore, self.num_env_steps_sampled_lifetime + steps)
             before = perf_counter()
@@ -212,6 +225,8 @@ class SingleAgentEnvRunner(EnvRunner):
         self._counts.add_steps(steps, {DEFAULT_AGENT_ID: steps}, {DEFAULT_MODULE_ID: steps})
         if calls:
             self._counts.add_seconds(ENV_STEP_TIMER, seconds_in_envs / calls)
+        if calls and self._in_module:
+            self._counts.add_seconds(RLMODULE_INFERENCE_TIMER, self._in_module / calls)
         restarts = self._stepper.num_restarts
         self._counts.add_restarts(restarts - self._num_restarts)
         self._num_restarts = restarts
@@ -225,6 +240,7 @@ class SingleAgentEnvRunner(EnvRunner):
             explore=explore,
             shared_data=self._shared_data,
             metrics=self._metrics_now,
+            metrics_prefix_key=_TO_MODULE,
         )
 
     def _act_at_random(self, explore: bool, t: int) -> tuple[Any, Any, dict[str, Any]]:
@@ -234,12 +250,14 @@ class SingleAgentEnvRunner(EnvRunner):
     def _act(self, explore: bool, t: int) -> tuple[Any, Any, dict[str, Any]]:
         """Actions as the module has them, as the environments take them, and all else it gave."""
         module, batch = self.module, self._cached_to_module
+        began = perf_counter()
         try:
             outputs = (
                 module.forward_exploration(batch, t=t)
                 if explore
                 else module.forward_inference(batch)
             )
+            self._in_module += perf_counter() - began
             columns = self._module_to_env(
                 rl_module=module,
                 batch=outputs,
@@ -247,6 +265,7 @@ class SingleAgentEnvRunner(EnvRunner):
                 explore=explore,
                 shared_data=self._shared_data,
                 metrics=self._metrics_now,
+                metrics_prefix_key=_TO_ENV,
             )
         except Exception:
             expect_finite(self._running.observed(), "the module could not act")
@@ -323,6 +342,9 @@ class SingleAgentEnvRunner(EnvRunner):
 
 _READING_ONLY: Final = frozenset(ORDER)
 """Pieces that leave episodes as they are."""
+
+_TO_MODULE: Final = (ENV_TO_MODULE_CONNECTOR,)
+_TO_ENV: Final = (MODULE_TO_ENV_CONNECTOR,)
 
 _ALL: Final = (None,)
 """All environments together: their actions are drawn as one."""

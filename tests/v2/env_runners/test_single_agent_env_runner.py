@@ -300,9 +300,17 @@ def test_metrics_have_rllibs_keys():
     assert metrics["agent_episode_return_mean"]["default_agent"].peek() == 8.0
     assert metrics["module_episode_return_mean"]["default_policy"].peek() == 8.0
     assert metrics["num_module_steps_sampled"]["default_policy"].peek() == 8
-    assert {"sample", "env_step_timer", "env_reset_timer", "episode_duration_sec_mean"} <= set(
-        metrics
-    )
+    assert {
+        "sample",
+        "time_between_sampling",
+        "env_step_timer",
+        "env_reset_timer",
+        "rlmodule_inference_timer",
+        "episode_duration_sec_mean",
+        "weights_seq_no",
+    } <= set(metrics)
+    for pipeline in ("env_to_module_connector", "module_to_env_connector"):
+        assert {"connector_pipeline_timer", "timers"} <= set(metrics[pipeline])
     made.sample(num_timesteps=1)
     metrics = made.get_metrics()
     assert counted(metrics, "num_env_steps_sampled", "num_episodes") == [1, 0]
