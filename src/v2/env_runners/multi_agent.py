@@ -180,11 +180,11 @@ class MultiAgentEnvRunner(VectorEnvRunner):
             nothing: _Actions = [{}] * self.num_envs
             return nothing, nothing, repeat(None)
         columns = self._from_module(self._cached_to_module, explore, t)
-        actions = columns.pop(Columns.ACTIONS)
+        actions = [*map(_in_order, columns.pop(Columns.ACTIONS), self._running.to_act)]
         for_env = columns.pop(Columns.ACTIONS_FOR_ENV, actions)
         names, seq_no = (*columns, WEIGHTS_SEQ_NO), self._weights_seq_no
         outputs = [
-            _by_agent(own, rows, names, seq_no)
+            _by_agent([*own], rows, names, seq_no)
             for own, *rows in zip(actions, *columns.values(), strict=True)
         ]
         return actions, for_env, outputs
@@ -246,23 +246,37 @@ class MultiAgentEnvRunner(VectorEnvRunner):
         return super().get_metrics()
 
 
+def _in_order(
+    actions: Mapping[Hashable, Any], agents: Sequence[Hashable]
+) -> Mapping[Hashable, Any]:
+    """Actions in the order of the agents' observations, where they come module by module."""
+    try:
+        ordered = {agent: actions[agent] for agent in agents}
+    except KeyError:  # A user's piece has left some out.
+        return actions
+    return ordered if len(ordered) == len(actions) else actions
+
+
 def _by_agent(
-    actions: Mapping[Hashable, Any], rows: Sequence[Mapping[Hashable, Any]], names: Any, seq_no: int
+    agents: Sequence[Hashable],
+    rows: Sequence[Mapping[Hashable, Any]],
+    names: Sequence[str],
+    seq_no: int,
 ) -> dict[Hashable, dict[str, Any]]:
     """What modules returned besides actions, by agent."""
-    agents = [*actions]
-    if all([*row] == agents for row in rows):
-        values = zip(*[row.values() for row in rows], repeat(seq_no, len(agents)), strict=True)
+    try:
+        columns = [[row[agent] for agent in agents] for row in rows]
+    except KeyError:  # Modules may return different things.
         return {
-            agent: dict(zip(names, own, strict=True))
-            for agent, own in zip(agents, values, strict=True)
+            agent: {
+                **{n: row[agent] for n, row in zip(names, rows, strict=False) if agent in row},
+                WEIGHTS_SEQ_NO: seq_no,
+            }
+            for agent in agents
         }
+    each = zip(*columns, repeat(seq_no, len(agents)), strict=True)
     return {
-        agent: {
-            **{name: row[agent] for name, row in zip(names, rows, strict=False) if agent in row},
-            WEIGHTS_SEQ_NO: seq_no,
-        }
-        for agent in agents
+        agent: dict(zip(names, own, strict=True)) for agent, own in zip(agents, each, strict=True)
     }
 
 
