@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import gymnasium as gym
 
@@ -13,6 +13,12 @@ from .process_envs import ProcessEnvs
 from .registry import env_creator_of
 from .sub_envs import SubEnvs
 from .sync_envs import SyncEnvs
+
+
+# As gymnasium spells it; before 1.0 it was another word.
+_BY_ENTRY_POINT: Final = (
+    "vector_entry_point" if hasattr(gym.envs.registration, "VectorizeMode") else "custom"
+)
 
 
 class MadeEnvs(NamedTuple):
@@ -92,7 +98,7 @@ def _by_entry_point(config: Any, contexts: list[EnvContext]) -> MadeEnvs:
         return gym.make_vec(
             config.env,
             num_envs=len(contexts),
-            vectorization_mode="vector_entry_point",
+            vectorization_mode=_BY_ENTRY_POINT,
             **contexts[0],
         )
 

@@ -181,6 +181,7 @@ def test_both_ways_of_running_give_the_same_samples():
         assert np.array_equal(one.get_observations(), two.get_observations())
 
 
+@pytest.mark.skipif(gym.__version__ < "1.0", reason="its CartPole loses last observations")
 def test_a_vector_environment_of_its_own_is_taken():
     """CartPole brings one that resets in the next step."""
     made = runner("CartPole-v1", envs=3, seed=0, gym_env_vectorize_mode="vector_entry_point")
