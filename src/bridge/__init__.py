@@ -1,1 +1,37 @@
-"""Both stacks in one: wrap, adapt, migrate, prove. Empty until there is something to bridge."""
+"""Both stacks in one: wrap, adapt, migrate and prove old policies; every public name, flat.
+
+A name is loaded from its module on first use, so importing this package is cheap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+_HOME: Final = {
+    # Adapting a policy to a changed environment
+    "Suggestion": ".adapt",
+    "adapt": ".adapt",
+    "suggest_adapter": ".adapt",
+    "Change": ".changes",
+    "SpaceDiff": ".changes",
+    "diff_spaces": ".space_diff",
+    "AdapterChain": "..core.adapters",
+    # Proving that two policies do the same
+    "Verdict": ".proof.verify",
+    "verify": ".proof.verify",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

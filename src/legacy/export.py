@@ -75,7 +75,7 @@ def export_policy(
     arrays: Literal["file", "inline"] = "file",
 ) -> None:
     """Save one policy; see `Policy.export_checkpoint`."""
-    record = policy_record_of(policy)
+    record = _certified(policy, policy_record_of(policy))
     env = record.config.get("env")
     checkpoint = Checkpoint(
         path=os.fspath(path),
@@ -102,7 +102,10 @@ def export_policies(
     """
     if not policies:
         raise MissingPartError("there are no policies to export", hint="give at least one.")
-    records = {name: replace(policy_record_of(p), id=name) for name, p in policies.items()}
+    records = {
+        name: _certified(policy, replace(policy_record_of(policy), id=name))
+        for name, policy in policies.items()
+    }
     first = next(iter(records.values()))
     checkpoint = Checkpoint(
         path=os.fspath(path),
@@ -113,6 +116,13 @@ def export_policies(
         policies=records,
     )
     save_records(path, checkpoint, arrays=arrays)
+
+
+def _certified(policy: Policy, record: PolicyRecord) -> PolicyRecord:
+    """The record with a parity certificate, so that any machine can check what it loads."""
+    from .certificate import certificate_of
+
+    return replace(record, extra={**record.extra, "certificate": certificate_of(policy)})
 
 
 def policy_state(policy: Policy) -> dict[str, Any]:

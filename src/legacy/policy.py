@@ -124,6 +124,7 @@ class Policy(Acting):
         custom_models: Mapping[str, Any] | None = None,
         custom_distributions: Mapping[str, Any] | None = None,
         custom_preprocessors: Mapping[str, Any] | None = None,
+        check: bool = False,
     ) -> Any:
         """The policy in a policy folder, or a dict of all (or some) in an algorithm folder.
 
@@ -135,15 +136,18 @@ class Policy(Acting):
             custom_models: Classes for model names the config holds.
             custom_distributions: Classes for names of custom action distributions.
             custom_preprocessors: Classes for preprocessor names the config holds.
+            check: Whether to hold each policy to its parity certificate, which checkpoints that
+                rlconnect exported carry.
 
         Raises:
             CheckpointError: The checkpoint cannot be read.
+            WeightsError: A policy does not act as it did where it was exported.
             UnknownNameError: It holds no policy, or connector, of some name.
             ConfigError: Its network is a class of its author's that was not supplied.
         """
         from .build import load_policies
 
-        return load_policies(
+        loaded = load_policies(
             cls,
             checkpoint,
             policy_ids,
@@ -153,6 +157,12 @@ class Policy(Acting):
             custom_distributions=custom_distributions,
             custom_preprocessors=custom_preprocessors,
         )
+        if check:
+            from .certificate import check_certificate
+
+            for policy in loaded.values() if isinstance(loaded, dict) else (loaded,):
+                check_certificate(policy)
+        return loaded
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], **options: Any) -> Policy:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from rlconnect.bridge.adapt import adapt
-from rlconnect.bridge.proof.comparison import Differences
-from rlconnect.bridge.proof.stages import LegacyStages
 from rlconnect.bridge.proof.verify import verify
 from rlconnect.core.adapters import DropFeatures, InsertFeatures, Scale
 from rlconnect.core.errors import PieceError
+from rlconnect.core.stage_differences import Differences
 from rlconnect.legacy import Policy, create_connectors_for_policy
+from rlconnect.legacy.stages import LegacyStages
 
 CHECKPOINT = Path(__file__).parents[2] / "examples" / "checkpoints" / "ppo-cartpole-ray-2.60"
 BOX = spaces.Box(-1, 1, (3,), np.float32)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from .comparison import DECADES, StageComparison
+from ...core.stage_differences import DECADES, StageComparison
 
 _BAR_WIDTH = 22
 _HEIGHT = 90

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from ...core.stage_differences import StageComparison
 from ...core.version import __version__
 from .charts import agreement_bar, difference_bars, flow, return_pairs
-from .comparison import StageComparison
 
 if TYPE_CHECKING:
     from .verify import Returns, Verdict

@@ -11,11 +11,12 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from ...core.courses import Course, recorded_courses, sampled_courses
 from ...core.errors import PieceError
+from ...core.stage_differences import Differences, StageComparison
 from ...legacy.policy import Policy
-from .comparison import Differences, StageComparison
-from .sources import Course, recorded_courses, sampled_courses
-from .stages import LegacyStages, Staged
+from ...legacy.stages import LegacyStages
+from .staged import Staged
 
 _AT_ONCE = 256
 

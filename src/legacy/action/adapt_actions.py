@@ -77,8 +77,10 @@ class AdaptActionsConnector(ActionConnector):
 
     @staticmethod
     def from_state(ctx: ConnectorContext, params: Any) -> AdaptActionsConnector:
-        """A connector with the saved steps."""
-        return AdaptActionsConnector(ctx, chain=AdapterChain.from_data(params["chain"]))
+        """A connector with the saved steps; without any it lets everything pass."""
+        return AdaptActionsConnector(
+            ctx, chain=AdapterChain.from_data((params or {}).get("chain", {}))
+        )
 
     @property
     def _fitted(self) -> BoundChain:

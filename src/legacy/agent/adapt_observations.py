@@ -51,9 +51,14 @@ class AdaptObservationsAgentConnector(AgentConnector):
         ctx: ConnectorContext | None = None,
         *,
         chain: AdapterChain,
-        observation_space: Space[Any],
+        observation_space: Space[Any] | None,
     ) -> None:
         super().__init__(ctx)
+        if observation_space is None:
+            raise PieceError(
+                f"{type(self).__name__} does not know what the environment gives.",
+                hint="give it an observation_space.",
+            )
         self.chain: Final = chain
         self.observation_space: Final = observation_space
         # What actions come out of the policy is not this connector's concern.
@@ -128,11 +133,15 @@ class AdaptObservationsAgentConnector(AgentConnector):
 
     @staticmethod
     def from_state(ctx: ConnectorContext, params: Any) -> AdaptObservationsAgentConnector:
-        """A connector with the saved steps."""
+        """A connector with the saved steps; without any it lets everything pass."""
+        saved = params or {}
+        space = saved.get("observation_space")
         return AdaptObservationsAgentConnector(
             ctx,
-            chain=AdapterChain.from_data(params["chain"]),
-            observation_space=space_from_data(params["observation_space"]),
+            chain=AdapterChain.from_data(saved.get("chain", {})),
+            observation_space=ctx.raw_observation_space
+            if space is None
+            else space_from_data(space),
         )
 
     def _one(self, env_id: Any, agent_id: Any, obs: Nest) -> Nest:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from ...core.space_corners import corners
-from ...core.types import Nest
+from .space_corners import corners
+from .types import Nest
 
 Course = list[Nest]
 """The observations of one episode, in order."""
 
 
-def sampled_courses(space: Any, *, count: int, length: int, seed: int) -> list[Course]:
+def sampled_courses(
+    space: Any, *, count: int, length: int, seed: int, with_corners: bool = True
+) -> list[Course]:
     """Random episodes of a space, and one for each of its corners.
 
     Args:
@@ -22,14 +23,13 @@ def sampled_courses(space: Any, *, count: int, length: int, seed: int) -> list[C
         count: How many random ones.
         length: How many steps each has, so that memories fill.
         seed: Of the draws; the space's own generator is left as it was.
+        with_corners: Whether the corners follow.
     """
-    drawn = np.random.default_rng(seed)
-    state = getattr(space, "_np_random", None)
-    space.seed(int(drawn.integers(2**31)))
-    try:
-        courses = [[space.sample() for _ in range(length)] for _ in range(count)]
-    finally:
-        space._np_random = state
+    own = copy.deepcopy(space)
+    own.seed(seed)
+    courses = [[own.sample() for _ in range(length)] for _ in range(count)]
+    if not with_corners:
+        return courses
     return courses + [[value] * length for _, value in corners(space)]
 
 

@@ -3,46 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any
 
 import numpy as np
 
-from ...core import nest
-from ...core.batching import batch as batch_items
-from ...core.errors import PieceError
-from ...core.types import Nest
-from ...legacy.adapted import acted_space, seen_space
-from ...legacy.policy import Policy
-from ...legacy.types import ActionConnectorDataType, AgentConnectorDataType
-
-STAGES: Final = ("observation", "outputs", "value", "state", "action")
-"""The stages in the order in which data passes them: what the network sees, the inputs of its
-action distribution, its value, its state, and what the environment gets."""
-
-
-class Staged(Protocol):
-    """Anything that acts and can tell what each of its stages gave."""
-
-    name: str
-
-    @property
-    def observation_space(self) -> Any:
-        """What an environment gives it."""
-
-    @property
-    def action_space(self) -> Any:
-        """What an environment takes from it."""
-
-    def pieces(self) -> list[tuple[str, str]]:
-        """A title and a detail for each piece that data passes, in order."""
-
-    def reset(self, slots: Sequence[Hashable]) -> None:
-        """Begin an episode in each slot."""
-
-    def step(
-        self, slots: Sequence[Hashable], observations: Sequence[Nest], rewards: Sequence[Any] | None
-    ) -> dict[str, Nest]:
-        """Act in some slots without exploring: arrays by stage, one row a slot."""
+from ..core import nest
+from ..core.batching import batch as batch_items
+from ..core.errors import PieceError
+from ..core.types import Nest
+from .adapted import acted_space, seen_space
+from .policy import Policy
+from .types import ActionConnectorDataType, AgentConnectorDataType
 
 
 class LegacyStages:

@@ -7,9 +7,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core import nest, xp
-from ...core.types import Array, Nest
-from .stages import STAGES
+from . import nest, xp
+from .types import Array, Nest
+
+STAGES: Final = ("observation", "outputs", "value", "state", "action")
+"""The stages of acting in the order in which data passes them: what the network sees, the inputs
+of its action distribution, its value, its state, and what the environment gets."""
 
 DECADES: Final = tuple(range(-9, 2))
 """Powers of ten that a histogram of differences counts by; its first bar holds what is equal."""

@@ -1,0 +1,1 @@
+"""One object that acts: any checkpoint, one observation or thousands."""

@@ -1,0 +1,1 @@
+"""Modules under the names of ray, so that old user code imports without Ray."""

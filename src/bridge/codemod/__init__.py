@@ -1,0 +1,1 @@
+"""Rewrite the imports of a source tree from Ray to rlconnect."""

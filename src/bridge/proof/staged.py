@@ -1,0 +1,33 @@
+"""What a policy has to offer to be compared with another one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Protocol
+
+from ...core.types import Nest
+
+
+class Staged(Protocol):
+    """Anything that acts and can tell what each of its stages gave."""
+
+    name: str
+
+    @property
+    def observation_space(self) -> Any:
+        """What an environment gives it."""
+
+    @property
+    def action_space(self) -> Any:
+        """What an environment takes from it."""
+
+    def pieces(self) -> list[tuple[str, str]]:
+        """A title and a detail for each piece that data passes, in order."""
+
+    def reset(self, slots: Sequence[Hashable]) -> None:
+        """Begin an episode in each slot."""
+
+    def step(
+        self, slots: Sequence[Hashable], observations: Sequence[Nest], rewards: Sequence[Any] | None
+    ) -> dict[str, Nest]:
+        """Act in some slots without exploring: arrays by stage, one row a slot."""

@@ -1,0 +1,1 @@
+"""Old connectors and policies as pieces and modules of the new stack, and the other way."""
