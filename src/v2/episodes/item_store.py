@@ -13,6 +13,7 @@ from . import column_items as items
 from .indexing import out_of_range
 
 _SPARE_ROWS: Final = 16
+_LARGE: Final = 1024
 
 
 class ItemStore:
@@ -107,16 +108,22 @@ class ItemStore:
     def finalize(self) -> None:
         """Turn the list of items into arrays; an empty list stays one.
 
-        The arrays have room for one row more: the learner's pipeline adds a step to each episode.
+        Large items and nests get room for one row more, as the learner's pipeline adds a step to
+        each episode; small ones are copied as fast as that.
 
         Raises:
             EpisodeError: The items differ in shape or structure.
         """
-        listed_ = self._data
-        if not self.finalized and listed_:
-            self._store = items.stacked([*listed_, listed_[-1]])
-            self._data = items.taken(self._store, slice(0, len(listed_)))
-            self.finalized = True
+        if self.finalized or not self._data:
+            return
+        last = self._data[-1]
+        if isinstance(last, dict) or (type(last) is np.ndarray and last.nbytes > _LARGE):
+            count = len(self._data)
+            self._store = items.stacked([*self._data, last])
+            self._data = items.taken(self._store, slice(0, count))
+        else:
+            self._data = items.stacked(self._data)
+        self.finalized = True
 
     def _make_room(self, count: int, added: int, values: Any) -> None:
         """Have `_store` hold `added` more rows that can take `values`."""
