@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any, Final
 
@@ -75,9 +75,9 @@ class RunningEpisodes:
     def record(
         self,
         made: Transitions,
-        actions: Iterable[Any],
+        actions: Sequence[Any],
         names: tuple[str, ...],
-        outputs: Sequence[Iterable[Any]],
+        outputs: Sequence[Sequence[Any]],
     ) -> int:
         """Add one step of all environments.
 
@@ -100,9 +100,9 @@ class RunningEpisodes:
         appenders = self._appenders
         steps = appenders.append(columns)
         if appenders.missing:
-            rows = list(zip(*columns, strict=False))
             for index in tuple(appenders.missing):
-                steps += self._record_one(index, made, rows[index], names)
+                row = [column[index] for column in columns]
+                steps += self._record_one(index, made, row, names)
         if True in made.terminateds or True in made.truncateds:
             ends = zip(made.terminateds, made.truncateds, strict=True)
             for index, (over, cut) in enumerate(ends):
@@ -113,7 +113,7 @@ class RunningEpisodes:
         return steps
 
     def _record_one(
-        self, index: int, made: Transitions, row: tuple[Any, ...], names: tuple[str, ...]
+        self, index: int, made: Transitions, row: list[Any], names: tuple[str, ...]
     ) -> int:
         """Add a step of one environment as `add_env_step` does."""
         episode = self.episodes[index]
