@@ -125,7 +125,9 @@ class MultiAgentEnv(gym.Env[Any, Any]):
         by_agent = getattr(self, f"{kind}_spaces")
         if by_agent is None:
             by_agent = getattr(self, f"{kind}_space")
-        if isinstance(by_agent, Space) and not isinstance(by_agent, gym.spaces.Dict):
+        if isinstance(by_agent, gym.spaces.Dict):
+            by_agent = by_agent.spaces
+        if isinstance(by_agent, Space):
             return by_agent
         if by_agent is not None and agent_id in by_agent:
             space: Space[Any] = by_agent[agent_id]

@@ -74,11 +74,10 @@ class MultiAgentEnvs(SubEnvs, gym.vector.VectorEnv[Any, Any, Any]):
         self, seed: Seeds = None, options: dict[str, Any] | None = None
     ) -> tuple[list[Any], list[dict[str, Any]]]:
         made = [
-            self._try_resets(index, self._reset_one, seed=own, options=options)
+            self._begun(index, seed=own, options=options)
             for index, own in enumerate(self._begin(seed))
         ]
-        observations, infos = zip(*made, strict=True)
-        return list(observations), list(infos)
+        return [row[0] for row in made], [row[-1] for row in made]
 
     @override
     def advance(  # type: ignore[override]  # by agent
@@ -111,15 +110,15 @@ class MultiAgentEnvs(SubEnvs, gym.vector.VectorEnv[Any, Any, Any]):
     def _begun(self, index: int, **given: Any) -> tuple[Any, ...]:
         """What the first step of an episode amounts to."""
         observations, infos = self._try_resets(index, self._reset_one, **given)
-        return observations, {}, {}, {}, infos
+        if not isinstance(observations, Mapping):
+            raise _not_by_agent(index, "reset()", "observations", observations)
+        return _copied(observations), {}, {}, {}, dict(infos or {})
 
     def _reset_one(
         self, index: int, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        observations, infos = self.envs[index].reset(seed=seed, options=options)
-        if not isinstance(observations, Mapping):
-            raise _not_by_agent(index, "reset()", "observations", observations)
-        return _copied(observations), dict(infos or {})
+        made: tuple[Any, dict[str, Any]] = self.envs[index].reset(seed=seed, options=options)
+        return made
 
     @override
     def _make_anew(self, index: int) -> None:

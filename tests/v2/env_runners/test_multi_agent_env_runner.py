@@ -9,7 +9,7 @@ import pytest
 import rlconnect.v2 as v2
 from rlconnect.core.errors import ConfigError
 
-from .together import CASES, COUNTS, play, plain, worlds
+from .together import CASES, COUNTS, plain, play, worlds
 
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "v2_multi_agent_runner"
 RECORDED = json.loads((GOLDEN / "recorded.json").read_text())
@@ -257,7 +257,7 @@ def test_an_episode_ends_with_its_last_agent():
 
     class Quiet(WORLDS["Cut"]):
         def after(self):
-            seen, earned, over, cut, infos = super().after()
+            seen, earned, _, _, infos = super().after()
             return seen, earned, dict.fromkeys("ab", self.t >= 2), {}, infos
 
     episodes = runner(Quiet).sample(num_timesteps=4)
