@@ -179,7 +179,11 @@ class MultiAgentEnvRunner(VectorEnvRunner):
         if not self._cached_to_module:  # Nobody is to act.
             nothing: _Actions = [{}] * self.num_envs
             return nothing, nothing, repeat(None)
-        columns = self._from_module(self._cached_to_module, explore, t)
+        try:
+            columns = self._from_module(self._cached_to_module, explore, t)
+        except Exception as error:
+            self._running.explain(error)
+            raise
         actions = [*map(_in_order, columns.pop(Columns.ACTIONS), self._running.to_act)]
         for_env = columns.pop(Columns.ACTIONS_FOR_ENV, actions)
         names, seq_no = (*columns, WEIGHTS_SEQ_NO), self._weights_seq_no

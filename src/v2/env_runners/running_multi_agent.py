@@ -8,7 +8,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...core.errors import RlconnectError
+import numpy as np
+
+from ...core.errors import RlconnectError, SpaceError
 from ..envs.multi_agent_envs import ALL, AgentTransitions
 from ..episodes.errors import MultiAgentEnvError
 from ..episodes.multi_agent import MappingFn, MultiAgentEpisode
@@ -78,6 +80,7 @@ class RunningMultiAgentEpisodes:
         self.done: list[MultiAgentEpisode] = []
         self.chunks: list[list[MultiAgentEpisode]] = [[] for _ in range(num_envs)]
         self.agent_steps: list[Mapping[Hashable, int]] = []
+        self._seen: list[Mapping[Hashable, Any]] = [{}] * num_envs
         self._before = [_Sums() for _ in range(num_envs)]
 
     def _new(self) -> MultiAgentEpisode:
@@ -95,6 +98,7 @@ class RunningMultiAgentEpisodes:
         except RlconnectError as error:
             raise _in_env(index, error) from error
         self.pending[index] = False
+        self._seen[index] = observations
         self.to_act[index] = (*observations,)
 
     def add(
@@ -105,7 +109,7 @@ class RunningMultiAgentEpisodes:
         Returns:
             Whether the episode is over.
         """
-        observations = made.observations[index]
+        observations = self._seen[index] = made.observations[index]
         terminateds, truncateds = made.terminateds[index], made.truncateds[index]
         episode = self.episodes[index]
         try:
@@ -167,6 +171,34 @@ class RunningMultiAgentEpisodes:
                 by_agent[agent] += count
                 by_module[episode.module_for(agent)] += count
         return by_agent, by_module
+
+    def explain(self, error: Exception) -> None:
+        """Look for the observation that modules could not act on.
+
+        Args:
+            error: What they raised.
+
+        Raises:
+            SpaceError: An observation has another shape than its space, or is not finite.
+        """
+        spaces = self._spaces[0]
+        for index, observations in enumerate(self._seen):
+            for agent, seen in observations.items():
+                shape, found = getattr(spaces.get(agent), "shape", None), np.shape(seen)
+                if shape is not None and found != shape:
+                    reason = f"an observation of shape {found}"
+                elif shape is not None and not np.isfinite(seen).all():
+                    reason = "an observation that is not finite"
+                else:
+                    continue
+                raise SpaceError(
+                    f"modules could not act: agent {agent!r} of environment {index}",
+                    expected=f"finite numbers of shape {shape}",
+                    found=reason,
+                    hint="look at what the environment's reset() and step() return for it.",
+                    index=index,
+                    agent_id=agent,
+                ) from error
 
     def take(self, lookback: int | None) -> list[MultiAgentEpisode]:
         """Give the episodes that are done, and what there is of the running ones.

@@ -227,6 +227,30 @@ def test_wrong_returns_are_told_by_environment_and_agent(changes, match):
         runner(returning(**changes)).sample(num_timesteps=2)
 
 
+@pytest.mark.parametrize(
+    ("seen", "match"),
+    [
+        (np.zeros(3, np.float32), r"agent 'b' of environment 0: .*shape \(3,\)"),
+        (np.array([0, np.nan], np.float32), "agent 'b' of environment 0: .*not finite"),
+    ],
+)
+def test_an_observation_that_no_network_takes_is_told_by_agent(seen, match):
+    """The error names environment and agent instead of a matrix product."""
+
+    class Odd(WORLDS["Cut"]):
+        def see(self, agent):
+            return seen if agent == "b" and self.t else super().see(agent)
+
+    class Strict(v2.DefaultPPOTorchRLModule):
+        def _forward_exploration(self, batch, **kwargs):
+            assert batch["obs"].isfinite().all()
+            return super()._forward_exploration(batch, **kwargs)
+
+    config = settings(Odd).rl_module(rl_module_spec=v2.RLModuleSpec(module_class=Strict))
+    with pytest.raises(ValueError, match=match):
+        v2.MultiAgentEnvRunner(config=config).sample(num_timesteps=3)
+
+
 def test_going_over_to_random_actions_begins_anew():
     """An episode has the same columns in each step."""
     made = runner(WORLDS["Leaving"])
