@@ -9,10 +9,12 @@ from typing import Any
 from gymnasium import spaces
 from typing_extensions import override
 
+from ...core.columns import Columns
 from ...core.errors import PieceError, SpaceError
 from ..batch_items import is_multi_agent
 from ..connector import ConnectorV2
 from ..episodes.multi_agent import MultiAgentEpisode
+from .batch_individual_items import check_same_owners
 from .stateful_modules import is_multi
 
 
@@ -84,11 +86,17 @@ class AgentToModuleMapping(ConnectorV2):
         done = set() if self.as_learner_connector else done_agents(episodes)
         by_module: dict[Any, dict[str, Any]] = {}
         order: dict[Any, list[tuple[Any, Any]]] | None = None
+        observed: dict[Any, Any] | None = None
         for column, by_agent in batch.items():
             if column in modules:
                 by_module.setdefault(column, {}).update(by_agent)
                 continue
             acting = self._acting(column, by_agent, done)
+            if column == Columns.OBS and not self.as_learner_connector:
+                observed = acting
+                self._check_modules(acting, modules)
+            elif observed is not None:
+                check_same_owners(self, column, acting, observed)
             if order is None:
                 order = {}
                 for eps_id, agent_id, module_id in acting:
@@ -98,6 +106,16 @@ class AgentToModuleMapping(ConnectorV2):
         if not self.as_learner_connector and shared_data is not None:
             shared_data["memorized_map_structure"] = order or {}
         return by_module
+
+    def _check_modules(self, acting: Mapping[Any, Any], modules: Collection[Any]) -> None:
+        for eps_id, agent_id, module_id in acting:
+            if module_id not in modules:
+                raise PieceError(
+                    f"{type(self).__name__}: agent {agent_id!r} of episode {eps_id!r} is mapped to "
+                    f"module {module_id!r}, which does not exist",
+                    expected=f"one of {[*modules]}",
+                    hint="let agent_to_module_mapping_fn return one of these, or add the module.",
+                )
 
     def _acting(
         self, column: str, by_agent: Any, done: set[tuple[Any, Any]]

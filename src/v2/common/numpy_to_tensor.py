@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +12,7 @@ from typing_extensions import override
 
 from ...core import nest, xp
 from ...core.columns import Columns
+from ...core.errors import PieceError
 from ...core.types import Nest
 from ..connector import ConnectorV2
 from .stateful_modules import is_multi
@@ -31,6 +33,7 @@ class NumpyToTensor(ConnectorV2):
         pin_memory: Whether to copy through pinned memory, without waiting; for CUDA devices.
         device: Where the tensors go.
         as_learner_connector: Whether the batch is a train batch; makes no difference.
+        check_finite: Whether to look for numbers that are not finite, before a module sees them.
     """
 
     def __init__(
@@ -41,23 +44,60 @@ class NumpyToTensor(ConnectorV2):
         pin_memory: bool = False,
         device: Any = None,
         as_learner_connector: bool = False,
+        check_finite: bool = False,
     ) -> None:
         super().__init__(input_observation_space, input_action_space)
         self.pin_memory = pin_memory
         self.device = device
         self.as_learner_connector = as_learner_connector
+        self.check_finite = check_finite
 
     @override
-    def __call__(self, *, rl_module: Any, batch: dict[str, Any], **kwargs: Any) -> Any:
+    def __call__(
+        self,
+        *,
+        rl_module: Any,
+        batch: dict[str, Any],
+        shared_data: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Turn all columns.
+
+        Raises:
+            PieceError: With `check_finite`, a column has a number that is not finite.
+        """
         if rl_module is None:
             return batch
         is_by_module = is_multi(rl_module)
+        owners = (shared_data or {}).get("memorized_map_structure")
         for column, data in batch.items():
-            if is_by_module and column in rl_module:
+            is_module = is_by_module and column in rl_module
+            if self.check_finite and is_module and isinstance(owners, Mapping):
+                self._check(data, owners.get(column), f"module {column!r}, ")
+            elif self.check_finite:
+                self._check({column: data}, owners if isinstance(owners, list) else None)
+            if is_module:
                 batch[column] = {name: self._turned(name, own) for name, own in data.items()}
             else:
                 batch[column] = self._turned(column, data)
         return batch
+
+    def _check(self, columns: Mapping[str, Nest], owners: Any, where: str = "") -> None:
+        for column, data in columns.items():
+            for path, leaf in nest.flatten_with_path(data) if column != Columns.INFOS else ():
+                array = xp.to_numpy(leaf) if xp.is_tensor(leaf) else np.asarray(leaf)
+                if array.dtype.kind != "f" or np.isfinite(array).all():
+                    continue
+                row = int(np.argwhere(~np.isfinite(array))[0][0]) if array.ndim else 0
+                is_owned = owners is not None and len(owners) == len(array)
+                part = f" at {'/'.join(map(str, path))}" if path else ""
+                raise PieceError(
+                    f"{type(self).__name__}: {where}column {column!r}{part} is not finite in "
+                    f"row {row}" + (f", of episode {owners[row]!r}" if is_owned else ""),
+                    expected="finite numbers",
+                    found=str(array[row] if array.ndim else array),
+                    hint="look for it in the environment, or in the pieces that made the column.",
+                )
 
     def _turned(self, column: str, data: Nest) -> Nest:
         return tensors_of(column, data, self.device, self.pin_memory)

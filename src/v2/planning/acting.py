@@ -194,6 +194,8 @@ def _map_agents(piece: AgentToModuleMapping, call: _Call) -> None:
         raise Unserved
     if any(name in modules for rows in blocks.values() for name in rows.columns):
         raise Unserved
+    if any(module_id not in modules for module_id in blocks):
+        raise Unserved
     done = done_agents(call.episodes)
     if done:
         acting = {}
@@ -231,6 +233,8 @@ def _turn_to_tensors(piece: NumpyToTensor, call: _Call) -> None:
         raise Unserved
     if call.rl_module is None:
         return
+    if piece.check_finite:
+        raise Unserved
     device, pin_memory = piece.device, piece.pin_memory
     for rows in blocks.values():
         for name, own in rows.columns.items():
@@ -266,7 +270,12 @@ def _one_gather(
     """All forms at once for a module without a state: the call that is made most often."""
     add_observations, _, _, batch_items, to_tensors = pieces
     rows = _last_observations(episodes).get(None)
-    if rows is None or add_observations.as_learner_connector or batch_items.multi_agent:
+    if (
+        rows is None
+        or to_tensors.check_finite
+        or add_observations.as_learner_connector
+        or batch_items.multi_agent
+    ):
         raise Unserved
     seen = rows.columns[Columns.OBS]
     if rl_module is not None:
