@@ -109,6 +109,11 @@ class TrainColumns:
         )
         if not is_right or not self.singles or any(key in (module_ids or ()) for key in self.given):
             raise Unfit
+        # Items one by one are held against the observations' by their keys, which may change yet.
+        is_listed = not all(single.observations.finalized for single in self.singles)
+        is_changing = not is_renamed and any("_" not in single.id_ for single in self.singles)
+        if is_listed and (self.given or is_changing):
+            raise Unfit
         if not is_renamed:
             keys = {key_of(single) for single in self.singles}
             numbered = {
