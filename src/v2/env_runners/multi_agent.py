@@ -202,7 +202,7 @@ class MultiAgentEnvRunner(VectorEnvRunner):
             How many steps were made, how often agents observed, and the episodes that are over.
         """
         running, failed = self._running, made.failed
-        tell = self._call_on_episode
+        tell, is_watched = self._call_on_episode, bool(self._hooks.of("on_episode_step"))
         steps = agent_steps = 0
         over = []
         for index, (own, told) in enumerate(zip(actions, outputs, strict=False)):
@@ -218,7 +218,8 @@ class MultiAgentEnvRunner(VectorEnvRunner):
                 is_over = running.add(index, made, own, told)
                 steps += 1
                 agent_steps += len(made.observations[index])
-                tell("on_episode_step", running.episodes[index], index)
+                if is_watched:
+                    tell("on_episode_step", running.episodes[index], index)
                 if is_over:
                     over.append(running.episodes[index])
                     self._end(index)
