@@ -12,14 +12,23 @@ from typing_extensions import override
 from ...core.errors import ConfigError
 from ..env_to_module.defaults import ORDER
 from ..envs.failures import EnvStepError
-from ..envs.sub_envs import SubEnvs
 from ..metrics.metrics_logger import MetricsLogger
-from ..metrics.names import ENV_STEP_TIMER, SAMPLE_TIMER
+from ..metrics.names import (
+    ENV_STEP_TIMER,
+    ENV_TO_MODULE_CONNECTOR,
+    MODULE_TO_ENV_CONNECTOR,
+    RLMODULE_INFERENCE_TIMER,
+    SAMPLE_TIMER,
+    TIME_BETWEEN_SAMPLING,
+)
 from .base import EnvRunner
 from .sample_size import SampleSize
 
 _READING_ONLY: Final = frozenset(ORDER)
 """Pieces that leave episodes as they are."""
+
+_TO_MODULE: Final = (ENV_TO_MODULE_CONNECTOR,)
+_TO_ENV: Final = (MODULE_TO_ENV_CONNECTOR,)
 
 _OWN: Final = __package__.rpartition(".")[0]
 
@@ -40,6 +49,8 @@ class VectorEnvRunner(EnvRunner):
         self._is_begun = self._was_random = False
         self._cached_to_module: dict[str, Any] | None = None
         self._metrics_now: MetricsLogger | None = None
+        self._last_sampled: float | None = None
+        self._in_module: list[float] = []
 
     @override
     def sample(
@@ -81,6 +92,8 @@ class VectorEnvRunner(EnvRunner):
                 f"{type(self).__name__} has no module", hint="sample(random_actions=True)."
             )
         began = perf_counter()
+        if self._last_sampled is not None:
+            self._counts.add_seconds(TIME_BETWEEN_SAMPLING, began - self._last_sampled)
         should_explore = bool(self.config.explore if explore is None else explore)
         # An episode has the same columns in each step, and random actions come without outputs.
         is_other_way = random_actions is not self._was_random
@@ -90,9 +103,15 @@ class VectorEnvRunner(EnvRunner):
             self._reset_envs(should_explore)
         self._needs_initial_reset = size.is_in_episodes
         self._num_ended = 0
-        samples = self._sample(size, should_explore, random_actions)
+        self._in_module.clear()
+        try:
+            samples = self._sample(size, should_explore, random_actions)
+        except BaseException:  # Environments and episodes may not be at the same step any more.
+            self._needs_initial_reset = True
+            raise
         self._on_sample_end(samples)
-        self._counts.add_seconds(SAMPLE_TIMER, perf_counter() - began)
+        self._last_sampled = perf_counter()
+        self._counts.add_seconds(SAMPLE_TIMER, self._last_sampled - began)
         return samples
 
     @abc.abstractmethod
@@ -111,14 +130,17 @@ class VectorEnvRunner(EnvRunner):
             explore=explore,
             shared_data=self._shared_data,
             metrics=self._metrics_now,
+            metrics_prefix_key=_TO_MODULE,
         )
 
     def _from_module(self, batch: Any, explore: bool, t: int) -> dict[str, Any]:
         """What the module does with a batch, as actions and columns of the environments."""
         module = self.module
+        began = perf_counter()
         outputs = (
             module.forward_exploration(batch, t=t) if explore else module.forward_inference(batch)
         )
+        self._in_module.append(perf_counter() - began)
         columns: dict[str, Any] = self._module_to_env(
             rl_module=module,
             batch=outputs,
@@ -126,6 +148,7 @@ class VectorEnvRunner(EnvRunner):
             explore=explore,
             shared_data=self._shared_data,
             metrics=self._metrics_now,
+            metrics_prefix_key=_TO_ENV,
         )
         return columns
 
@@ -168,11 +191,15 @@ class VectorEnvRunner(EnvRunner):
         """Count a call's steps, and the seconds that environments took for each."""
         self.num_env_steps_sampled_lifetime += steps
         self._counts.add_steps(steps, by_agent, by_module)
-        if seconds:
-            self._counts.add_seconds(ENV_STEP_TIMER, sum(seconds) / len(seconds))
-        stepper: SubEnvs = self._stepper
-        self._counts.add_restarts(stepper.num_restarts - self._num_restarts)
-        self._num_restarts = stepper.num_restarts
+        for timer, times in (
+            (ENV_STEP_TIMER, seconds),
+            (RLMODULE_INFERENCE_TIMER, self._in_module),
+        ):
+            if times:
+                self._counts.add_seconds(timer, sum(times) / len(times))
+        restarts: int = self._stepper.num_restarts
+        self._counts.add_restarts(restarts - self._num_restarts)
+        self._num_restarts = restarts
 
     def _reads_only(self) -> bool:
         """Whether env-to-module only reads, so that it may wait until somebody needs its batch."""

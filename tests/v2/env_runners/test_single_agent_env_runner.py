@@ -350,6 +350,8 @@ def test_a_failed_environment_is_an_error_by_default():
     made = runner(env_config={"raise_at": (0, 2)})
     with pytest.raises(EnvStepError, match="restart_failed_sub_environments"):
         made.sample(num_timesteps=4)
+    (episode,) = made.sample(num_timesteps=2)
+    assert np.array_equal(episode.get_observations(), [[1, 0], [1, 1], [1, 2]])
 
 
 def test_an_environment_that_always_fails_ends_sampling():
