@@ -1,7 +1,9 @@
 """rlconnect: load, adapt and migrate RLlib policies of any Ray 2.x, without Ray.
 
 The front door. `open_checkpoint(path)` reads any checkpoint RLlib ever wrote into plain records and
-runs nothing of it; the `rlconnect` command does the same from a terminal.
+runs nothing of it, `load(path)` makes live policies and modules of it, `adapt` fits a policy to an
+environment that has changed, `verify` proves that two do the same. The `rlconnect` command does all
+of it from a terminal.
 
 Importing this package loads neither torch nor Ray: a name is fetched from its module on first use.
 Read on in `rlconnect.core.vault` for what a checkpoint holds, `rlconnect.core.errors` for what can
@@ -17,17 +19,26 @@ from .core.errors import CheckpointError, RlconnectError
 from .core.version import __version__
 
 if TYPE_CHECKING:
+    from .bridge.adapt import adapt
+    from .bridge.loading import load
+    from .bridge.proof.verify import verify
     from .core.vault import open_checkpoint
 
 __all__ = [
     "CheckpointError",
     "RlconnectError",
     "__version__",
+    "adapt",
+    "load",
     "open_checkpoint",
+    "verify",
 ]
 
 _LAZY = {
+    "adapt": ".bridge.adapt",
+    "load": ".bridge.loading",
     "open_checkpoint": ".core.vault",
+    "verify": ".bridge.proof.verify",
 }
 
 if not TYPE_CHECKING:  # a type checker should see the names above and no others

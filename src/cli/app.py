@@ -16,6 +16,7 @@ import typer
 
 from ..core.errors import CheckpointError, RlconnectError
 from ..core.version import __version__
+from . import proof_commands
 
 DONE: Final = 0
 FINDING: Final = 1
@@ -111,6 +112,11 @@ def scan(
             out.print(line, soft_wrap=True)
     if any(row.level in ("damaged", "unreadable", "no weights") for row in rows):
         raise typer.Exit(FINDING)
+
+
+app.command()(proof_commands.adapt)
+app.command()(proof_commands.verify)
+app.command()(proof_commands.rollout)
 
 
 def _print_json(data: Any) -> None:

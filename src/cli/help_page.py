@@ -15,6 +15,12 @@ _TOUR: Final = (
     ("rlconnect inspect PATH --policy ID", "one policy or module of many"),
     ("rlconnect inspect PATH --json", "all of it, config included, for a script"),
 )
+_PROOF: Final = (
+    ("rlconnect rollout PATH --env CartPole-v1", "let it play, see what it earns"),
+    ("rlconnect adapt PATH --env ENV", "the environment changed: what absorbs it?"),
+    ("rlconnect verify PATH", "does it still act as when it was saved?"),
+    ("rlconnect verify PATH OTHER --report r.html", "do two do the same, stage by stage?"),
+)
 _PATHS: Final = (
     ("a folder", "that holds policy_state, module_state or such files"),
     ("a file", "named checkpoint-<n>, as Ray 2.0 and older wrote them"),
@@ -22,7 +28,7 @@ _PATHS: Final = (
 )
 _CODES: Final = (
     ("0", "done"),
-    ("1", "a finding: something is missing or damaged"),
+    ("1", "a finding: something is missing, damaged, different or open"),
     ("2", "a mistake in use, or nothing to read at that path"),
 )
 
@@ -40,6 +46,9 @@ def help_page(version: str) -> RenderableType:
         Text(),
         Text("a first tour", "title"),
         _columns(_TOUR, "command"),
+        Text(),
+        Text("let it act, adapt it, prove it", "title"),
+        _columns(_PROOF, "command"),
         Text(),
         Text("PATH is", "title"),
         _columns(_PATHS, "name"),

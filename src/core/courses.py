@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
+
+from . import nest
 from .space_corners import corners
 from .types import Nest
+
+_FAR: Final = 1e6
+_NEAR: Final = 1e3
 
 Course = list[Nest]
 """The observations of one episode, in order."""
@@ -18,6 +24,9 @@ def sampled_courses(
 ) -> list[Course]:
     """Random episodes of a space, and one for each of its corners.
 
+    Numbers beyond a million are drawn in to a thousand: spaces whose bounds are those of float32
+    would only show that networks overflow.
+
     Args:
         space: What a policy sees.
         count: How many random ones.
@@ -27,10 +36,20 @@ def sampled_courses(
     """
     own = copy.deepcopy(space)
     own.seed(seed)
-    courses = [[own.sample() for _ in range(length)] for _ in range(count)]
+    courses = [[_reachable(own.sample()) for _ in range(length)] for _ in range(count)]
     if not with_corners:
         return courses
-    return courses + [[value] * length for _, value in corners(space)]
+    return courses + [[_reachable(value)] * length for _, value in corners(space)]
+
+
+def _reachable(value: Nest) -> Nest:
+    return nest.map_structure(_drawn_in, value)
+
+
+def _drawn_in(leaf: Any) -> Any:
+    if not isinstance(leaf, np.ndarray) or leaf.dtype.kind != "f":
+        return leaf
+    return np.where(np.abs(leaf) > _FAR, np.sign(leaf) * _NEAR, leaf).astype(leaf.dtype)
 
 
 def recorded_courses(observations: Sequence[Any]) -> list[Course]:

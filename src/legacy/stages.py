@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -12,21 +13,33 @@ from ..core.batching import batch as batch_items
 from ..core.errors import PieceError
 from ..core.types import Nest
 from .adapted import acted_space, seen_space
+from .agent.obs_preproc import ObsPreprocessorConnector
 from .policy import Policy
 from .types import ActionConnectorDataType, AgentConnectorDataType
 
 
 class LegacyStages:
-    """The stages of a policy of the old stack."""
+    """The stages of a copy of a policy of the old stack.
+
+    Observations may lie outside of the policy's space: that an adapter leads there is something
+    to look at here, not an error.
+
+    Args:
+        policy: The policy; it is left alone.
+        name: What to call it.
+    """
 
     def __init__(self, policy: Policy, name: str = "") -> None:
-        self.policy = policy
+        self.policy = copy.deepcopy(policy)
         self.name = name or f"{policy.algorithm} {policy.name}"
         if policy.agent_connectors is None or policy.action_connectors is None:
             raise PieceError(
                 f"policy {policy.name!r} has no connectors",
                 hint="give it the defaults: create_connectors_for_policy(policy, policy.config).",
             )
+        agent: Any = self.policy.agent_connectors
+        for connector in agent[ObsPreprocessorConnector]:
+            connector.stop_checking()
 
     @property
     def observation_space(self) -> Any:

@@ -26,9 +26,7 @@ from ..core.errors import WeightsError
 
 Array = npt.NDArray[Any]
 
-_ACTOR_CRITIC: Final = frozenset(
-    {"PPO", "APPO", "IMPALA", "A2C", "A3C", "PG", "MARWIL", "BC"}
-)
+_ACTOR_CRITIC: Final = frozenset({"PPO", "APPO", "IMPALA", "A2C", "A3C", "PG", "MARWIL", "BC"})
 _Q: Final = frozenset({"DQN", "APEX", "SimpleQ"})
 _LAYER: Final = re.compile(r"(fc_\d+|fc_value_\d+|fc_out|value_out|hidden_\d+)(_\d+)?$")
 _DENSE: Final = re.compile(r"dense(?:_(\d+))?$")

@@ -47,6 +47,10 @@ class ObsPreprocessorConnector(AgentConnector):
         """Whether observations come out as they go in."""
         return self._is_identity
 
+    def stop_checking(self) -> None:
+        """Do not check any more, now and then, that observations lie in their space."""
+        self._preprocessor.samples_checks = False
+
     def transform_all(self, records: Records) -> Records:
         """Preprocess the observations of all agents, as one batch where their space allows."""
         try:

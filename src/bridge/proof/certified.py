@@ -1,0 +1,45 @@
+"""Does a policy still do what its parity certificate says?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...legacy.certificate import compare_with_certificate
+from ...legacy.policy import Policy
+from ...legacy.stages import LegacyStages
+from .verify import Verdict
+
+
+def verify_certificate(
+    policy: Policy, *, absolute: float = 1e-5, relative: float = 1e-5
+) -> Verdict:
+    """Hold a loaded policy to the certificate it was saved with.
+
+    Args:
+        policy: Loaded from a checkpoint that rlconnect wrote.
+        absolute: The tolerance for numbers near 0.
+        relative: The tolerance as a share of the number.
+
+    Raises:
+        WeightsError: It has no certificate.
+    """
+    extra: Any = {} if policy.record is None else policy.record.extra
+    certificate = extra.get("certificate") or {}
+    stages = compare_with_certificate(policy, certificate, absolute=absolute, relative=relative)
+    shown = LegacyStages(policy)
+    return Verdict(
+        shown.name,
+        "its certificate",
+        stages,
+        sum(len(next(iter(step.values()))) for step in _actions(certificate)),
+        "kept in its certificate",
+        (absolute, relative),
+        None,
+        tuple(shown.pieces()),
+    )
+
+
+def _actions(certificate: Any) -> list[dict[str, Any]]:
+    from ...core import nest
+
+    return [{"action": nest.flatten(step["action"])[0]} for step in certificate["steps"]]

@@ -1,0 +1,250 @@
+"""`rlconnect adapt`, `verify` and `rollout`: what a policy does, and whether it still does it."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..core.errors import PieceError
+
+if TYPE_CHECKING:
+    from ..bridge.proof.verify import Verdict
+
+FINDING = 1
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a page.")]
+Env = Annotated[
+    str | None,
+    typer.Option("--env", metavar="ENV", help="An id of gymnasium's, or module:NAME of your own."),
+]
+One = Annotated[
+    str | None, typer.Option("--policy", metavar="ID", help="This policy of several only.")
+]
+_PATH = typer.Argument(help="A checkpoint: a folder, a checkpoint-<n> file, or a URL.")
+
+
+def adapt(
+    path: Annotated[str, _PATH],
+    env: Env = None,
+    obs: Annotated[
+        list[str] | None,
+        typer.Option("--obs", metavar="STEP", help="A step on observations; may be repeated."),
+    ] = None,
+    action: Annotated[
+        list[str] | None,
+        typer.Option("--action", metavar="STEP", help="A step on actions; may be repeated."),
+    ] = None,
+    reward: Annotated[
+        list[str] | None, typer.Option("--reward", metavar="STEP", help="scale(...) or clip(...).")
+    ] = None,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Take every proposed step, the doubtful ones too.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Write the adapted policy here.")
+    ] = None,
+    policy: One = None,
+    as_json: Json = False,
+) -> None:
+    """Adapt a policy to an environment that has changed; a dry run without --out.
+
+    Without steps of your own it shows what changed, what would absorb it and what it has to ask.
+    A STEP is a call such as "drop_features([4, 5])" or "extend_action([0])".
+    """
+    from ..bridge.adapt import adapt as adapted_to
+    from ..bridge.adapt import suggest_adapter
+    from ..bridge.step_text import step_text, steps_from_text
+    from .theme import console
+
+    source = _policy(path, policy)
+    made = _env(env)
+    suggestion = suggest_adapter(source, made)
+    diffs = (suggestion.observations, suggestion.actions)
+    given = [
+        steps_from_text(texts) if texts else diff.steps
+        for texts, diff in zip((obs, action), diffs, strict=True)
+    ]
+    asked = [
+        question
+        for texts, diff in zip((obs, action), diffs, strict=True)
+        if not texts and not diff.is_sure
+        for question in diff.questions
+    ]
+    is_settled = accept or not asked
+    if is_settled:
+        adapted = adapted_to(
+            source, env=made, obs=given[0], action=given[1], reward=steps_from_text(reward or [])
+        )
+        if out is not None:
+            adapted.export_checkpoint(out)
+    steps = {
+        name: [step_text(step) for step in own]
+        for name, own in zip(("obs", "action"), given, strict=True)
+    }
+    if as_json:
+        _print_json(
+            {
+                "observations": str(suggestion.observations),
+                "actions": str(suggestion.actions),
+                "questions": asked,
+                "steps": steps,
+                "settled": is_settled,
+                "written": str(out) if is_settled and out is not None else None,
+            }
+        )
+    else:
+        from .adapt_page import adapt_page
+
+        where = str(out) if out is not None else None
+        console().print(adapt_page(path, env, suggestion, steps, is_settled, where))
+    if not is_settled:
+        raise typer.Exit(FINDING)
+
+
+def verify(
+    path: Annotated[str, _PATH],
+    other: Annotated[
+        str | None, typer.Argument(help="Another checkpoint; its own certificate if left out.")
+    ] = None,
+    env: Env = None,
+    episodes: Annotated[int, typer.Option("--episodes", min=1, help="Played in --env.")] = 8,
+    samples: Annotated[
+        int, typer.Option("--samples", min=1, help="Random episodes, where there is no --env.")
+    ] = 64,
+    tolerance: Annotated[
+        float, typer.Option("--tolerance", help="What may differ, absolutely and relatively.")
+    ] = 1e-5,
+    seed: Annotated[int, typer.Option("--seed", help="Of draws and episodes.")] = 0,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML page.")
+    ] = None,
+    policy: One = None,
+    as_json: Json = False,
+) -> None:
+    """Prove that two policies do the same, or that one does what it did when it was saved.
+
+    Exit code 1 tells that they differ by more than the tolerance.
+    """
+    from ..bridge.proof.certified import verify_certificate
+    from ..bridge.proof.verify import verify as compare
+    from .progress import progress_line
+
+    verdicts: list[Verdict] = []
+    if other is None:
+        if env is not None:
+            raise PieceError(
+                "a certificate is checked without an environment", hint="name a second checkpoint."
+            )
+        for loaded in _policies(path, policy).values():
+            verdicts.append(verify_certificate(loaded, absolute=tolerance, relative=tolerance))
+    else:
+        from ..legacy.stages import LegacyStages
+
+        mine, yours = _policy(path, policy), _policy(other, policy)
+        with progress_line("comparing", shown=not as_json) as advance:
+            verdicts.append(
+                compare(
+                    LegacyStages(mine, path),
+                    LegacyStages(yours, other),
+                    env=None if env is None else _env(env),
+                    episodes=episodes,
+                    samples=samples,
+                    seed=seed,
+                    absolute=tolerance,
+                    relative=tolerance,
+                    progress=advance,
+                )
+            )
+    if report is not None:
+        verdicts[0].save_report(report)
+    if as_json:
+        _print_json([each.to_dict() for each in verdicts])
+    else:
+        from .theme import console
+        from .verify_page import verify_page
+
+        for each in verdicts:
+            console().print(verify_page(each))
+        if report is not None:
+            console().print(f"report  {report}", soft_wrap=True)
+    if not all(each.is_equal for each in verdicts):
+        raise typer.Exit(FINDING)
+
+
+def rollout(
+    path: Annotated[str, _PATH],
+    env: Annotated[
+        str, typer.Option("--env", metavar="ENV", help="An id of gymnasium's, or module:NAME.")
+    ],
+    episodes: Annotated[int, typer.Option("--episodes", min=1, help="How many.")] = 10,
+    seed: Annotated[int, typer.Option("--seed", help="Of the first episode.")] = 0,
+    explore: Annotated[
+        bool, typer.Option("--explore", help="Explore as in training, instead of the best action.")
+    ] = False,
+    policy: One = None,
+    as_json: Json = False,
+) -> None:
+    """Let a policy act in an environment and tell what it earns."""
+    from ..bridge.rollout import rollout as play
+    from .progress import progress_line
+
+    acting = _policy(path, policy)
+    with progress_line("playing", shown=not as_json) as advance:
+        played = play(
+            acting, _env(env), episodes=episodes, seed=seed, explore=explore, progress=advance
+        )
+    if as_json:
+        _print_json(played.to_dict())
+    else:
+        from .rollout_page import rollout_page
+        from .theme import console
+
+        console().print(rollout_page(path, env, played))
+
+
+def _policies(path: str, policy: str | None) -> dict[str, Any]:
+    from ..bridge.loading import load_policies
+
+    return load_policies(path, **({} if policy is None else {"policy_ids": [policy]}))
+
+
+def _policy(path: str, policy: str | None) -> Any:
+    found = _policies(path, policy)
+    if len(found) > 1:
+        raise PieceError(
+            f"{path} holds {len(found)} policies",
+            expected="one",
+            found=", ".join(found),
+            hint="choose one: --policy ID.",
+        )
+    (only,) = found.values()
+    return only
+
+
+def _env(name: str | None) -> Any:
+    """A live environment from an id, or from `module:NAME` of the user's own code."""
+    if name is None:
+        raise PieceError("which environment?", hint="--env ID, or --env module:NAME.")
+    import gymnasium as gym
+
+    module, _, attribute = name.partition(":")
+    if attribute and not attribute.endswith(tuple(f"-v{n}" for n in range(10))):
+        try:
+            made = getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise PieceError(
+                f"environment {name!r} cannot be made", found=str(error), hint="is it on the path?"
+            ) from None
+        return made() if callable(made) else made
+    try:
+        return gym.make(name)
+    except gym.error.Error as error:
+        raise PieceError(f"environment {name!r} cannot be made", found=str(error)) from None
+
+
+def _print_json(data: Any) -> None:
+    from .visible import visible_json
+
+    typer.echo(visible_json(data))

@@ -1,0 +1,55 @@
+"""The page of `rlconnect verify`: stage by stage, with the answer on top."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .visible import visible
+
+if TYPE_CHECKING:
+    from ..bridge.proof.verify import Verdict
+
+
+def verify_page(verdict: Verdict) -> RenderableType:
+    """Both names, the answer, and how far each stage is apart."""
+    first = verdict.first_difference
+    answer = (
+        Text("● equal", "good") if first is None else Text(f"○ they part at: {first.name}", "bad")
+    )
+    names = Text.assemble(
+        (visible(verdict.ours), "title"), ("  and  ", "label"), (visible(verdict.theirs), "title")
+    )
+    table = Table(box=None, padding=(0, 3, 0, 0), header_style="label")
+    table.add_column("stage")
+    for head in ("numbers", "largest", "median", "99 %", "rows that agree"):
+        table.add_column(head, justify="right")
+    for stage in verdict.stages:
+        style = "" if stage.is_equal else "bad"
+        numbers = (stage.largest, stage.quantiles[0], stage.quantiles[2])
+        table.add_row(
+            Text(stage.name, style),
+            f"{stage.count}",
+            *(f"{each:.2g}" for each in numbers),
+            f"{stage.agreement:.1%}",
+        )
+        if stage.note:
+            table.add_row("", Text(stage.note, "label"))
+    lines: list[RenderableType] = [
+        names,
+        Text(f"{verdict.steps} observations {verdict.source}", "label"),
+        answer,
+        Text(),
+        table,
+    ]
+    if verdict.returns is not None:
+        mean, half = verdict.returns.difference
+        earned = [float(np.mean(each)) for each in (verdict.returns.ours, verdict.returns.theirs)]
+        interval = f" ± {half:.2g}" if np.isfinite(half) else ""
+        text = f"returns {earned[0]:.4g} and {earned[1]:.4g}, difference {mean:.3g}{interval}"
+        lines += [Text(), Text(text)]
+    return Group(*lines)
