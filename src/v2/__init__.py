@@ -175,6 +175,15 @@ _HOME: Final = {
     "PPOTorchLearner": ".learning.ppo",
     "TorchLearner": ".learning.torch_learner",
     "UnknownOptimizerError": ".learning.optimizers",
+    # Algorithms
+    "Algorithm": ".algorithms.algorithm",
+    "BC": ".algorithms.bc",
+    "EnvRunnerGroup": ".algorithms.env_runner_group",
+    "MARWIL": ".algorithms.marwil",
+    "PPO": ".algorithms.ppo",
+    "read_episodes": ".algorithms.episode_files",
+    "synchronous_parallel_sample": ".algorithms.sampling",
+    "write_episodes": ".algorithms.episode_files",
     # Settings that change
     "Scheduler": ".schedules",
     # Configs, callbacks and metrics

@@ -138,7 +138,7 @@ def write_component(
     try:
         (folder / class_name).write_bytes(dump(described))
         if use_msgpack:
-            (folder / f"{state_name}.msgpack").write_bytes(_packed(state))
+            (folder / f"{state_name}.msgpack").write_bytes(packed_state(state))
         else:
             (folder / f"{state_name}.pkl").write_bytes(pickle.dumps(state, protocol=4))
     except (pickle.PicklingError, TypeError, ValueError, AttributeError) as error:
@@ -151,7 +151,8 @@ def write_component(
     (folder / metadata_name).write_text(text)
 
 
-def _packed(state: Any) -> bytes:
+def packed_state(state: Any) -> bytes:
+    """Plain data and arrays as msgpack."""
     import msgpack  # type: ignore[import-untyped]  # it has no types
 
     def default(value: Any) -> Any:

@@ -83,7 +83,8 @@ class Checkpointable(abc.ABC):
 
         Args:
             path: The folder to write; None makes a temporary one.
-            state: What to save in place of `get_state()`.
+            state: What to save in place of `get_state()`; sub-components it leaves out are not
+                saved.
             filesystem: Only None: local files.
             use_msgpack: Whether states are msgpack instead of pickles. Either is read without
                 running it; the constructor's file is always a pickle, as RLlib wants it.
@@ -118,7 +119,9 @@ class Checkpointable(abc.ABC):
             use_msgpack=use_msgpack,
         )
         for name, component in components:
-            held = state.get(name) if state is not None else component.get_state()
+            if state is not None and name not in state:
+                continue
+            held = component.get_state() if state is None else state[name]
             if held or self.SAVES_WITHOUT_STATE:
                 component._write_tree(folder / _folder_name(name), held, use_msgpack)
 

@@ -1,4 +1,4 @@
-"""The settings of BC."""
+"""BC: its settings; an iteration is that of MARWIL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing_extensions import Self, override
 from ..config.section import Setting, takes
 from ..modules.spec import RLModuleSpec
 from .marwil import TRAINING as MARWIL_TRAINING
-from .marwil import RecordedEpisodesConfig
+from .marwil import LearningFromRecords, RecordedEpisodesConfig
 
 TRAINING: Final = MARWIL_TRAINING.with_settings(
     beta=Setting(0.0, instead="use MARWILConfig to weigh actions by their advantages"),
@@ -44,3 +44,12 @@ class BCConfig(RecordedEpisodesConfig):
         from .. import BCTorchLearner  # Needed only by those who learn.
 
         return BCTorchLearner
+
+
+class BC(LearningFromRecords):
+    """Behaviour cloning."""
+
+    @classmethod
+    @override
+    def get_default_config(cls) -> BCConfig:
+        return BCConfig()

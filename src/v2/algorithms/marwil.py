@@ -1,12 +1,14 @@
-"""The settings of MARWIL."""
+"""Learning from recorded episodes: MARWIL, its settings, and what an iteration does."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from gymnasium.spaces import Space
 from typing_extensions import Self, override
 
+from ..checkpointable import Names
 from ..common.add_observations import AddObservationsFromEpisodesToBatch
 from ..config import sections
 from ..config.algorithm_config import AlgorithmConfig, DefaultedConfig
@@ -16,7 +18,10 @@ from ..learner.add_next_observations import AddNextObservationsFromEpisodesToTra
 from ..learner.add_one_ts import AddOneTsToEpisodesAndTruncate
 from ..learner.general_advantage_estimation import GeneralAdvantageEstimation
 from ..learner.learner_connector_pipeline import LearnerConnectorPipeline
+from ..metrics import names
 from ..modules.spec import RLModuleSpec
+from .algorithm import Algorithm
+from .offline_data import OfflineData
 
 TRAINING: Final = sections.TRAINING.with_settings(
     beta=Setting(1.0, SHARE, "How much better actions count more; 0 clones behaviour."),
@@ -104,3 +109,55 @@ class MARWILConfig(RecordedEpisodesConfig):
             pipeline.prepend(AddOneTsToEpisodesAndTruncate())
             pipeline.append(GeneralAdvantageEstimation(gamma=self.gamma, lambda_=self.lambda_))
         return pipeline
+
+
+class LearningFromRecords(Algorithm):
+    """Learns from recorded episodes; see `config.offline_data(input_=...)` for what these may be.
+
+    Attributes:
+        offline_data: Hands out the episodes.
+    """
+
+    is_sampling: ClassVar[bool] = False
+
+    @override
+    def setup(self, config: Any) -> None:
+        super().setup(config)
+        runner = self.env_runner
+        space = config.action_space
+        if space is None and runner is not None and not config.is_multi_agent:
+            space = runner.env.single_action_space
+        self.offline_data = OfflineData(config, space)
+
+    @override
+    def training_step(self) -> None:
+        """Learn from the next episodes, and give the new weights to what evaluates."""
+        size = self.config.train_batch_size_per_learner
+        for _ in range(self.config.dataset_num_iters_per_learner or 1):
+            with self.metrics.log_time((names.TIMERS, names.OFFLINE_SAMPLING_TIMER)):
+                episodes = self.offline_data.sample(size)
+            self._learn(episodes)
+        self._sync_all_weights()
+
+    @override
+    def get_state(
+        self, components: Names = None, *, not_components: Names = None, **kwargs: Any
+    ) -> dict[str, Any]:
+        state = super().get_state(components, not_components=not_components, **kwargs)
+        state["offline_data"] = self.offline_data.get_state()
+        return state
+
+    @override
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        super().set_state(state)
+        if "offline_data" in state:
+            self.offline_data.set_state(state["offline_data"])
+
+
+class MARWIL(LearningFromRecords):
+    """Monotonic advantage re-weighted imitation learning."""
+
+    @classmethod
+    @override
+    def get_default_config(cls) -> MARWILConfig:
+        return MARWILConfig()

@@ -1,4 +1,4 @@
-"""The settings of PPO."""
+"""PPO: its settings, and what an iteration does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from ..config import sections
 from ..config.algorithm_config import AlgorithmConfig, DefaultedConfig
 from ..config.rules import FLAG, NOT_NEGATIVE, POSITIVE, SCHEDULE, SHARE
 from ..config.section import Setting, takes
+from ..metrics import names
 from ..modules.spec import RLModuleSpec
+from .algorithm import Algorithm
 
 TRAINING: Final = sections.TRAINING.with_settings(
     use_critic=Setting(True, FLAG, "Whether a value function is the baseline."),
@@ -71,3 +73,31 @@ class PPOConfig(DefaultedConfig):
     @override
     def _model_config_auto_includes(self) -> dict[str, Any]:
         return {**super()._model_config_auto_includes, "vf_share_layers": False}
+
+
+class PPO(Algorithm):
+    """Proximal policy optimisation.
+
+    Example:
+        >>> PPO.get_default_config().clip_param
+        0.3
+    """
+
+    @classmethod
+    @override
+    def get_default_config(cls) -> PPOConfig:
+        return PPOConfig()
+
+    @override
+    def training_step(self) -> None:
+        """Sample a train batch, learn from it, and give the new weights to the env runners."""
+        episodes = self._sample_batch()
+        if not episodes:
+            return
+        learnt = self._learn(episodes)
+        with self.metrics.log_time((names.TIMERS, names.SYNCH_WORKER_WEIGHTS_TIMER)):
+            self._group.sync_weights(
+                from_worker_or_learner_group=self.learner_group,
+                policies=learnt,
+                inference_only=True,
+            )

@@ -1,0 +1,376 @@
+"""An algorithm at work: it samples, learns, evaluates, reports and saves itself.
+
+    train()
+      training_step()      an algorithm's own; again until an iteration has done enough
+      evaluate()           every `evaluation_interval` iterations
+      result               metrics by RLlib's keys, times, the config
+      on_train_result      callbacks, then loggers
+
+What is saved and taken back lies in `saving`, which env runners there are in `env_runner_group`.
+"""
+
+from __future__ import annotations
+
+import abc
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import Any, ClassVar
+
+from ...core.columns import ALL_MODULES, DEFAULT_MODULE_ID
+from ...core.errors import ConfigError
+from ..config import connector_builders
+from ..env_runners.callback_hooks import CallbackHooks, callback_objects
+from ..logging.progress_line import ProgressLine
+from ..metrics import names
+from ..metrics.metrics_logger import MetricsLogger
+from .env_runner_group import EnvRunnerGroup, module_of, with_local_sampling
+from .episode_files import EpisodeWriter
+from .evaluation import Evaluation
+from .iteration import Enough, Progress, Rates, ResultDict
+from .module_changes import ModuleChanges
+from .sampling import synchronous_parallel_sample
+from .saved_config import config_from
+from .saving import SavedAlgorithm
+
+
+class Algorithm(ModuleChanges, SavedAlgorithm):
+    """Samples with env runners and learns from that, one iteration per `train()`.
+
+    A subclass says in `training_step` what an iteration does.
+
+    Args:
+        config: The settings: a config, a dict of settings, or None for the defaults.
+        env: What is acted in, where the config does not say.
+        logger_creator: Called with the settings as a dict; makes what results are logged with.
+        **kwargs: For subclasses.
+
+    Attributes:
+        config: The settings; frozen.
+        env_runner_group: All env runners that sample for training.
+        learner_group: What learns.
+        metrics: Where everything is counted.
+
+    Example:
+        >>> from rlconnect.v2 import PPOConfig
+        >>> config = PPOConfig().environment("CartPole-v1").env_runners(num_env_runners=0)
+        >>> config = config.training(train_batch_size=64, minibatch_size=32, num_epochs=1)
+        >>> algo = config.build_algo()
+        >>> algo.train()["num_env_steps_sampled_lifetime"]
+        64
+        >>> algo.stop()
+    """
+
+    is_sampling: ClassVar[bool] = True
+    """Whether it needs an environment to learn."""
+
+    def __init__(
+        self,
+        config: Any = None,
+        env: Any = None,
+        logger_creator: Callable[..., Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        made = config_from(config, self.get_default_config())
+        if env is not None:
+            made.environment(env)
+        if type(self).is_sampling or made.env is not None:
+            made = with_local_sampling(made)
+        made.validate()
+        made.freeze()
+        self.config = made
+        self.metrics = MetricsLogger(root=True, stats_cls_lookup=made.stats_cls_lookup)
+        self.callbacks = callback_objects(made)
+        self.env_runner_group: EnvRunnerGroup | None = None
+        self.learner_group: Any = None
+        self._hooks = CallbackHooks(self.callbacks, made)
+        self._progress = Progress()
+        self._rates = Rates()
+        self._logdir: str | None = None
+        self._writer = None if made.output is None else EpisodeWriter(made.output)
+        self._logger = None if logger_creator is None else logger_creator(made.to_dict())
+        self._line = ProgressLine(sys.stderr) if sys.stderr.isatty() else None
+        self.setup(made)
+        self._hooks.call("on_algorithm_init", algorithm=self, metrics_logger=self.metrics)
+
+    @classmethod
+    def get_default_config(cls) -> Any:
+        """Give the settings it has when nobody gives any.
+
+        Raises:
+            ConfigError: The class has none of its own.
+        """
+        raise ConfigError(
+            f"{cls.__name__} has no default config", hint=f"{cls.__name__}(config=...)."
+        )
+
+    # Making
+
+    def setup(self, config: Any) -> None:
+        """Make env runners and learners.
+
+        Args:
+            config: The settings.
+        """
+        if type(self).is_sampling or config.env is not None:
+            self.env_runner_group = EnvRunnerGroup(
+                config, on_recreated=lambda found: self._on_recreated(found, False)
+            )
+        self.learner_group = self._make_learner_group(config)
+        self._evaluation = Evaluation(config, on_recreated=self._on_recreated)
+        if self.env_runner_group is not None:
+            self.env_runner_group.sync_weights(
+                from_worker_or_learner_group=self.learner_group, inference_only=True
+            )
+
+    def _make_learner_group(self, config: Any) -> Any:
+        runner = self.env_runner
+        spaces = None if self.env_runner_group is None else self.env_runner_group.get_spaces()
+        if spaces is None and not config.is_multi_agent:
+            spaces = {DEFAULT_MODULE_ID: (config.observation_space, config.action_space)}
+        env = None if runner is None else runner.env
+        own = config.copy(copy_frozen=False)
+        own.observation_space, own.action_space = connector_builders.env_spaces(own, env, spaces)
+        return own.build_learner_group(env=env, spaces=spaces)
+
+    # What it is made of
+
+    @property
+    def iteration(self) -> int:
+        """How many calls of `train()` there were."""
+        count: int = self._progress.iteration
+        return count
+
+    training_iteration = iteration
+
+    @property
+    def env_runner(self) -> Any:
+        """The env runner in this process."""
+        return None if self.env_runner_group is None else self.env_runner_group.local_env_runner
+
+    @property
+    def _group(self) -> EnvRunnerGroup:
+        assert self.env_runner_group is not None  # An algorithm that samples has made it.
+        return self.env_runner_group
+
+    @property
+    def eval_env_runner_group(self) -> EnvRunnerGroup | None:
+        """The env runners that evaluate; None as long as nothing was evaluated."""
+        group: EnvRunnerGroup | None = self._evaluation.group
+        return group
+
+    @property
+    def eval_env_runner(self) -> Any:
+        """The evaluating env runner in this process."""
+        return None if self._evaluation.group is None else self._evaluation.group.local_env_runner
+
+    @property
+    def logdir(self) -> str:
+        """A folder for what belongs to this run: the logger's, or a temporary one."""
+        if self._logdir is None:
+            given = getattr(self._logger, "logdir", None)
+            self._logdir = str(given or tempfile.mkdtemp(prefix=f"{type(self).__name__}_"))
+        return self._logdir
+
+    def get_module(self, module_id: str = DEFAULT_MODULE_ID) -> Any:
+        """Give the module that acts in this process; without env runners, the one that learns.
+
+        Args:
+            module_id: Which one.
+        """
+        if self.env_runner_group is None:
+            return self.learner_group._learner.module.get(module_id)
+        return module_of(self.env_runner, module_id)
+
+    def get_policy(self, policy_id: str = DEFAULT_MODULE_ID) -> Any:
+        """Tell what took this method's place.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise ConfigError(
+            "the new stack has modules, not policies", hint=f"use algo.get_module({policy_id!r})."
+        )
+
+    def get_weights(self, policies: Any = None) -> dict[str, Any]:
+        """Give the weights by module id.
+
+        Args:
+            policies: Only these.
+        """
+        weights: dict[str, Any] = self.learner_group.get_weights(policies)
+        return weights
+
+    def set_weights(self, weights: Mapping[str, Any]) -> None:
+        """Take weights over, by module id; learner and env runners get them.
+
+        Args:
+            weights: As `get_weights` gives them; modules that are left out keep theirs.
+        """
+        self.learner_group.set_weights(weights)
+        self._sync_all_weights()
+
+    def _sync_all_weights(self) -> None:
+        for group in (self.env_runner_group, self._evaluation.group):
+            if group is not None:
+                group.sync_weights(
+                    from_worker_or_learner_group=self.learner_group,
+                    inference_only=True,
+                    is_forced=True,
+                )
+
+    # Training
+
+    @abc.abstractmethod
+    def training_step(self) -> None:
+        """Sample and learn once; what happens is counted in `metrics`."""
+
+    def _sample_batch(self) -> list[Any]:
+        """Sample the episodes of a train batch, and count what they have."""
+        config = self.config
+        by_agent = config.is_multi_agent and config.count_steps_by == "agent_steps"
+        enough = {"max_agent_steps" if by_agent else "max_env_steps": config.total_train_batch_size}
+        with self.metrics.log_time((names.TIMERS, names.ENV_RUNNER_SAMPLING_TIMER)):
+            episodes, results = synchronous_parallel_sample(
+                worker_set=self._group,
+                concat=True,
+                sample_timeout_s=config.sample_timeout_s,
+                _return_metrics=True,
+                **enough,
+            )
+            self.metrics.aggregate(results, key=names.ENV_RUNNER_RESULTS)
+        if self._writer is not None:
+            self._writer.write(episodes)
+        found: list[Any] = episodes
+        return found
+
+    def _learn(self, episodes: list[Any]) -> set[str]:
+        """Learn from episodes, and count what came of it; gives the ids of modules that learnt."""
+        config = self.config
+        with self.metrics.log_time((names.TIMERS, names.LEARNER_UPDATE_TIMER)):
+            results = self.learner_group.update(
+                episodes=episodes,
+                timesteps={names.NUM_ENV_STEPS_SAMPLED_LIFETIME: self._sampled()},
+                num_epochs=config.num_epochs,
+                minibatch_size=config.minibatch_size,
+                shuffle_batch_per_epoch=config.shuffle_batch_per_epoch,
+            )
+            self.metrics.aggregate(results, key=names.LEARNER_RESULTS)
+        return {module_id for each in results for module_id in each} - {ALL_MODULES}
+
+    def train(self) -> ResultDict:
+        """Do one iteration.
+
+        Returns:
+            What happened, by RLlib's keys.
+        """
+        progress = self._progress
+        progress.begin()
+        with self.metrics.log_time((names.TIMERS, names.TRAINING_ITERATION_TIMER)):
+            calls = self._train_enough()
+        evaluated = None
+        interval = self.config.evaluation_interval
+        if interval and (self.iteration + 1) % interval == 0:
+            with self.metrics.log_time((names.TIMERS, names.EVALUATION_ITERATION_TIMER)):
+                evaluated = self.evaluate()
+        result = {**self._compiled(calls, evaluated), **progress.end()}
+        self._rates.add_to(result)
+        result["config"] = self.config.to_dict()
+        self._hooks.call(
+            "on_train_result", algorithm=self, metrics_logger=self.metrics, result=result
+        )
+        if self._logger is not None:
+            self._logger.on_result(result)
+        if self._line is not None:
+            self._line.on_result(result)
+        return result
+
+    def _train_enough(self) -> int:
+        """Call `training_step` until the iteration has done enough; gives how often."""
+        enough = Enough.of(self.config)
+        began, sampled, trained = perf_counter(), self._sampled(), self._trained()
+        calls = 0
+        while True:
+            with self.metrics.log_time((names.TIMERS, names.TRAINING_STEP_TIMER)):
+                self.training_step()
+            calls += 1
+            if enough.reached(
+                perf_counter() - began, self._sampled() - sampled, self._trained() - trained
+            ):
+                return calls
+
+    def _sampled(self) -> int:
+        key = (names.ENV_RUNNER_RESULTS, names.NUM_ENV_STEPS_SAMPLED_LIFETIME)
+        return int(self.metrics.peek(key, default=0))
+
+    def _trained(self) -> int:
+        key = (names.LEARNER_RESULTS, ALL_MODULES, names.NUM_ENV_STEPS_TRAINED_LIFETIME)
+        return int(self.metrics.peek(key, default=0))
+
+    def _compiled(self, calls: int, evaluated: ResultDict | None) -> ResultDict:
+        """The metrics of an iteration, with what RLlib puts beside them."""
+        result: ResultDict = self.metrics.reduce(compile=True)
+        for part in (names.TIMERS, names.ENV_RUNNER_RESULTS, names.LEARNER_RESULTS):
+            result.setdefault(part, {})
+        if evaluated is not None:
+            result[names.EVALUATION_RESULTS] = evaluated
+        group = self.env_runner_group
+        result[names.NUM_ENV_STEPS_SAMPLED_LIFETIME] = self._sampled()
+        result["num_training_step_calls_per_iteration"] = calls
+        result[names.FAULT_TOLERANCE_STATS] = {
+            "num_healthy_workers": 0 if group is None else group.num_healthy_remote_workers(),
+            "num_remote_worker_restarts": 0 if group is None else group.num_remote_restarts,
+            "num_env_runners_dropped_lifetime": 0 if group is None else group.num_dropped,
+        }
+        in_flight = 0 if group is None else group.num_in_flight_async_reqs()
+        result["env_runner_group"] = {"actor_manager_num_outstanding_async_reqs": in_flight}
+        return result
+
+    # Evaluation
+
+    def evaluate(self, parallel_train_future: Any = None) -> ResultDict:
+        """Evaluate the modules as they are.
+
+        Args:
+            parallel_train_future: Kept for RLlib's sake; evaluations run on their own.
+
+        Returns:
+            What runners counted, under "env_runners".
+        """
+        self._hooks.call("on_evaluate_start", algorithm=self, metrics_logger=self.metrics)
+        results: ResultDict = self._evaluation.run(self)
+        self._hooks.call(
+            "on_evaluate_end",
+            algorithm=self,
+            metrics_logger=self.metrics,
+            evaluation_metrics=results,
+        )
+        return results
+
+    # The end
+
+    def stop(self) -> None:
+        """Close environments, end processes and loggers."""
+        self._evaluation.stop()
+        if self.env_runner_group is not None:
+            self.env_runner_group.stop()
+        self.learner_group.shutdown()
+        if self._logger is not None:
+            self._logger.close()
+        if self._line is not None:
+            self._line.close()
+
+    def cleanup(self) -> None:
+        """Do as `stop`, by RLlib's other name."""
+        self.stop()
+
+    def _on_recreated(self, indices: list[int], is_evaluation: bool) -> None:
+        group = self.eval_env_runner_group if is_evaluation else self.env_runner_group
+        self._hooks.call(
+            "on_env_runners_recreated",
+            algorithm=self,
+            env_runner_group=group,
+            env_runner_indices=indices,
+            is_evaluation=is_evaluation,
+        )

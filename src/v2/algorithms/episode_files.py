@@ -1,0 +1,110 @@
+"""Episodes in files: one msgpack document each, arrays in it, nothing that could run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from ...core.errors import (
+    CheckpointError,
+    CheckpointNotFoundError,
+    ConfigError,
+    CorruptCheckpointError,
+    UnknownFormatError,
+)
+from ...core.vault.decoding import Decoding
+from ...core.vault.limits import DEFAULT_LIMITS
+from ...core.vault.own.atomic import replaced_file
+from ..checkpoint_files import packed_state, plain_state
+from ..episodes.multi_agent import MultiAgentEpisode
+from ..episodes.single_agent import SingleAgentEpisode
+
+FORMAT: Final = "rlconnect.episodes"
+VERSION: Final = 1
+SUFFIX: Final = ".msgpack"
+
+_KINDS: Final[dict[str, Any]] = {"single": SingleAgentEpisode, "multi": MultiAgentEpisode}
+
+
+def write_episodes(path: str | os.PathLike[str], episodes: Sequence[Any]) -> Path:
+    """Write episodes into one file; an older one of that name is replaced in one step.
+
+    Args:
+        path: The file; it gets the suffix `.msgpack`.
+        episodes: Of one agent or of several.
+
+    Returns:
+        The file.
+    """
+    file = Path(path)
+    if file.suffix != SUFFIX:
+        file = file.with_name(file.name + SUFFIX)
+    states = []
+    for episode in episodes:
+        episode.to_numpy()
+        kind = "multi" if isinstance(episode, MultiAgentEpisode) else "single"
+        states.append({"kind": kind, "state": plain_state(episode.get_state())})
+    document = {"format": FORMAT, "version": VERSION, "episodes": states}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with replaced_file(file) as fresh:
+        Path(fresh).write_bytes(packed_state(document))
+    return file
+
+
+def read_episodes(path: str | os.PathLike[str]) -> list[Any]:
+    """Read the episodes of a file, or of all such files in a folder, by name.
+
+    Args:
+        path: The file or folder.
+
+    Raises:
+        CheckpointNotFoundError: Nothing lies there.
+        CheckpointError: It holds no episodes, or they cannot be read.
+    """
+    place = Path(path)
+    if place.is_dir():
+        files = sorted(place.glob(f"*{SUFFIX}"))
+        if not files:
+            raise CheckpointNotFoundError(f"{place} holds no files of episodes ({SUFFIX})")
+        return [episode for file in files for episode in read_episodes(file)]
+    if not place.is_file():
+        raise CheckpointNotFoundError(f"there are no episodes at {place}")
+    held = Decoding(place.parent, DEFAULT_LIMITS).require(place, "episodes")
+    if not isinstance(held, dict) or held.get("format") != FORMAT:
+        raise UnknownFormatError(f"{place} holds no episodes", expected=FORMAT)
+    if held.get("version") != VERSION:
+        raise UnknownFormatError(
+            f"{place} was written by another release",
+            expected=f"version {VERSION}",
+            found=str(held.get("version")),
+        )
+    try:
+        return [_KINDS[each["kind"]].from_state(each["state"]) for each in held["episodes"]]
+    except CheckpointError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CorruptCheckpointError(f"{place}: {error!r}") from error
+
+
+class EpisodeWriter:
+    """Records what is sampled, a file for each call.
+
+    Args:
+        folder: Where to; what lies there stays.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._folder = Path(folder)
+        if self._folder.is_file():
+            raise ConfigError(
+                "config.offline_data(output=...)", expected="a folder", found=str(folder)
+            )
+        self._count = len(list(self._folder.glob(f"*{SUFFIX}")))
+
+    def write(self, episodes: Sequence[Any]) -> None:
+        """Write episodes into a new file."""
+        if episodes:
+            write_episodes(self._folder / f"episodes_{self._count:06d}", episodes)
+            self._count += 1

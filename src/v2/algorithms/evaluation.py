@@ -1,0 +1,119 @@
+"""Evaluations: modules as they are, on env runners of their own, without what exploration adds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...core.errors import ConfigError
+from ..metrics import names
+from ..metrics.metrics_logger import MetricsLogger
+from .env_runner_group import EnvRunnerGroup
+
+
+class Evaluation:
+    """Runs evaluations, with runners made for the first one.
+
+    Args:
+        config: The algorithm's settings; its `evaluation` section says how.
+        on_recreated: Called with indices of replaced runners and True.
+
+    Attributes:
+        group: The runners; None before the first evaluation.
+    """
+
+    def __init__(self, config: Any, *, on_recreated: Callable[[list[int], bool], Any]) -> None:
+        self._given = config
+        self._on_recreated = on_recreated
+        self.config: Any = None
+        self.group: EnvRunnerGroup | None = None
+        self._metrics = MetricsLogger(root=True, stats_cls_lookup=config.stats_cls_lookup)
+        if config.evaluation_interval:
+            self.make_runners()
+
+    def make_runners(self) -> EnvRunnerGroup:
+        """Make the runners, if they are not there.
+
+        Raises:
+            ConfigError: No environment is named.
+        """
+        if self.group is None:
+            config = self._given.get_evaluation_config_object()
+            if config.env is None:
+                raise ConfigError(
+                    "there is no environment to evaluate in",
+                    hint='evaluation(evaluation_config={"env": ...}).',
+                )
+            config.freeze()
+            self.config = config
+            self.group = EnvRunnerGroup(
+                config, on_recreated=lambda found: self._on_recreated(found, True)
+            )
+        return self.group
+
+    def run(self, algorithm: Any) -> dict[str, Any]:
+        """Evaluate.
+
+        Args:
+            algorithm: Whose modules and connector states are used.
+
+        Returns:
+            What runners counted, under "env_runners".
+        """
+        group = self.make_runners()
+        group.sync_weights(
+            from_worker_or_learner_group=algorithm.learner_group, inference_only=True
+        )
+        if algorithm.env_runner_group is not None:
+            group.set_connector_state(algorithm.env_runner_group.connector_state())
+        if self.config.custom_evaluation_function is not None:
+            return self._by_user(algorithm, group)
+        unit = self.config.evaluation_duration_unit
+        wanted = self.config.evaluation_duration
+        if wanted == "auto":  # As long as training takes, which here is done before.
+            wanted = max(1, group.num_remote_env_runners())
+            unit = "episodes"
+        self._sample(group, int(wanted), unit == "episodes")
+        results = self._metrics.reduce(compile=True)
+        results.setdefault(names.ENV_RUNNER_RESULTS, {})
+        results["num_healthy_workers"] = group.num_healthy_remote_workers()
+        results["num_remote_worker_restarts"] = group.num_remote_restarts
+        results["num_env_runners_dropped_lifetime"] = group.num_dropped
+        results["actor_manager_num_outstanding_async_reqs"] = group.num_in_flight_async_reqs()
+        return results
+
+    def _sample(self, group: EnvRunnerGroup, wanted: int, is_in_episodes: bool) -> None:
+        done = 0
+        is_reset = bool(self.config.evaluation_force_reset_envs_before_iteration)
+        while done < wanted:
+            share = -(-(wanted - done) // max(1, group.num_remote_env_runners()))
+            size: dict[str, Any] = (
+                {"num_episodes": share}
+                if is_in_episodes
+                else {"num_timesteps": share, "force_reset": is_reset}
+            )
+            is_reset = False
+            samples = group.sample(timeout_s=self.config.evaluation_sample_timeout_s, **size)
+            if not samples:
+                return
+            self._metrics.aggregate(
+                [sample.metrics for sample in samples], key=names.ENV_RUNNER_RESULTS
+            )
+            episodes = [each for sample in samples for each in sample.episodes]
+            done += len(episodes) if is_in_episodes else sum(e.env_steps() for e in episodes)
+
+    def _by_user(self, algorithm: Any, group: EnvRunnerGroup) -> dict[str, Any]:
+        given = self.config.custom_evaluation_function(algorithm, group)
+        results = given[0] if isinstance(given, tuple) else given
+        if not isinstance(results, dict):
+            raise ConfigError(
+                "the custom_evaluation_function",
+                expected="results, environment steps and agent steps",
+                found=type(given).__name__,
+            )
+        return results
+
+    def stop(self) -> None:
+        """Close environments and end processes."""
+        if self.group is not None:
+            self.group.stop()

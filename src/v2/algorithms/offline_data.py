@@ -1,0 +1,122 @@
+"""Recorded episodes to learn from: where they are, and which come next."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Space
+
+from ...core.actions import get_base_struct_from_space, normalize_action
+from ...core.batching import batch
+from ...core.errors import ConfigError
+from ..episodes.multi_agent import MultiAgentEpisode
+from ..episodes.single_agent import SingleAgentEpisode
+from .episode_files import read_episodes
+from .random_states import generator_state, set_generator_state
+
+
+def recorded_episodes(given: Any, config: Any) -> list[Any]:
+    """The episodes that a config's `input_` means.
+
+    Args:
+        given: Episodes; a path or paths of files of them or folders of such files; or a function
+            of the config that gives any of these, for a teacher that acts while it is watched.
+        config: What a function is called with.
+
+    Raises:
+        ConfigError: It is none of these, or there is no episode.
+    """
+    found = given(config) if callable(given) else given
+    if isinstance(found, (SingleAgentEpisode, MultiAgentEpisode)):
+        found = [found]
+    if isinstance(found, (str, os.PathLike)) and str(found) != "sampler":
+        found = [found]
+    if isinstance(found, str) or not isinstance(found, Iterable):
+        raise ConfigError(
+            "config.offline_data(input_=...)",
+            expected="episodes, paths of recorded ones, or a function that gives them",
+            found=repr(given),
+        )
+    episodes: list[Any] = []
+    for each in found:
+        if isinstance(each, (str, os.PathLike)):
+            episodes.extend(read_episodes(each))
+        elif isinstance(each, (SingleAgentEpisode, MultiAgentEpisode)):
+            episodes.append(each)
+        else:
+            raise ConfigError(
+                "config.offline_data(input_=...)",
+                expected="episodes",
+                found=type(each).__name__,
+            )
+    episodes = [each for each in episodes if len(each)]
+    if not episodes:
+        raise ConfigError("config.offline_data(input_=...)", expected="episodes", found="none")
+    return episodes
+
+
+class OfflineData:
+    """Hands out recorded episodes, all in some order, then all in another.
+
+    Args:
+        config: With `input_`, and whether its actions are in -1 to 1 already.
+        action_space: What recorded actions are in, so that they can be brought there.
+    """
+
+    def __init__(self, config: Any, action_space: Space[Any] | None = None) -> None:
+        episodes = recorded_episodes(config.input_, config)
+        if config.normalize_actions and not config.actions_in_input_normalized:
+            episodes = [_normalized(each, action_space) for each in episodes]
+        for each in episodes:
+            each.to_numpy()
+        self.episodes = episodes
+        self._rng = np.random.default_rng(config.seed)
+        self._order: list[int] = []
+
+    def sample(self, num_samples: int) -> list[Any]:
+        """Give the next episodes, whole ones, until they have so many steps.
+
+        Args:
+            num_samples: How many steps at least.
+        """
+        chosen: list[Any] = []
+        steps = 0
+        while steps < num_samples:
+            if not self._order:
+                self._order = self._rng.permutation(len(self.episodes)).tolist()
+            episode = self.episodes[self._order.pop()]
+            # Learner pieces may change what they get, and one may come twice in a batch.
+            chosen.append(episode.slice(slice(None)))
+            steps += len(episode)
+        return chosen
+
+    def get_state(self) -> dict[str, Any]:
+        """Give what is still to come of this round, and the generator's state."""
+        return {"order": list(self._order), "generator": generator_state(self._rng)}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take back what `get_state` gave."""
+        self._order = [int(each) for each in state["order"]]
+        set_generator_state(self._rng, state["generator"])
+
+
+def _normalized(episode: Any, space: Space[Any] | None) -> Any:
+    """An episode whose actions are as a module has them: bounded ones in -1 to 1."""
+    if isinstance(episode, MultiAgentEpisode):
+        for single in episode.agent_episodes.values():
+            _normalize(single, single.action_space)
+        return episode
+    made = episode.slice(slice(None))
+    _normalize(made, made.action_space if space is None else space)
+    return made
+
+
+def _normalize(episode: Any, space: Space[Any] | None) -> None:
+    if space is None:
+        return
+    given = episode.get_actions()
+    actions = batch(given) if isinstance(given, list) else given
+    episode.set_actions(new_data=normalize_action(actions, get_base_struct_from_space(space)))

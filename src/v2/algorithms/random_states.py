@@ -1,0 +1,100 @@
+"""The random generators of a process and of a runner's environments, to be saved and taken back."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def random_state_of(runner: Any) -> dict[str, Any]:
+    """The generators of the process a runner is in, and of its environments, as plain data.
+
+    Environments in processes of their own, and those without a `np_random`, are left out.
+    """
+    import torch
+
+    version, numbers, gauss = random.getstate()
+    kind, keys, position, has_gauss, cached = np.random.get_state()  # noqa: NPY002
+    return {
+        "python": {"version": version, "numbers": np.asarray(numbers, np.uint64), "gauss": gauss},
+        "numpy": {
+            "kind": str(kind),
+            "keys": np.asarray(keys),
+            "position": int(position),
+            "has_gauss": int(has_gauss),
+            "cached": float(cached),
+        },
+        "torch": torch.get_rng_state().numpy(),
+        "envs": [_of_env(env) for env in _environments(runner)],
+    }
+
+
+def set_random_state(runner: Any, state: Mapping[str, Any]) -> None:
+    """Take back what `random_state_of` gave; environments begin with a reset that draws on it."""
+    import torch
+
+    python, numpy = state["python"], state["numpy"]
+    numbers = tuple(int(each) for each in python["numbers"])
+    random.setstate((int(python["version"]), numbers, python["gauss"]))
+    np.random.set_state(  # noqa: NPY002
+        (
+            numpy["kind"],
+            np.asarray(numpy["keys"], np.uint32),
+            int(numpy["position"]),
+            int(numpy["has_gauss"]),
+            float(numpy["cached"]),
+        )
+    )
+    torch.set_rng_state(torch.from_numpy(np.array(state["torch"], np.uint8)))
+    environments = _environments(runner)
+    held: Sequence[Any] = state["envs"]
+    if not held or len(held) != len(environments):
+        return
+    for env, own in zip(environments, held, strict=True):
+        if own is not None:
+            set_generator_state(env.unwrapped.np_random, own)
+    runner._is_begun = True  # The next reset is not the first, seeded one.
+    runner._needs_initial_reset = True
+
+
+def _environments(runner: Any) -> list[Any]:
+    return list(getattr(getattr(runner, "env", None), "envs", None) or ())
+
+
+def _of_env(env: Any) -> dict[str, Any] | None:
+    generator = getattr(env.unwrapped, "np_random", None)
+    if not isinstance(generator, np.random.Generator):
+        return None
+    return generator_state(generator)
+
+
+def generator_state(generator: np.random.Generator) -> dict[str, Any]:
+    """The state of one generator as plain data."""
+    return _as_text(generator.bit_generator.state)
+
+
+def set_generator_state(generator: np.random.Generator, state: Mapping[str, Any]) -> None:
+    """Take back what `generator_state` gave."""
+    generator.bit_generator.state = _as_integers(state)
+
+
+def _as_text(state: Mapping[str, Any]) -> dict[str, Any]:
+    """With its integers, of up to 128 bits, as text: not every file format has such numbers."""
+    return {
+        key: _as_text(part)
+        if isinstance(part, Mapping)
+        else (str(part) if isinstance(part, int) else part)
+        for key, part in state.items()
+    }
+
+
+def _as_integers(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: _as_integers(part)
+        if isinstance(part, Mapping)
+        else (int(part) if isinstance(part, str) and part.isdecimal() else part)
+        for key, part in state.items()
+    }

@@ -1,0 +1,273 @@
+"""An algorithm as a checkpoint: what is in its state, and how a run goes on from it.
+
+    rllib_checkpoint.json, class_and_ctor_args.pkl     the class and its settings
+    algorithm_state.pkl                                metrics, counters, random generators
+    learner_group/learner/                             optimisers, coefficients; rl_module/<id>/
+    env_runner/, eval_env_runner/                      the states of connectors
+
+A run that goes on has the same weights, optimisers, schedules, filters, counters and random
+numbers. Episodes that were running are not saved: environments begin with a reset, so a run that
+samples complete episodes goes on exactly as if it had never stopped.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+from typing_extensions import Self, override
+
+from ...core.errors import CheckpointError, ConfigError
+from ...core.vault.decode.standins import class_path
+from ..checkpoint_files import locate_component, read_constructor
+from ..checkpointable import Checkpointable, Names
+from ..class_names import UnknownClassError, find_class
+from ..metrics import names
+from .random_states import random_state_of, set_random_state
+from .saved_config import restored_config, saved_settings
+
+_RANDOM: Final = "random_states"
+
+
+class SavedAlgorithm(Checkpointable):
+    """The part of an algorithm that is saved and comes back."""
+
+    STATE_FILE_NAME: ClassVar[str] = "algorithm_state"
+    METADATA_FILE_NAME: ClassVar[str] = "rllib_checkpoint.json"
+
+    config: Any
+    metrics: Any
+    learner_group: Any
+    env_runner_group: Any
+    _evaluation: Any
+    _hooks: Any
+    _progress: Any
+    _rates: Any
+    _loaded_random: Any
+
+    @override
+    def get_state(
+        self, components: Names = None, *, not_components: Names = None, **kwargs: Any
+    ) -> dict[str, Any]:
+        """Give everything that a run needs to go on.
+
+        Args:
+            components: Only these of "learner_group", "env_runner", "eval_env_runner" and
+                "metrics_logger".
+            not_components: All but these.
+            **kwargs: Handed on.
+        """
+        state: dict[str, Any] = {}
+        for name, part in self.get_checkpointable_components():
+            if not self._check_component(name, components, not_components):
+                continue
+            without = self._get_subcomponents(name, not_components) or []
+            if name != names.COMPONENT_LEARNER_GROUP:  # Its weights are the learner's.
+                without.append(names.COMPONENT_RL_MODULE)
+            state[name] = part.get_state(
+                self._get_subcomponents(name, components), not_components=without or None, **kwargs
+            )
+        if self._check_component(names.COMPONENT_METRICS_LOGGER, components, not_components):
+            state[names.COMPONENT_METRICS_LOGGER] = self.metrics.get_state()
+        state["training_iteration"] = self._progress.iteration
+        state["time_total_s"] = self._progress.seconds
+        state[_RANDOM] = self._random_states()
+        return state
+
+    @override
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what `get_state` gave, the parts that are there."""
+        for name, part in self.get_checkpointable_components():
+            if name in state:
+                part.set_state(state[name])
+        if names.COMPONENT_METRICS_LOGGER in state:
+            self._set_metrics(state[names.COMPONENT_METRICS_LOGGER])
+        self._progress.continue_from(state)
+        self._rates.continue_from(self.metrics)
+        self._loaded_random = state.get(_RANDOM)
+        self._after_loading(self._loaded_random)
+
+    def _set_metrics(self, state: Mapping[str, Any]) -> None:
+        """Take metrics over; of RLlib's, which are kept in another way, the lifetime sums."""
+        stats = state.get("stats", {})
+        if any("kind" in held for held in stats.values()):
+            self.metrics.set_state(state)
+            return
+        self.metrics.reset()
+        for key, held in stats.items():
+            total = held.get("lifetime_sum", held.get("value"))
+            if held.get("stats_cls_identifier") == "lifetime_sum" and total is not None:
+                path = tuple(key.split("--"))
+                self.metrics.log_value(path, int(total), reduce="lifetime_sum")
+
+    def _after_loading(self, random_states: Any) -> None:
+        """Give env runners what learner and connectors have now, and their random numbers."""
+        for group in (self.env_runner_group, self._evaluation.group):
+            if group is None:
+                continue
+            group.sync_weights(
+                from_worker_or_learner_group=self.learner_group,
+                inference_only=True,
+                is_forced=True,
+            )
+            group.set_connector_state(group.connector_state())
+            group.foreach_env_runner(_begin_anew)
+        if random_states:
+            self._set_random_states(random_states)
+
+    def _random_states(self) -> dict[str, Any]:
+        states: dict[str, Any] = {}
+        for key, group in self._random_groups():
+            states[key] = group.foreach_env_runner(random_state_of)
+        if not states:
+            states["process"] = random_state_of(None)
+        return states
+
+    def _set_random_states(self, states: Mapping[str, Any]) -> None:
+        if "process" in states:
+            set_random_state(None, states["process"])
+        # The training runners last: theirs is the state of this process.
+        for key, group in reversed(self._random_groups()):
+            held = states.get(key)
+            if held and len(held) == group.num_runners():
+                group.foreach_with(set_random_state, held)
+
+    def _random_groups(self) -> list[tuple[str, Any]]:
+        groups = (
+            (names.COMPONENT_ENV_RUNNER, self.env_runner_group),
+            (names.COMPONENT_EVAL_ENV_RUNNER, self._evaluation.group),
+        )
+        return [(key, group) for key, group in groups if group is not None]
+
+    @override
+    def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:
+        """Give the learners and the env runners of this process."""
+        found: list[tuple[str, Checkpointable]] = []
+        for name, group in self._random_groups():
+            if group.local_env_runner is not None:
+                found.append((name, group.local_env_runner))
+        return [*found, (names.COMPONENT_LEARNER_GROUP, self.learner_group)]
+
+    @override
+    def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (saved_settings(self.config),), {}
+
+    # Files
+
+    @override
+    def save_to_path(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        state: Mapping[str, Any] | None = None,
+        filesystem: Any = None,
+        use_msgpack: bool = False,
+    ) -> str:
+        """Save everything, all or nothing; see `Checkpointable.save_to_path`."""
+        held = self.get_state() if state is None else state
+        return super().save_to_path(
+            path, state=held, filesystem=filesystem, use_msgpack=use_msgpack
+        )
+
+    @override
+    def restore_from_path(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        component: str | None = None,
+        filesystem: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Take over the state that a folder holds; see `Checkpointable.restore_from_path`.
+
+        Args:
+            path: The folder.
+            component: Only this part: "learner_group/learner/rl_module/<id>", for instance.
+            filesystem: Only None: local files.
+            **kwargs: Handed on.
+        """
+        self._loaded_random = None
+        super().restore_from_path(path, component=component, filesystem=filesystem, **kwargs)
+        # The state file was read first; what lies in folders of its own is there only now.
+        self._after_loading(self._loaded_random if component is None else None)
+        self._hooks.call("on_checkpoint_loaded", algorithm=self)
+
+    @classmethod
+    @override
+    def from_checkpoint(
+        cls,
+        path: str | os.PathLike[str],
+        filesystem: Any = None,
+        *,
+        config: Any = None,
+        module_classes: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Build the algorithm that a folder holds; no code of the folder runs.
+
+        Args:
+            path: The folder; RLlib's are read, too.
+            filesystem: Only None: local files.
+            config: Settings to take instead of the folder's.
+            module_classes: Your own classes and functions by the dotted name the file gives them:
+                connectors, environments, callbacks, mapping functions.
+            **kwargs: Handed to `restore_from_path`.
+
+        Raises:
+            UnknownClassError: It names a class or function that nobody has given.
+            ConfigError: It holds something else than `cls`.
+        """
+        given = module_classes or {}
+        saved, args, ctor_kwargs = read_constructor(locate_component(path))
+        found = _class_of(cls, class_path(saved), given)
+        if config is None:
+            held = args[0] if args else ctor_kwargs.get("config")
+            if not isinstance(held, Mapping):
+                raise CheckpointError(
+                    f"{path} holds no settings", hint="from_checkpoint(path, config=...)."
+                )
+            config = restored_config(held, given)
+        made = found(config=config)
+        made.restore_from_path(path, filesystem=filesystem, **kwargs)
+        return made  # type: ignore[no-any-return]
+
+    def save(self, checkpoint_dir: str | os.PathLike[str] | None = None) -> str:
+        """Save everything, as `save_to_path`.
+
+        Args:
+            checkpoint_dir: The folder; None makes one.
+
+        Returns:
+            The folder.
+        """
+        return self.save_to_path(checkpoint_dir)
+
+    def restore(self, checkpoint_path: str | os.PathLike[str]) -> None:
+        """Take a checkpoint's state over, as `restore_from_path`."""
+        self.restore_from_path(checkpoint_path)
+
+    save_checkpoint = save
+    load_checkpoint = restore
+
+
+def _class_of(cls: type[Any], path: str, given: Mapping[str, Any]) -> Any:
+    found = find_class(path, SavedAlgorithm, given, cls)
+    if found is None and not cls.__abstractmethods__:
+        found = cls
+    if found is None:
+        raise UnknownClassError(
+            f"the checkpoint is of {path!r}, which rlconnect does not have",
+            hint=f"pass it: from_checkpoint(path, module_classes={{{path!r}: ...}}).",
+            class_name=path,
+        )
+    if not issubclass(found, cls):
+        raise ConfigError(
+            "the checkpoint is of another class", expected=cls.__name__, found=found.__name__
+        )
+    return found
+
+
+def _begin_anew(runner: Any) -> None:
+    """Let a runner's next sample begin with a reset."""
+    runner._needs_initial_reset = True

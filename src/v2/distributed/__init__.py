@@ -1,0 +1,1 @@
+"""Env runners in processes of Ray, with Ray Core alone: no RLlib is imported."""

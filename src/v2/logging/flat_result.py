@@ -1,0 +1,67 @@
+"""Nested results as one level of slash-separated names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from numbers import Real
+from typing import Any, Final
+
+import numpy as np
+
+_LEFT_OUT: Final = ("config",)
+
+
+def flat(result: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Give all values of a nested result; the config is left out.
+
+    Example:
+        >>> flat({"env_runners": {"num_episodes": 3}, "config": {"lr": 0.1}})
+        {'env_runners/num_episodes': 3}
+    """
+    made: dict[str, Any] = {}
+    for key, value in result.items():
+        if not prefix and key in _LEFT_OUT:
+            continue
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            made.update(flat(value, f"{name}/"))
+        else:
+            made[name] = value
+    return made
+
+
+def scalars(result: Mapping[str, Any]) -> dict[str, float]:
+    """Give the finite numbers among them."""
+    return {
+        name: float(value)
+        for name, value in flat(result).items()
+        if isinstance(value, (Real, np.number)) and isfinite(float(value))
+    }
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it; what JSON has no word for becomes text."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(part) for part in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if isfinite(value) else str(value)
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    return str(value)
+
+
+def at(result: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    """Give what lies at a path; None if nothing does."""
+    part: Any = result
+    for name in path:
+        if not isinstance(part, Mapping) or name not in part:
+            return None
+        part = part[name]
+    return part
