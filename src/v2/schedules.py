@@ -60,6 +60,10 @@ class Scheduler:
         """Give the value of the last `update`; that of step 0 before the first."""
         return self._value
 
+    def set_current_value(self, value: float) -> None:
+        """Go on from a value; it stays until the next `update`."""
+        self._value = float(value)
+
     def update(self, timestep: int) -> float:
         """Move to a step and give its value."""
         self._value = self.at(timestep)

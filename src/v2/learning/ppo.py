@@ -103,6 +103,10 @@ class PPOLearner(Learner):
         state["curr_kl_coeffs"] = {
             module_id: float(coeff) for module_id, coeff in self.curr_kl_coeffs_per_module.items()
         }
+        state["curr_entropy_coeffs"] = {
+            module_id: scheduler.get_current_value()
+            for module_id, scheduler in self.entropy_coeff_schedulers_per_module.items()
+        }
         return state
 
     @override
@@ -110,6 +114,8 @@ class PPOLearner(Learner):
         super().set_state(state)
         for module_id, coeff in state.get("curr_kl_coeffs", {}).items():
             self.curr_kl_coeffs_per_module[module_id] = self._get_tensor_variable(coeff)
+        for module_id, coeff in state.get("curr_entropy_coeffs", {}).items():
+            self.entropy_coeff_schedulers_per_module[module_id].set_current_value(coeff)
 
 
 class PPOTorchLearner(PPOLearner, TorchLearner):
