@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -12,12 +12,19 @@ from typing_extensions import override
 from ...core import nest
 from ...core.errors import ConfigError, PieceError, SpaceError, UnknownNameError
 from ...core.filters import FrozenFilter, filter_running
-from ...core.running_stat import V2_VARIANCE, Moments, RunningStat, moments_since_merge
+from ...core.running_stat import (
+    V2_VARIANCE,
+    Moments,
+    RunningStat,
+    VarianceRule,
+    moments_since_merge,
+)
 from ...core.spaces import leaf_spaces
 from ...core.types import Array
 from ..batch_items import single_agent_episode_iterator
 from ..connector import ConnectorV2
-from .written_observations import last_seen, own_space, write_all_last
+from ..episodes.column_items import stacked
+from .written_observations import by_agent, last_seen, own_space, write_all_last
 
 
 class UnknownAgentError(PieceError, UnknownNameError, KeyError):
@@ -38,6 +45,9 @@ class MeanStdFilter(ConnectorV2):
         de_std_to_one: Whether to divide by the deviation.
         clip_by_value: Bound of the result on both sides; None for none.
         update_stats: Whether observations are counted.
+        lone_variance: The variance of fewer than two observations: "zero", or "mean_squared" as
+            filters of the old stack have it.
+        is_narrow: Whether variances are rounded to float32; old filters mostly kept float64.
 
     Example:
         >>> piece = MeanStdFilter(spaces.Box(-100.0, 100.0, (2,)), clip_by_value=5.0)
@@ -55,6 +65,8 @@ class MeanStdFilter(ConnectorV2):
         de_std_to_one: bool = True,
         clip_by_value: float | None = 10.0,
         update_stats: bool = True,
+        lone_variance: Literal["zero", "mean_squared"] = "zero",
+        is_narrow: bool = True,
     ) -> None:
         super().__init__(input_observation_space, input_action_space)
         self.multi_agent = multi_agent
@@ -62,6 +74,8 @@ class MeanStdFilter(ConnectorV2):
         self.de_std_to_one = de_std_to_one
         self.clip_by_value = clip_by_value
         self.update_stats = update_stats
+        self.lone_variance: Literal["zero", "mean_squared"] = lone_variance
+        self.is_narrow = is_narrow
         # By agent id, None for a single agent; in the order of an observation's leaves.
         self._stats: dict[Any, list[RunningStat]] = {}
 
@@ -92,10 +106,7 @@ class MeanStdFilter(ConnectorV2):
 
     @override
     def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
-        by_agent: dict[Any, list[Any]] = {}
-        for episode in single_agent_episode_iterator(episodes):
-            by_agent.setdefault(episode.agent_id, []).append(episode)
-        for agent_id, own in by_agent.items():
+        for agent_id, own in by_agent(single_agent_episode_iterator(episodes)).items():
             self._filter(agent_id, own)
         return batch
 
@@ -104,8 +115,9 @@ class MeanStdFilter(ConnectorV2):
         stats = self._stats_of(agent_id)
         observations = last_seen(episodes)
         space = own_space(self.observation_space, episodes[0])
-        if type(observations[0]) is np.ndarray and len(stats) == 1:
-            rows = self._rows(stats[0], np.stack(observations))
+        if len(stats) == 1 and {*map(type, observations)} == {np.ndarray}:
+            seen = stacked(observations) if len(observations) > 1 else observations[0][None]
+            rows = self._rows(stats[0], seen)
             write_all_last(episodes, rows if rows.ndim > 1 else map(np.asarray, rows), space)
             return
         columns = zip(*map(nest.flatten, observations), strict=True)
@@ -121,12 +133,20 @@ class MeanStdFilter(ConnectorV2):
 
     def _rows(self, stat: RunningStat, rows: Array) -> Array:
         demean, destd, clip = self.de_mean_to_zero, self.de_std_to_one, self.clip_by_value
+        rule = self.variance_rule
         if self.update_stats:
-            return filter_running(
-                stat, rows, rule=V2_VARIANCE, demean=demean, destd=destd, clip=clip
-            )
-        frozen = FrozenFilter.of(stat, rule=V2_VARIANCE, demean=demean, destd=destd, clip=clip)
+            return filter_running(stat, rows, rule=rule, demean=demean, destd=destd, clip=clip)
+        frozen = FrozenFilter.of(stat, rule=rule, demean=demean, destd=destd, clip=clip)
         return np.asarray(frozen(rows))
+
+    @property
+    def variance_rule(self) -> VarianceRule:
+        """What it takes for a variance."""
+        if self.lone_variance == "zero" and self.is_narrow:
+            return V2_VARIANCE
+        return VarianceRule(
+            self.lone_variance, np.dtype(np.float32 if self.is_narrow else np.float64)
+        )
 
     def _stats_of(self, agent_id: Any) -> list[RunningStat]:
         if agent_id not in self._stats:
@@ -175,6 +195,15 @@ class MeanStdFilter(ConnectorV2):
             }
             for agent_id, stats in self._stats.items()
         }
+
+    @override
+    def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Give the arguments; settings that RLlib does not have are left out where unused."""
+        args, kwargs = super().get_ctor_args_and_kwargs()
+        for name, usual in (("lone_variance", "zero"), ("is_narrow", True)):
+            if kwargs.get(name) == usual:
+                del kwargs[name]
+        return args, kwargs
 
     def _settings(self) -> dict[str, Any]:
         return {

@@ -1,0 +1,179 @@
+"""The layers of old networks, read off live models, and where they go in native ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ...legacy.models.attention import AttentionWrapper
+from ...legacy.models.fcnet import FullyConnectedNetwork
+from ...legacy.models.visionnet import VisionNetwork
+from .refusal import NoTwin
+
+Layer = tuple[Tensor, Tensor | None]
+"""A weight and a bias."""
+
+_SHORT_NAMES = {"Tanh": "tanh", "ReLU": "relu", "SiLU": "silu", "ELU": "elu"}
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Layers with one activation after each.
+
+    Args:
+        layers: Their weights and biases, in order.
+        settings: What a native model config says of them.
+        width: Size of the features that come out.
+        image: Channels, height and width of the features before they are flattened; None for
+            dense layers.
+    """
+
+    layers: tuple[Layer, ...]
+    settings: dict[str, Any]
+    width: int
+    image: tuple[int, int, int] | None = None
+
+    def is_like(self, other: Stack) -> bool:
+        """Whether the same native network holds either."""
+        return self.settings == other.settings
+
+
+def dense_stack(blocks: Iterable[nn.Module], width: int) -> Stack:
+    """Dense layers; where there are none, one that changes nothing.
+
+    Args:
+        blocks: `SlimFC` layers.
+        width: Of what goes in.
+    """
+    layers: list[Layer] = []
+    activations = set()
+    for block in blocks:
+        linear, name = _linear_of(block)
+        layers.append((linear.weight, linear.bias))
+        activations.add(name)
+    if not layers:
+        layers, activations = [identity_layer(width)], {"linear"}
+    if len(activations) > 1:
+        raise NoTwin(f"its layers have different activations: {', '.join(sorted(activations))}")
+    hiddens = [len(weight) for weight, _ in layers]
+    settings = {"fcnet_hiddens": hiddens, "fcnet_activation": activations.pop()}
+    return Stack(tuple(layers), settings, hiddens[-1])
+
+
+def image_stack(blocks: Iterable[nn.Module], image: Sequence[int]) -> Stack:
+    """Convolutions.
+
+    Args:
+        blocks: `SlimConv2d` layers.
+        image: Height, width and channels of what goes in.
+    """
+    layers, filters, activations = [], [], set()
+    probe = torch.zeros(1, image[2], image[0], image[1])
+    for block in blocks:
+        parts = list(block._model)  # type: ignore[arg-type]  # a Sequential
+        is_padded = isinstance(parts[0], nn.ZeroPad2d)
+        conv: Any = parts[1 if is_padded else 0]
+        layers.append((conv.weight, conv.bias))
+        mode = "same" if is_padded else "valid"
+        sides = [int(side) for side in conv.kernel_size]
+        filters.append([int(conv.out_channels), sides, list(map(int, conv.stride)), mode])
+        activations.add(_name_of(parts[2 if is_padded else 1 :]))
+        with torch.no_grad():
+            probe = block(probe)
+    if len(activations) > 1:
+        raise NoTwin("its convolutions have different activations")
+    settings = {"conv_filters": filters, "conv_activation": activations.pop()}
+    cells = (int(probe.shape[1]), int(probe.shape[2]), int(probe.shape[3]))
+    return Stack(tuple(layers), settings, prod(cells), cells)
+
+
+def trunk_stack(model: Any) -> Stack:
+    """What an old network does before its outputs."""
+    if isinstance(model, AttentionWrapper):
+        raise NoTwin("V2 has no default network with attention")
+    if isinstance(model, FullyConnectedNetwork):
+        return dense_stack(model._hidden_layers, prod(model.obs_space.shape or ()))
+    if isinstance(model, VisionNetwork):
+        return image_stack(_convolutions(model._convs), model.obs_space.shape or ())
+    raise NoTwin(f"V2 has no default network like {type(model).__name__}")
+
+
+def critic_stack(model: Any) -> Stack | None:
+    """The value branch's own layers; None where it shares the trunk."""
+    separate = model._value_branch_separate
+    if isinstance(model, VisionNetwork):
+        if separate is None:
+            return None
+        return image_stack(list(separate)[:-1], model.obs_space.shape or ())
+    if separate is None:
+        return None
+    return dense_stack(separate, prod(model.obs_space.shape or ()))
+
+
+def linear_layer(block: nn.Module) -> Layer:
+    """The weight and bias of an output layer, be it dense or a convolution of one cell."""
+    inner = [part for part in block.modules() if isinstance(part, (nn.Linear, nn.Conv2d))]
+    layer: Any = inner[-1]
+    return layer.weight.reshape(len(layer.weight), -1), layer.bias
+
+
+def identity_layer(width: int) -> Layer:
+    """A dense layer that changes nothing."""
+    return torch.eye(width), torch.zeros(width)
+
+
+def merged(first: Layer, second: Layer) -> Layer:
+    """One layer for two without an activation in between."""
+    weight = second[0] @ first[0]
+    bias = second[0] @ (torch.zeros(len(first[0])) if first[1] is None else first[1])
+    return weight, bias if second[1] is None else bias + second[1]
+
+
+def fill(part: nn.Module, layers: Iterable[Layer]) -> None:
+    """Put weights into the dense and convolutional layers of a native part, in order.
+
+    Raises:
+        NoTwin: There are more or fewer, or they have other shapes.
+    """
+    own: list[Any] = [each for each in part.modules() if isinstance(each, (nn.Linear, nn.Conv2d))]
+    given = list(layers)
+    if len(own) != len(given):
+        raise NoTwin(f"the native network has {len(own)} layers for {len(given)}")
+    with torch.no_grad():
+        for layer, (weight, bias) in zip(own, given, strict=True):
+            if layer.weight.shape != weight.shape:
+                raise NoTwin(
+                    f"a native layer is {tuple(layer.weight.shape)}, not {tuple(weight.shape)}"
+                )
+            layer.weight.copy_(weight)
+            layer.bias.zero_() if bias is None else layer.bias.copy_(bias)
+
+
+def _convolutions(layers: nn.Sequential) -> list[nn.Module]:
+    """The convolutions in front; dense layers after them belong to the head."""
+    return [block for block in layers if any(isinstance(x, nn.Conv2d) for x in block.modules())]
+
+
+def _linear_of(block: Any) -> tuple[nn.Linear, str]:
+    parts = list(block._model)
+    return parts[0], _name_of(parts[1:])
+
+
+def _name_of(activation: Sequence[nn.Module]) -> str:
+    """An activation as native settings spell it."""
+    if not activation:
+        return "linear"
+    kind = type(activation[0])
+    try:
+        is_plain = repr(kind()) == repr(activation[0])
+    except TypeError:
+        is_plain = False
+    if not is_plain or getattr(nn, kind.__name__, None) is not kind:
+        raise NoTwin(f"its activation {activation[0]!r} cannot be named in native settings")
+    name: str = kind.__name__
+    return _SHORT_NAMES.get(name, name)

@@ -1,0 +1,210 @@
+"""An old policy's network as a native default RLModule with the same weights."""
+
+from __future__ import annotations
+
+from math import inf, prod
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium.spaces import Box
+from torch import nn
+
+from ...core.errors import RlconnectError
+from ...legacy.heads.algorithms import FAMILIES
+from ...legacy.models.fcnet import FullyConnectedNetwork
+from ...legacy.models.lstm import LSTMWrapper
+from ...legacy.models.rlmodule import RLModuleNet
+from ...legacy.models.visionnet import VisionNetwork
+from ...legacy.policy import Policy
+from ...v2.modules.bc import DefaultBCTorchRLModule
+from ...v2.modules.ppo import DefaultAPPOTorchRLModule, DefaultPPOTorchRLModule
+from ...v2.modules.rl_module import RLModule
+from .layer_stacks import (
+    Layer,
+    Stack,
+    critic_stack,
+    fill,
+    identity_layer,
+    linear_layer,
+    merged,
+    trunk_stack,
+)
+from .module_settings import with_rest
+from .q_modules import dqn_module, sac_module
+from .refusal import NoTwin, Refusal
+from .rlmodule_weights import module_of_weights
+
+_CLASSES: dict[str, Any] = {"APPO": DefaultAPPOTorchRLModule, "BC": DefaultBCTorchRLModule}
+_EXPLORES = {"StochasticSampling", "EpsilonGreedy"}
+_DISTRIBUTIONS = {
+    "categorical",
+    "multi_categorical",
+    "diag_gaussian",
+    "squashed_gaussian",
+    "multi_action",
+}
+
+
+def native_module(policy: Policy) -> RLModule | Refusal:
+    """Give the network of a policy as a native RLModule.
+
+    Dense, convolutional and LSTM networks move, with a value branch that shares layers or has its
+    own, with free log-deviations, for PPO, APPO, IMPALA, A2C, A3C, PG, MARWIL, BC, DQN and SAC.
+
+    Args:
+        policy: It stays as it is.
+
+    Returns:
+        A module with the same outputs, values and states; or why V2 has none.
+
+    Example:
+        >>> from gymnasium.spaces import Box, Discrete
+        >>> policy = Policy(Box(-1, 1, (4,)), Discrete(2), {"seed": 0})
+        >>> type(native_module(policy)).__name__
+        'DefaultPPOTorchRLModule'
+    """
+    try:
+        return _module(policy)
+    except NoTwin as no:
+        return no.refusal
+    except RlconnectError as error:  # the native classes refuse some spaces themselves
+        return Refusal(f"V2's default module refuses: {error.summary}")
+
+
+def _module(policy: Policy) -> RLModule:
+    head = policy.networks.torch().head
+    model = head.model
+    _check_ours(model)
+    if head.distribution.kind not in _DISTRIBUTIONS:
+        raise NoTwin(f"V2 has no distribution like {head.distribution.kind!r}")
+    explores = type(policy.exploration).__name__
+    if explores not in _EXPLORES:
+        raise NoTwin(f"it explores by {explores}, which native modules do not")
+    if isinstance(model, RLModuleNet):
+        return module_of_weights(policy, model)
+    family = FAMILIES[policy.algorithm]
+    if family in ("dqn", "simple_q"):
+        return dqn_module(policy, model)
+    if family == "sac":
+        return sac_module(policy, model)
+    if family not in ("actor", "actor_critic"):
+        raise NoTwin(f"V2 has no module for {policy.algorithm}")
+    return _actor_critic(policy, model)
+
+
+def _actor_critic(policy: Policy, model: Any) -> RLModule:
+    trunk = trunk_stack(model)
+    is_recurrent = isinstance(model, LSTMWrapper)
+    critic = None if is_recurrent else critic_stack(model)
+    if critic is not None and not critic.is_like(trunk):
+        raise NoTwin("its value branch is built unlike its policy, V2 has both alike")
+    has_free_std = bool(getattr(model, "free_log_std", False)) and not is_recurrent
+    settings = with_rest(
+        trunk.settings,
+        vf_share_layers=critic is None,
+        use_lstm=is_recurrent,
+        free_log_std=has_free_std,
+        log_std_clip_param=inf,  # the old stack has no bound
+        max_seq_len=int(model.model_config.get("max_seq_len") or 20),
+    )
+    if is_recurrent:
+        if model.use_prev_action or model.use_prev_reward:
+            raise NoTwin(
+                "its LSTM takes earlier actions or rewards beside the features, past the layers; "
+                "V2's default LSTM takes features only"
+            )
+        settings["lstm_cell_size"] = model.cell_size
+    cls = _CLASSES.get(policy.algorithm, DefaultPPOTorchRLModule)
+    module: Any = cls(
+        observation_space=seen_by_network(policy),
+        action_space=policy.action_space,
+        inference_only=False,
+        model_config=settings,
+    )
+    if cls is DefaultBCTorchRLModule:
+        _fill_encoder(module._encoder, trunk, model)
+        _fill_head(module._pi_head, _output_layer(model, trunk), model, has_free_std)
+        return module  # type: ignore[no-any-return]  # Any above
+    if critic is None:
+        _fill_encoder(module.encoder.encoder, trunk, model)
+    else:
+        fill(module.encoder.actor_encoder, trunk.layers)
+        fill(module.encoder.critic_encoder, critic.layers)
+    _fill_head(module.pi, _output_layer(model, trunk), model, has_free_std)
+    fill(module.vf, [_value_layer(model)])
+    return module  # type: ignore[no-any-return]  # Any above
+
+
+def seen_by_network(policy: Policy) -> Box:
+    """The space of what a native network takes: floats, flat unless they are an image."""
+    space = policy.observation_space
+    shape = tuple(space.shape or ())
+    if len(shape) != 3:
+        shape = (prod(shape),)
+    if isinstance(space, Box) and space.shape == shape and space.dtype == np.float32:
+        return Box(space.low, space.high, shape, np.float32)
+    return Box(-np.inf, np.inf, shape, np.float32)
+
+
+def _output_layer(model: Any, trunk: Stack) -> Layer:
+    if isinstance(model, LSTMWrapper):
+        return linear_layer(model._logits_branch)
+    if model._logits is None:
+        return identity_layer(trunk.width)
+    last = linear_layer(model._logits)
+    between = _dense_after_convolutions(model)
+    for block in reversed(between):
+        last = merged(linear_layer(block), last)
+    return last
+
+
+def _dense_after_convolutions(model: Any) -> list[nn.Module]:
+    """The layer between convolutions and outputs; the old stack has no activation after one."""
+    if not isinstance(model, VisionNetwork):
+        return []
+    dense = [
+        block
+        for block in model._convs
+        if any(isinstance(part, nn.Linear) for part in block.modules())
+    ]
+    if len(dense) > 1:
+        raise NoTwin("it has several post_fcnet_hiddens, which V2's value head would get as well")
+    return dense
+
+
+def _value_layer(model: Any) -> Layer:
+    if isinstance(model, (LSTMWrapper, FullyConnectedNetwork)):
+        return linear_layer(model._value_branch)
+    separate = model._value_branch_separate
+    return linear_layer(model._value_branch if separate is None else separate[-1])
+
+
+def _fill_head(head: Any, layer: Layer, model: Any, has_free_std: bool) -> None:
+    fill(head, [layer])
+    if has_free_std:
+        with torch.no_grad():
+            head.log_std.copy_(model._append_free_log_std.log_std)
+
+
+def _fill_encoder(encoder: Any, trunk: Stack, model: Any) -> None:
+    if not isinstance(model, LSTMWrapper):
+        fill(encoder, trunk.layers)
+        return
+    fill(encoder.tokenizer, trunk.layers)
+    own = dict(model.lstm.named_parameters())
+    with torch.no_grad():
+        for name, parameter in encoder.lstm.named_parameters():
+            weight: Any = own[name]
+            if name == "weight_ih_l0" and trunk.image is not None:
+                # Old features are flattened channels first, native ones channels last.
+                weight = weight.reshape(-1, *trunk.image).permute(0, 2, 3, 1).flatten(1)
+            parameter.copy_(weight)
+
+
+def _check_ours(model: Any) -> None:
+    for kind in type(model).__mro__:
+        module = kind.__module__
+        is_known = module.startswith((__name__.split(".")[0] + ".", "torch.", "builtins", "abc"))
+        if not is_known and "_as_" not in kind.__name__:
+            raise NoTwin(f"its network {kind.__name__} is a class of its author's")
