@@ -187,6 +187,12 @@ _HOME: Final = {
     "read_episodes": ".algorithms.episode_files",
     "synchronous_parallel_sample": ".algorithms.sampling",
     "write_episodes": ".algorithms.episode_files",
+    # Results written down
+    "CSVLogger": ".logging.loggers",
+    "JsonLogger": ".logging.loggers",
+    "ProgressLine": ".logging.progress_line",
+    "TBXLogger": ".logging.loggers",
+    "UnifiedLogger": ".logging.loggers",
     # Settings that change
     "Scheduler": ".schedules",
     # Configs, callbacks and metrics

@@ -62,8 +62,9 @@ def restored_config(held: Mapping[str, Any], given: Mapping[str, Any]) -> Algori
         )
     config: AlgorithmConfig = cls()
     known = vars(config)
+    left_out = {*_OURS_ALONE, *_of_no_effect(cls)}
     for name, value in held.items():
-        if name not in known or name in _OURS_ALONE or _is_default(value, known[name]):
+        if name not in known or name in left_out or _is_default(value, known[name]):
             continue
         try:
             made = revived(value, _finder(given))
@@ -81,12 +82,24 @@ def restored_config(held: Mapping[str, Any], given: Mapping[str, Any]) -> Algori
     return config
 
 
+def _of_no_effect(cls: type[AlgorithmConfig]) -> set[str]:
+    """Settings that are accepted for RLlib's sake: what is in them need not be known here."""
+    return {"model"} | {
+        section.attribute(name)
+        for section in cls.SECTIONS.values()
+        for name, setting in section.settings.items()
+        if setting.rule is None and not (setting.meaning or setting.instead or setting.convert)
+    }
+
+
 def _as_spec(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
 def _is_default(value: Any, default: Any) -> bool:
-    """Whether a reference means what the setting is anyway."""
+    """Whether a value means what the setting is anyway."""
+    if value == -1 and default is None:  # RLlib's word for a setting that has moved.
+        return True
     if not isinstance(value, (GlobalRef, Opaque)) or default is None:
         return False
     name = getattr(default, "__qualname__", type(default).__qualname__)

@@ -82,24 +82,11 @@ class SavedAlgorithm(Checkpointable):
             if name in state:
                 part.set_state(state[name])
         if names.COMPONENT_METRICS_LOGGER in state:
-            self._set_metrics(state[names.COMPONENT_METRICS_LOGGER])
+            self.metrics.set_state(state[names.COMPONENT_METRICS_LOGGER])
         self._progress.continue_from(state)
         self._rates.continue_from(self.metrics)
         self._loaded_random = state.get(_RANDOM)
         self._after_loading(self._loaded_random)
-
-    def _set_metrics(self, state: Mapping[str, Any]) -> None:
-        """Take metrics over; of RLlib's, which are kept in another way, the lifetime sums."""
-        stats = state.get("stats", {})
-        if any("kind" in held for held in stats.values()):
-            self.metrics.set_state(state)
-            return
-        self.metrics.reset()
-        for key, held in stats.items():
-            total = held.get("lifetime_sum", held.get("value"))
-            if held.get("stats_cls_identifier") == "lifetime_sum" and total is not None:
-                path = tuple(key.split("--"))
-                self.metrics.log_value(path, int(total), reduce="lifetime_sum")
 
     def _after_loading(self, random_states: Any) -> None:
         """Give env runners what learner and connectors have now, and their random numbers."""

@@ -235,9 +235,17 @@ class MetricsLogger:
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take everything back; what was logged before is forgotten."""
+        """Take everything back; what was logged before is forgotten.
+
+        RLlib keeps its windows in another way; of its states the lifetime sums are taken.
+        """
         self.reset()
         for name, held in state["stats"].items():
+            if "kind" not in held:
+                if "lifetime_sum" in held:
+                    total = int(held["lifetime_sum"])
+                    self.log_value(tuple(name.split(_SEPARATOR)), total, reduce="lifetime_sum")
+                continue
             stat = self._kinds[held["kind"]](window=held["window"], is_cleared=held["is_cleared"])
             stat.set_state(held)
             self._insert(tuple(name.split(_SEPARATOR)), stat)

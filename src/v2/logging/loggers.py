@@ -1,0 +1,150 @@
+"""What writes results down, by the names Ray's loggers have.
+
+config.build_algo(logger_creator=lambda config: UnifiedLogger(config, "runs/first"))
+"""
+
+from __future__ import annotations
+
+import abc
+import csv
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from typing_extensions import override
+
+from .event_file import EventFile
+from .flat_result import flat, plain, scalars
+
+
+class Logger(abc.ABC):
+    """Writes results into a folder.
+
+    Args:
+        config: The algorithm's settings.
+        logdir: The folder; it is made if it is not there.
+    """
+
+    def __init__(self, config: Mapping[str, Any] | None, logdir: str | os.PathLike[str]) -> None:
+        self.config = dict(config or {})
+        self.logdir = str(logdir)
+        Path(logdir).mkdir(parents=True, exist_ok=True)
+
+    @abc.abstractmethod
+    def on_result(self, result: Mapping[str, Any]) -> None:
+        """Write one result."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Close the files."""
+
+
+class CSVLogger(Logger):
+    """Writes `progress.csv`, a row for each result.
+
+    The first result says which columns there are. When later ones bring further columns, the file
+    is written again with them; a run that goes on adds to the file that is there.
+    """
+
+    def __init__(self, config: Mapping[str, Any] | None, logdir: str | os.PathLike[str]) -> None:
+        super().__init__(config, logdir)
+        self.path = Path(logdir) / "progress.csv"
+        self._columns: list[str] = []
+        if self.path.exists():
+            with self.path.open(newline="") as file:
+                self._columns = next(csv.reader(file), [])
+        self._file: TextIO = self.path.open("a", newline="")
+
+    @override
+    def on_result(self, result: Mapping[str, Any]) -> None:
+        row = flat(result)
+        new = [name for name in row if name not in self._columns]
+        if new:
+            self._begin([*self._columns, *new])
+        writer = csv.DictWriter(self._file, self._columns, restval="")
+        writer.writerow({name: plain(value) for name, value in row.items()})
+        self._file.flush()
+
+    def _begin(self, columns: list[str]) -> None:
+        """Write the file with these columns; the rows it has get empty fields."""
+        self._file.close()
+        with self.path.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        self._columns = columns
+        self._file = self.path.open("w", newline="")
+        writer = csv.DictWriter(self._file, columns, restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+
+    @override
+    def close(self) -> None:
+        self._file.close()
+
+
+class JsonLogger(Logger):
+    """Writes `result.json`, a line of JSON for each result, and the settings to `params.json`."""
+
+    def __init__(self, config: Mapping[str, Any] | None, logdir: str | os.PathLike[str]) -> None:
+        super().__init__(config, logdir)
+        folder = Path(logdir)
+        (folder / "params.json").write_text(json.dumps(plain(self.config), indent=2) + "\n")
+        self._file = (folder / "result.json").open("a")
+
+    @override
+    def on_result(self, result: Mapping[str, Any]) -> None:
+        self._file.write(json.dumps(plain(result)) + "\n")
+        self._file.flush()
+
+    @override
+    def close(self) -> None:
+        self._file.close()
+
+
+class TBXLogger(Logger):
+    """Writes all numbers for TensorBoard, over the steps sampled, tagged `ray/tune/...`."""
+
+    def __init__(self, config: Mapping[str, Any] | None, logdir: str | os.PathLike[str]) -> None:
+        super().__init__(config, logdir)
+        self._file = EventFile(logdir)
+
+    @override
+    def on_result(self, result: Mapping[str, Any]) -> None:
+        step = result.get("num_env_steps_sampled_lifetime") or result.get("training_iteration", 0)
+        values = {f"ray/tune/{name}": value for name, value in scalars(result).items()}
+        self._file.add_scalars(values, int(step))
+
+    @override
+    def close(self) -> None:
+        self._file.close()
+
+
+class UnifiedLogger(Logger):
+    """Writes results with several loggers.
+
+    Args:
+        config: The algorithm's settings.
+        logdir: Their folder.
+        loggers: Their classes; None for CSV, JSON and TensorBoard.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, Any] | None,
+        logdir: str | os.PathLike[str],
+        loggers: Sequence[type[Logger]] | None = None,
+    ) -> None:
+        super().__init__(config, logdir)
+        classes = (CSVLogger, JsonLogger, TBXLogger) if loggers is None else loggers
+        self._loggers = [each(config, logdir) for each in classes]
+
+    @override
+    def on_result(self, result: Mapping[str, Any]) -> None:
+        for each in self._loggers:
+            each.on_result(result)
+
+    @override
+    def close(self) -> None:
+        for each in self._loggers:
+            each.close()
