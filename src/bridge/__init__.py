@@ -17,6 +17,13 @@ _HOME: Final = {
     "SpaceDiff": ".changes",
     "diff_spaces": ".space_diff",
     "AdapterChain": "..core.adapters",
+    # Wrapping what is of one stack for the other
+    "LegacyActionConnectorV2": ".wrap.action_connector",
+    "LegacyAgentConnectorV2": ".wrap.agent_connector",
+    "LegacyMultiPolicyModule": ".wrap.multi_policy_module",
+    "LegacyPolicyModule": ".wrap.policy_module",
+    "policy_to_v2": ".wrap.triple",
+    "use_policy": ".wrap.triple",
     # Proving that two policies do the same
     "Verdict": ".proof.verify",
     "verify": ".proof.verify",

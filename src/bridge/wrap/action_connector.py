@@ -1,0 +1,190 @@
+"""A legacy action connector, or a whole pipeline of them, as one piece of the new stack."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from gymnasium.spaces import Space
+from typing_extensions import override
+
+from ...core.columns import Columns
+from ...core.errors import PieceError
+from ...legacy.connector import ActionConnector
+from ...legacy.types import ActionConnectorDataType, AgentConnectorsOutput
+from ...v2.batch_items import key_of, single_agent_episode_iterator
+from ...v2.connector import ConnectorV2
+from .connector_state import learnt_by, live_connector, reset_of, restored
+from .plain_context import context_to_data
+from .slots import Slots
+from .step_records import carried, step_data
+
+_NO_FETCH = frozenset({Columns.ACTIONS, Columns.ACTIONS_FOR_ENV, Columns.STATE_OUT})
+
+
+class LegacyActionConnectorV2(ConnectorV2):
+    """Runs a legacy action connector on each action, in module-to-env pipelines.
+
+    It reads `actions_for_env`, or `actions` where no piece before made one, and writes
+    `actions_for_env`; the action that goes into the episode stays the policy's. Place it where
+    items are apart, and set `normalize_actions=False, clip_actions=False` if the connector does
+    that.
+
+    Args:
+        input_observation_space: Of what comes in.
+        input_action_space: Of what comes in.
+        connector: The connector or pipeline, or its `to_state()`.
+        context: What it is built with, live or as plain data; its own if None.
+        module_id: Only the actions of this module; all if None.
+
+    Example:
+        >>> import numpy as np
+        >>> from gymnasium.spaces import Box
+        >>> from rlconnect.legacy import ClipActionsConnector, ConnectorContext
+        >>> context = ConnectorContext(action_space=Box(-1, 1, (1,)))
+        >>> piece = LegacyActionConnectorV2(connector=ClipActionsConnector(context))
+        >>> piece(rl_module=None, batch={"actions": {("e0",): [np.ones(1) * 3]}}, episodes=[])
+        {'actions': {('e0',): [array([3.])]}, 'actions_for_env': {('e0',): [array([1.])]}}
+    """
+
+    def __init__(
+        self,
+        input_observation_space: Space[Any] | None = None,
+        input_action_space: Space[Any] | None = None,
+        *,
+        connector: Any,
+        context: Any = None,
+        module_id: str | None = None,
+    ) -> None:
+        super().__init__(input_observation_space, input_action_space)
+        self.connector: ActionConnector
+        self.connector, self.context = live_connector(connector, context, ActionConnector)
+        self.module_id = module_id
+        self._slots = Slots(reset_of(self.connector))
+
+    @override
+    def __call__(
+        self,
+        *,
+        batch: dict[str, Any],
+        episodes: Sequence[Any],
+        shared_data: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Run the connector on all actions.
+
+        Raises:
+            PieceError: There are no actions, or they are not apart.
+        """
+        actions = batch.get(Columns.ACTIONS_FOR_ENV, batch.get(Columns.ACTIONS))
+        if not isinstance(actions, Mapping):
+            raise PieceError(
+                f"{type(self).__name__} needs actions by episode",
+                expected="a column 'actions' of items by key",
+                found=f"columns {sorted(map(str, batch))}"
+                if actions is None
+                else type(actions).__name__,
+                hint="place it between UnBatchToIndividualItems and ListifyDataForVectorEnv.",
+            )
+        self.connector.in_eval()
+        walked = {key_of(episode): episode for episode in single_agent_episode_iterator(episodes)}
+        fetches = {
+            name: items
+            for name, items in batch.items()
+            if name not in _NO_FETCH and isinstance(items, Mapping)
+        }
+        states = batch.get(Columns.STATE_OUT, {})
+        done = {
+            key: items
+            if self.module_id not in (None, *key[2:])
+            else [
+                self._acted(
+                    action,
+                    [*_nth(states, key, place, {}).values()],
+                    {name: held[key][place] for name, held in fetches.items() if key in held},
+                    walked.get(key),
+                    key,
+                    shared_data,
+                )
+                for place, action in enumerate(items)
+            ]
+            for key, items in actions.items()
+        }
+        batch[Columns.ACTIONS_FOR_ENV] = done
+        self._slots.close(episodes)
+        return batch
+
+    def _acted(
+        self,
+        action: Any,
+        states: list[Any],
+        fetches: dict[str, Any],
+        episode: Any,
+        key: tuple[Any, ...],
+        shared_data: dict[str, Any] | None,
+    ) -> Any:
+        """One action as the environment takes it."""
+        env_id, agent_id, raw = key[0], (*key, "agent")[1], {}
+        if episode is not None:
+            slot = self._slots.of(episode)
+            slot.see(episode, None)
+            env_id, agent_id = slot.env_id, slot.agent_id
+            raw = carried(shared_data, episode)
+            if isinstance(raw, AgentConnectorsOutput):
+                raw = raw.raw_dict
+            elif raw is None:
+                raw = step_data(episode, episode.get_observations(-1))
+        record = ActionConnectorDataType(env_id, agent_id, raw, (action, states, fetches))
+        return _opened(self.connector(record).output[0])
+
+    # State
+
+    @override
+    def get_state(
+        self,
+        components: str | Collection[str] | None = None,
+        *,
+        not_components: str | Collection[str] | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Give what the connector has learnt."""
+        return learnt_by(self.connector)
+
+    @override
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `get_state` gave."""
+        if state:
+            self.connector = restored(state, self.context)
+            self._slots = Slots(reset_of(self.connector))
+
+    @override
+    def reset_state(self) -> None:
+        """Forget running episodes."""
+        self._slots.clear()
+
+    @override
+    def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Give the arguments as plain data.
+
+        Raises:
+            PieceError: A connector of the user's own does not say how to save it.
+        """
+        return (), {
+            "input_observation_space": self.input_observation_space,
+            "input_action_space": self.input_action_space,
+            "connector": list(self.connector.to_state()),
+            "context": context_to_data(self.context),
+            "module_id": self.module_id,
+        }
+
+
+def _nth(column: Mapping[Any, Any], key: Any, place: int, default: Any) -> Any:
+    return column[key][place] if key in column else default
+
+
+def _opened(action: Any) -> Any:
+    """A locked nest as plain dicts, which environments take."""
+    if isinstance(action, (MappingProxyType, dict)):
+        return {name: _opened(part) for name, part in action.items()}
+    return type(action)(map(_opened, action)) if type(action) in (tuple, list) else action

@@ -1,0 +1,235 @@
+"""A legacy agent connector, or a whole pipeline of them, as one piece of the new stack."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from typing_extensions import override
+
+from ...core.errors import PieceError
+from ...legacy.connector import AgentConnector
+from ...legacy.types import ActionConnectorDataType, AgentConnectorDataType, AgentConnectorsOutput
+from ...v2.batch_items import key_of, single_agent_episode_iterator
+from ...v2.connector import ConnectorV2
+from ...v2.env_to_module.written_observations import last_seen, own_space, write_last
+from .agent_spaces import first_space, space_behind
+from .connector_state import learnt_by, live_connector, restored
+from .plain_context import context_to_data
+from .slots import Slot, Slots
+from .step_records import carried, carry, first_row, last_answer, step_data
+from .views_beside import columns_beside, is_observation_stacked, windows_of
+
+
+class LegacyAgentConnectorV2(ConnectorV2):
+    """Runs a legacy agent connector on the last step of each episode, in env-to-module pipelines.
+
+    The observation it makes is written back to the episode. What the policy looks at beside it
+    (earlier actions and rewards, stacked frames) becomes columns of the batch, by the names of the
+    views; recurrent states are left to the new stack. Several wrapped pieces in one pipeline hand
+    each other their records, so that splitting a legacy pipeline changes nothing, whatever native
+    pieces stand in between.
+
+    Args:
+        input_observation_space: Of what comes in.
+        input_action_space: Of what comes in.
+        connector: The connector or pipeline, or its `to_state()`.
+        context: What it is built with, live or as plain data; its own if None.
+        multi_agent: Whether spaces are by agent id.
+        module_id: Only the agents of this module; all if None.
+        is_training: Whether filters learn from what passes; they stand still as in inference
+            otherwise.
+
+    Example:
+        >>> from rlconnect.legacy import ObsPreprocessorConnector
+        >>> from rlconnect.v2 import SingleAgentEpisode
+        >>> context = ConnectorContext(observation_space=spaces.Discrete(3))
+        >>> episode = SingleAgentEpisode(id_="e0")
+        >>> episode.add_env_reset(observation=1)
+        >>> piece = LegacyAgentConnectorV2(connector=ObsPreprocessorConnector(context))
+        >>> _ = piece(rl_module=None, batch={}, episodes=[episode])
+        >>> episode.get_observations(-1)
+        array([0., 1., 0.], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        input_observation_space: spaces.Space[Any] | None = None,
+        input_action_space: spaces.Space[Any] | None = None,
+        *,
+        connector: Any,
+        context: Any = None,
+        multi_agent: bool = False,
+        module_id: str | None = None,
+        is_training: bool = False,
+    ) -> None:
+        super().__init__(input_observation_space, input_action_space)
+        self.connector: AgentConnector
+        self.connector, self.context = live_connector(connector, context, AgentConnector)
+        self.multi_agent = multi_agent
+        self.module_id = module_id
+        self.is_training = is_training
+        self._columns = columns_beside(self.context)
+        self._windows = windows_of(self.context)
+        self._is_stacked = is_observation_stacked(self.context)
+        self._slots = Slots(self.connector.reset)
+
+    @override
+    def __call__(
+        self,
+        *,
+        batch: dict[str, Any],
+        episodes: Sequence[Any],
+        shared_data: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Run the connector on all agents that stepped.
+
+        Raises:
+            PieceError: The connector drops a record, or adds one: in this stack each agent that
+                stepped acts.
+        """
+        walked = list(single_agent_episode_iterator(episodes))
+        own = walked
+        if self.module_id is not None:
+            own = [episode for episode in walked if episode.module_id == self.module_id]
+        slots = [self._slots.of(episode) for episode in own]
+        new = [
+            place
+            for place, (slot, episode) in enumerate(zip(slots, own, strict=True))
+            if not slot.has_seen(episode)
+        ]
+        if new:
+            self._run([own[place] for place in new], [slots[place] for place in new], shared_data)
+        kept = {key_of(e): (e.t, slot.made) for e, slot in zip(own, slots, strict=True)}
+        carry(shared_data, kept, list(map(key_of, walked)))
+        for episode, slot in zip(own, slots, strict=True):
+            if isinstance(slot.made, AgentConnectorsOutput):
+                self._add_columns(batch, episode, slot.made.sample_batch)
+        self._slots.close(episodes)
+        return batch
+
+    def _run(self, episodes: list[Any], slots: list[Slot], shared: dict[str, Any] | None) -> None:
+        """Take the last steps of episodes through the connector."""
+        connector = self.connector
+        connector.in_training() if self.is_training else connector.in_eval()
+        records = []
+        for episode, slot, seen in zip(episodes, slots, last_seen(episodes), strict=True):
+            before = carried(shared, episode)
+            if before is None:
+                data: Any = step_data(episode, seen)
+            elif isinstance(before, AgentConnectorsOutput):
+                data = before
+            else:
+                data = {**before, "new_obs": seen}
+            self._tell_answer(episode, slot)
+            records.append(AgentConnectorDataType(slot.env_id, slot.agent_id, data))
+        made = connector(records)
+        if [each.env_id for each in made] != [slot.env_id for slot in slots]:
+            raise PieceError(
+                f"{type(connector).__name__} does not give one record for each it gets",
+                expected=f"{len(records)} records, in order",
+                found=f"{len(made)}",
+                hint="in the new stack each agent that stepped acts; "
+                "let the connector change records, not drop or add them.",
+            )
+        for episode, slot, given, record in zip(episodes, slots, records, made, strict=True):
+            self._write_back(episode, given.data, record.data)
+            slot.acts_as = record.agent_id
+            slot.see(episode, record.data)
+
+    def _tell_answer(self, episode: Any, slot: Slot) -> None:
+        """Tell the connector what the policy answered one step ago, as the episode has it."""
+        outputs = self._columns.values()
+        answer = last_answer(episode, outputs, self._windows, self.context.initial_states)
+        if answer is not None:
+            raw = slot.made
+            raw = raw.raw_dict if isinstance(raw, AgentConnectorsOutput) else raw
+            self.connector.on_policy_output(
+                ActionConnectorDataType(slot.env_id, slot.acts_as, raw, answer)
+            )
+
+    def _write_back(self, episode: Any, given: Any, made: Any) -> None:
+        """Write the new observation to the episode."""
+        if isinstance(made, AgentConnectorsOutput):
+            new = made.raw_dict["new_obs"]
+            row = made.sample_batch["obs"]
+            is_array = isinstance(row, np.ndarray) and not self._is_stacked
+            if is_array and row.shape[1:] != np.shape(new):
+                new = row[0]  # a piece behind has flattened it
+        else:
+            new = made.get("new_obs")
+        old = given.raw_dict if isinstance(given, AgentConnectorsOutput) else given
+        if new is not None and new is not old["new_obs"]:
+            write_last(episode, new, own_space(self.observation_space, episode))
+
+    def _add_columns(self, batch: dict[str, Any], episode: Any, built: Mapping[str, Any]) -> None:
+        """What the policy looks at beside the observation, into the batch."""
+        key = key_of(episode)
+        for view, column in self._columns.items():
+            if view in built:
+                batch.setdefault(column, {})[key] = [first_row(built[view])]
+        if self._is_stacked:
+            batch.setdefault("obs", {})[key] = [first_row(built["obs"])]
+
+    # Spaces
+
+    @override
+    def recompute_output_observation_space(
+        self, input_observation_space: Any, input_action_space: Any
+    ) -> Any:
+        space = input_observation_space
+        if not (self.multi_agent and isinstance(space, spaces.Dict)):
+            return space_behind(self.connector, self.context, space)
+        wanted = first_space(self.connector, self.context)
+        return spaces.Dict(
+            {
+                agent: space_behind(self.connector, self.context, own) if own == wanted else own
+                for agent, own in space.spaces.items()
+            }
+        )
+
+    # State
+
+    @override
+    def get_state(
+        self,
+        components: str | Collection[str] | None = None,
+        *,
+        not_components: str | Collection[str] | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Give what the connector has learnt; running episodes hold the rest."""
+        return learnt_by(self.connector)
+
+    @override
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `get_state` gave; running episodes begin anew."""
+        if state:
+            self._slots.clear()
+            self.connector = restored(state, self.context)
+            self._slots = Slots(self.connector.reset)
+
+    @override
+    def reset_state(self) -> None:
+        """Forget running episodes."""
+        self._slots.clear()
+
+    @override
+    def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Give the arguments as plain data.
+
+        Raises:
+            PieceError: A connector of the user's own does not say how to save it.
+        """
+        return (), {
+            "input_observation_space": self.input_observation_space,
+            "input_action_space": self.input_action_space,
+            "connector": list(self.connector.to_state()),
+            "context": context_to_data(self.context),
+            "multi_agent": self.multi_agent,
+            "module_id": self.module_id,
+            "is_training": self.is_training,
+        }

@@ -1,0 +1,58 @@
+"""A legacy policy as plain data, to be a module's setting, and made live again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from ...core.vault.plain import Plainer
+from ...legacy.policy import Policy
+
+_MOST_PARTS: Final = 2_000_000
+_STRUCTURE: Final = "shape_and_dtype"
+
+
+def policy_to_data(policy: Policy) -> dict[str, Any]:
+    """What a policy computes with, as plain data and arrays; its connectors are left out.
+
+    Classes that the config of a checkpoint names become their names.
+    """
+    state = policy.get_state()
+    state["connector_configs"] = {"agent": None, "action": None}
+    data: dict[str, Any] = Plainer(most=_MOST_PARTS)(state)
+    return {**data, "name": policy.name, "noise": policy.noise}
+
+
+def policy_from_data(
+    data: Mapping[str, Any], *, custom: Mapping[str, Any] | None = None, device: str = "cpu"
+) -> Policy:
+    """The policy that `policy_to_data` described, without connectors.
+
+    Args:
+        data: What it gave; weights may be left out by `without_weights`.
+        custom: Options of `Policy.from_checkpoint` for what is the user's own, `custom_models` say.
+        device: Where torch networks run.
+    """
+    state = {**data, "weights": {name: _array(part) for name, part in data["weights"].items()}}
+    options = {"name": state.pop("name"), "noise": state.pop("noise"), "device": device}
+    policy = Policy.from_state(state, **options, **(custom or {}))
+    policy.agent_connectors = policy.action_connectors = None
+    return policy
+
+
+def without_weights(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The same data with the shapes of weights in place of their numbers."""
+    shapes = {
+        name: {_STRUCTURE: [list(np.shape(part)), str(np.asarray(part).dtype)]}
+        for name, part in data["weights"].items()
+    }
+    return {**data, "weights": shapes}
+
+
+def _array(part: Any) -> Any:
+    if isinstance(part, Mapping) and _STRUCTURE in part:
+        shape, dtype = part[_STRUCTURE]
+        return np.zeros(tuple(shape), dtype)
+    return part

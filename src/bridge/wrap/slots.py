@@ -1,0 +1,105 @@
+"""Which environment of the old stack an episode of the new one is, and how far it was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from itertools import count
+from typing import Any, Final
+
+from ...v2.batch_items import is_multi_agent, key_of
+
+_AGENT: Final = "agent"
+_KEPT: Final = 1024
+
+
+class Slot:
+    """One agent's running episode.
+
+    Attributes:
+        env_id: The number that stands for its environment.
+        agent_id: The agent's name.
+        acts_as: The name under which the policy knows it; an adapter may rename agents.
+        t: The step seen last, -1 before the first.
+        made: What a piece made of that step, to give again should it be asked again.
+    """
+
+    __slots__ = ("_episode", "acts_as", "agent_id", "env_id", "made", "t")
+
+    def __init__(self, env_id: int, agent_id: Any) -> None:
+        self.env_id = env_id
+        self.agent_id = self.acts_as = agent_id
+        self.t = -1
+        self.made: Any = None
+        self._episode: Any = None
+
+    def has_seen(self, episode: Any) -> bool:
+        """Whether the last step of this very episode was seen already."""
+        return self.t == episode.t and self._episode is episode
+
+    def see(self, episode: Any, made: Any) -> None:
+        """Take note of the last step of an episode."""
+        self.t, self.made, self._episode = episode.t, made, episode
+
+    def __deepcopy__(self, memo: Any) -> Slot:
+        """A copy of a pipeline goes on with the next step; episodes are not copied with it."""
+        twin = Slot(self.env_id, self.agent_id)
+        twin.acts_as, twin.t, twin.made = self.acts_as, self.t, deepcopy(self.made, memo)
+        return twin
+
+
+class Slots:
+    """The slots of all episodes that run.
+
+    An episode is known by its id. A step that comes again, or an earlier one, under a known id
+    begins another episode.
+
+    Args:
+        reset: Told the number of an environment whose episode begins or is over.
+    """
+
+    def __init__(self, reset: Callable[[int], None]) -> None:
+        self._reset = reset
+        self._numbers = count()
+        self._envs: dict[Any, dict[Any, Slot]] = {}
+
+    def of(self, episode: Any) -> Slot:
+        """The slot of an agent's episode."""
+        key = key_of(episode)
+        slots = self._envs.get(key[0])
+        if slots is not None:
+            slot = slots.get(key)
+            if slot is not None and (slot.t < episode.t or slot.has_seen(episode)):
+                return slot
+            if slot is not None:
+                self.forget(key[0])
+                slots = None
+        if slots is None:
+            slots = self._envs[key[0]] = {}
+        some = next(iter(slots.values()), None)
+        env_id = next(self._numbers) if some is None else some.env_id
+        agent_id = _AGENT if episode.agent_id is None else episode.agent_id
+        slot = slots[key] = Slot(env_id, agent_id)
+        return slot
+
+    def close(self, episodes: Iterable[Any]) -> None:
+        """Forget those that are over, and the oldest where too many were never ended."""
+        known = list(episodes)
+        for episode in known:
+            if episode.is_done:
+                self.forget(episode.id_ if is_multi_agent(episode) else key_of(episode)[0])
+        most = max(_KEPT, 4 * len(known))
+        while len(self._envs) > most:
+            self.forget(next(iter(self._envs)))
+
+    def forget(self, name: Any) -> None:
+        """Forget an environment by the id of its episode."""
+        slots = self._envs.pop(name, None)
+        for slot in (slots or {}).values():
+            self._reset(slot.env_id)
+            break
+
+    def clear(self) -> None:
+        """Forget all."""
+        for name in list(self._envs):
+            self.forget(name)

@@ -1,0 +1,160 @@
+"""A legacy policy as the three things that act in the new stack."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from gymnasium.spaces import Space
+
+from ...core.errors import PieceError
+from ...legacy.adapted import acted_space, seen_space
+from ...legacy.context import ConnectorContext
+from ...legacy.policy import Policy
+from ...v2.common.agent_to_module_mapping import AgentMapping
+from ...v2.env_to_module.defaults import env_to_module_pipeline
+from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
+from ...v2.module_to_env.defaults import module_to_env_pipeline
+from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from .action_connector import LegacyActionConnectorV2
+from .agent_connector import LegacyAgentConnectorV2
+from .multi_policy_module import LegacyMultiPolicyModule
+from .policy_module import LegacyPolicyModule
+
+V2Triple: TypeAlias = tuple[EnvToModulePipeline, Any, ModuleToEnvPipeline]
+"""`(env_to_module, module, module_to_env)`."""
+
+
+def policy_to_v2(
+    policy: Policy | Mapping[str, Policy],
+    *,
+    custom: Mapping[str, Any] | None = None,
+    agent_to_module_mapping_fn: Callable[..., str] | None = None,
+    observation_space: Space[Any] | None = None,
+    action_space: Space[Any] | None = None,
+) -> V2Triple:
+    """Give a policy the form of the new stack; what it answers stays the same, bit for bit.
+
+    Args:
+        policy: A policy with connectors, or several by id. It stays as it is: connectors and
+            weights are copied, and so is the state of its random numbers.
+        custom: The user's own classes it was loaded with: `{"custom_models": {...}}`.
+        agent_to_module_mapping_fn: For several policies: which of them an agent of an episode has.
+            The agent's own name by default.
+        observation_space: For several policies: the environment's, a Dict by agent.
+        action_space: For several policies: likewise.
+
+    Returns:
+        The pipeline to the module, the module, and the pipeline from it to the environment.
+
+    Raises:
+        PieceError: A policy has no connectors.
+
+    Example:
+        >>> from gymnasium.spaces import Box, Discrete
+        >>> from rlconnect.legacy import create_connectors_for_policy
+        >>> from rlconnect.v2 import SingleAgentEpisode
+        >>> policy = Policy(Box(-1, 1, (4,)), Discrete(2), {"seed": 0})
+        >>> create_connectors_for_policy(policy, policy.config)
+        >>> env_to_module, module, module_to_env = policy_to_v2(policy)
+        >>> episode = SingleAgentEpisode()
+        >>> episode.add_env_reset(observation=policy.observation_space.sample())
+        >>> shared = {}
+        >>> batch = env_to_module(rl_module=module, episodes=[episode], shared_data=shared)
+        >>> outputs = module.forward_inference(batch)
+        >>> for_env = module_to_env(
+        ...     rl_module=module, batch=outputs, episodes=[episode], explore=False,
+        ...     shared_data=shared)
+        >>> int(for_env["actions_for_env"][0]) in (0, 1)
+        True
+    """
+    if isinstance(policy, Policy):
+        return (
+            env_to_module_pipeline(
+                seen_space(policy), acted_space(policy), custom=[wrapped_agent_side(policy)]
+            ),
+            LegacyPolicyModule.of(policy, custom=custom),
+            module_to_env_pipeline(
+                seen_space(policy),
+                acted_space(policy),
+                custom=[wrapped_action_side(policy)],
+                normalize_actions=False,
+            ),
+        )
+    module = LegacyMultiPolicyModule.of(policy, custom=custom)
+    mapping = agent_to_module_mapping_fn or _own_name
+    agents = AgentMapping(LegacyMultiPolicyModule.spec_of(policy).rl_module_specs, mapping)
+    return (
+        env_to_module_pipeline(
+            observation_space,
+            action_space,
+            custom=[wrapped_agent_side(each, name) for name, each in policy.items()],
+            agents=agents,
+        ),
+        module,
+        module_to_env_pipeline(
+            observation_space,
+            action_space,
+            custom=[wrapped_action_side(each, name) for name, each in policy.items()],
+            is_multi_agent=True,
+            normalize_actions=False,
+        ),
+    )
+
+
+def use_policy(config: Any, policy: Policy, *, custom: Mapping[str, Any] | None = None) -> Any:
+    """Let a config's runners act as a policy, and its learners go on with the policy's weights.
+
+    Args:
+        config: An `AlgorithmConfig` of the new stack; changed and returned.
+        policy: A policy with connectors.
+        custom: The user's own classes it was loaded with: `{"custom_models": {...}}`.
+    """
+    own = copy.deepcopy(policy)
+    return (
+        config.environment(normalize_actions=False, clip_actions=False)
+        .env_runners(
+            env_to_module_connector=lambda env, spaces, device: wrapped_agent_side(own),
+            module_to_env_connector=lambda env, spaces: wrapped_action_side(own),
+        )
+        .rl_module(rl_module_spec=LegacyPolicyModule.spec_of(policy, custom=custom))
+    )
+
+
+def wrapped_agent_side(policy: Policy, module_id: str | None = None) -> LegacyAgentConnectorV2:
+    """A copy of a policy's agent pipeline as one piece.
+
+    Args:
+        policy: The policy.
+        module_id: Its name among several.
+    """
+    return LegacyAgentConnectorV2(
+        connector=copy.deepcopy(_connectors(policy, "agent")),
+        context=ConnectorContext.from_policy(policy),
+        multi_agent=module_id is not None,
+        module_id=module_id,
+    )
+
+
+def wrapped_action_side(policy: Policy, module_id: str | None = None) -> LegacyActionConnectorV2:
+    """A copy of a policy's action pipeline as one piece; arguments as of `wrapped_agent_side`."""
+    return LegacyActionConnectorV2(
+        connector=copy.deepcopy(_connectors(policy, "action")),
+        context=ConnectorContext.from_policy(policy),
+        module_id=module_id,
+    )
+
+
+def _connectors(policy: Policy, side: str) -> Any:
+    found = getattr(policy, f"{side}_connectors")
+    if found is None:
+        raise PieceError(
+            f"policy {policy.name!r} has no connectors",
+            hint="give it the defaults: create_connectors_for_policy(policy, policy.config).",
+        )
+    return found
+
+
+def _own_name(agent_id: Any, episode: Any = None, **kwargs: Any) -> str:
+    return str(agent_id)
