@@ -128,16 +128,24 @@ def filter_running(
         The filtered rows in the dtype of `rows`; what a loop of pushes gives, up to rounding.
     """
     values = np.asarray(rows)
+    if len(values) == 1:  # A lone row costs as much as its few operations.
+        stat.push(values[0])
+        return np.asarray(
+            FrozenFilter.of(stat, rule=rule, demean=demean, destd=destd, clip=clip)(values)
+        )
     counts, means, sums = stat.push_running(values)
-    std = np.sqrt(_variances(counts, means, sums, rule))
-    filtered = standardize(values, means, std, demean=demean, destd=destd, clip=clip)
-    return np.asarray(filtered)
+    denominator = None
+    if destd:
+        denominator = np.sqrt(_variances(counts, means, sums, rule))
+        denominator += SMALL_NUMBER
+    return np.asarray(centred(values, means if demean else None, denominator, clip))
 
 
 def _variances(counts: Array, means: Array, sums: Array, rule: VarianceRule) -> Array:
     tall = counts.reshape((-1,) + (1,) * (means.ndim - 1))
-    lone = np.square(means) if rule.lone == "mean_squared" else 0.0
-    variances = np.where(tall > 1, sums / np.maximum(tall - 1, 1), lone)
+    variances = sums / np.maximum(tall - 1.0, 1.0)
+    if len(counts) and counts[0] < 2:  # Counts grow, so no other is that small.
+        variances[0] = np.square(means[0]) if rule.lone == "mean_squared" else 0.0
     return variances.astype(rule.dtype, copy=False)
 
 
@@ -152,10 +160,12 @@ def centred(x: Any, mean: Any, denominator: Any, clip: float | None) -> Any:
     if isinstance(x, np.ndarray) and x.ndim:
         # What follows below, without asking what kind each number is.
         out = x if mean is None else x - mean
+        # In place where that neither changes what was given nor rounds differently.
+        own = out if out is not x and out.dtype == np.float64 else None
         if denominator is not None:
-            out = out / denominator
+            out = np.divide(out, denominator, out=own)
         if clip:
-            out = out.clip(*_bounds(clip))
+            out = out.clip(*_bounds(clip), out=own)
         return out if out.dtype == x.dtype else out.astype(x.dtype)
     value = xp.as_array(x)
     # Torch lets a tensor without axes give way to one with them, numpy takes the wider dtype.

@@ -117,13 +117,21 @@ class Moments(NamedTuple):
         counts = self.pushes + np.arange(1, len(rows) + 1)
         if not len(rows):
             return counts, rows, rows
-        tall = counts.reshape((-1,) + (1,) * (rows.ndim - 1))
+        tall = counts.reshape((-1,) + (1,) * (rows.ndim - 1)).astype(np.float64)
         centre = self.mean if self.pushes else rows[0]
-        means = centre + np.cumsum(rows - centre, axis=0) / tall
-        before = np.concatenate([np.asarray(centre)[None], means[:-1]])
+        # In place throughout: many rows are more than what stays in the cache.
+        means = np.add.accumulate(rows - centre, axis=0)
+        means /= tall
+        means += centre
+        terms = np.empty_like(rows)
+        terms[0] = rows[0] - centre
+        np.subtract(rows[1:], means[:-1], out=terms[1:])
         # No term is negative, so nothing cancels; the first push of all has weight 0.
-        terms = np.square(rows - before) * ((tall - 1) / tall)
-        return counts, means, self.sum_sq + np.cumsum(terms, axis=0)
+        terms *= terms
+        terms *= (tall - 1.0) / tall
+        sums = np.add.accumulate(terms, axis=0)
+        sums += self.sum_sq
+        return counts, means, sums
 
     def variance(self, rule: VarianceRule = LEGACY_VARIANCE) -> Array:
         """The variance, as `rule` has it."""
@@ -199,11 +207,13 @@ class RunningStat:
             SpaceError: It has another shape.
         """
         value = x if isinstance(x, np.ndarray) else np.asarray(x)
-        total = self.total
-        if value.shape != total.mean.shape:
+        before = self.total
+        if value.shape != before.mean.shape:
             self._check(value.shape)
-        self.total = total.pushed(value)
-        if self.delta is not None:
+        self.total = before.pushed(value)
+        if self.delta is before:
+            self.delta = self.total
+        elif self.delta is not None:
             self.delta = self.delta.pushed(value)
 
     def push_batch(self, rows: npt.ArrayLike) -> None:

@@ -32,6 +32,18 @@ def write_last(episode: Any, observation: Any, space: Any) -> None:
     episode.set_observations(new_data=observation, at_indices=-1)
 
 
+def by_agent(episodes: Iterable[Any]) -> dict[Any, list[Any]]:
+    """Agents' episodes by agent id, in the order in which agents appear."""
+    found = [*episodes]
+    ids = [episode.agent_id for episode in found]
+    if ids.count(None) == len(ids):
+        return {None: found} if found else {}
+    own: dict[Any, list[Any]] = {}
+    for agent_id, episode in zip(ids, found, strict=True):
+        own.setdefault(agent_id, []).append(episode)
+    return own
+
+
 def last_seen(episodes: Iterable[Any]) -> list[Any]:
     """The last observation of each agent's episode."""
     return [
