@@ -1,0 +1,98 @@
+"""What becomes of the old stack's action connectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from gymnasium import spaces
+
+from ...core.adapters import AdapterChain
+from ...core.spaces import leaf_spaces
+from ...legacy.policy import Policy
+from ...v2.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
+from .snippets import action_snippet
+from .twin import Twin, gone, native, wrapped
+
+
+def action_twin(policy: Policy, connector: Any, before: Sequence[Any]) -> Twin:
+    """What becomes of one action connector of a policy.
+
+    Args:
+        policy: Whose it is.
+        connector: The connector.
+        before: Those in front of it.
+    """
+    make = _TWINS.get(type(connector).__name__)
+    if make is None or not type(connector).__module__.startswith(__name__.split(".")[0] + "."):
+        name = type(connector).__name__
+        return Twin(
+            "code",
+            f"{name} is its author's own: only they know what it means",
+            "the old piece, wrapped",
+            snippet=action_snippet(name),
+        )
+    return make(policy, before)
+
+
+def _to_numpy(policy: Policy, before: Sequence[Any]) -> Twin:
+    return gone("TensorToNumpy does it", "TensorToNumpy(), one of the defaults")
+
+
+def _normalize(policy: Policy, before: Sequence[Any]) -> Twin:
+    strange = [each for each in before if type(each).__name__ != "ConvertToNumpyConnector"]
+    if strange:
+        return wrapped(f"{type(strange[0]).__name__} changes actions before it")
+    return native(
+        "NormalizeAndClipActions(normalize_actions=True, clip_actions=False)",
+        lambda: [NormalizeAndClipActions(normalize_actions=True, clip_actions=False)],
+        "the same formula",
+    )
+
+
+def _clip(policy: Policy, before: Sequence[Any]) -> Twin:
+    names = [type(each).__name__ for each in before]
+    strange = [
+        name
+        for name in names
+        if name not in ("ConvertToNumpyConnector", "NormalizeActionsConnector")
+    ]
+    if strange:
+        return wrapped(f"{strange[0]} changes actions before it")
+    if "NormalizeActionsConnector" not in names:
+        return native(
+            "NormalizeAndClipActions(normalize_actions=False, clip_actions=True)",
+            lambda: [NormalizeAndClipActions(normalize_actions=False, clip_actions=True)],
+            "the same formula",
+        )
+    boxes = [leaf for _, leaf in leaf_spaces(policy.action_space) if isinstance(leaf, spaces.Box)]
+    if all(box.is_bounded() and np.dtype(box.dtype).kind == "f" for box in boxes):
+        return gone("actions that were normalised are within their bounds")
+    return wrapped("V2 either normalises or clips; this policy does both, for other spaces")
+
+
+def _immutable(policy: Policy, before: Sequence[Any]) -> Twin:
+    return gone("V2 hands the environment copies, so there is nothing to protect")
+
+
+def _adapt(policy: Policy, before: Sequence[Any]) -> Twin:
+    from ...v2.module_to_env.adapt_actions import AdaptActions
+
+    (connector,) = [
+        each
+        for each in policy.action_connectors.connectors  # type: ignore[union-attr]  # it has some
+        if type(each).__name__ == "AdaptActionsConnector" and each not in before
+    ][:1]
+    chain = AdapterChain(action=connector.chain.action)
+    return native("AdaptActions(chain)", lambda: [AdaptActions(chain=chain)], "the same steps")
+
+
+_TWINS: Final[dict[str, Callable[[Policy, Sequence[Any]], Twin]]] = {
+    "AdaptActionsConnector": _adapt,
+    "ClipActionsConnector": _clip,
+    "ConvertToNumpyConnector": _to_numpy,
+    "ImmutableActionsConnector": _immutable,
+    "NormalizeActionsConnector": _normalize,
+}
+"""Class of the old stack -> what becomes of it."""

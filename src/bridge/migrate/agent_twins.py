@@ -1,0 +1,231 @@
+"""What becomes of the old stack's agent connectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+from gymnasium import spaces
+
+from ...core import nest
+from ...core.adapters import AdapterChain
+from ...core.preprocessors import PreprocessPlan, flatten_observations_plan
+from ...core.space_corners import corners
+from ...legacy.adapted import seen_space
+from ...legacy.policy import Policy
+from ...v2.common.flatten_observations import FlattenObservations
+from ...v2.env_to_module.mean_std_filter import MeanStdFilter
+from ...v2.env_to_module.preprocess_observations import PreprocessObservations
+from ...v2.learner.clip_rewards import ClipRewards
+from ..wrap.views_beside import columns_beside, is_observation_stacked, windows_of
+from .snippets import agent_snippet
+from .twin import Twin, gone, native, wrapped
+
+_PROBES: Final = 8
+
+
+def agent_twin(policy: Policy, connector: Any) -> Twin:
+    """What becomes of one agent connector of a policy."""
+    make = _TWINS.get(type(connector).__name__)
+    if make is None or not type(connector).__module__.startswith(__name__.split(".")[0] + "."):
+        name = type(connector).__name__
+        return Twin(
+            "code",
+            f"{name} is its author's own: only they know what it means",
+            "the old piece, wrapped",
+            snippet=agent_snippet(name),
+        )
+    return make(policy, connector)
+
+
+def _clip_rewards(policy: Policy, connector: Any) -> Twin:
+    if _sees_rewards(policy):
+        return wrapped("the network looks at earlier rewards, clipped by it")
+    settings = {"sign": connector.sign, "limit": connector.limit}
+    twin = native(
+        f"ClipRewards(sign={connector.sign}, limit={connector.limit}) for the learner",
+        list,
+        "rewards only matter in learning: the clipping moves to the learner's pipeline",
+    )
+    return replace(twin, learner=lambda: [ClipRewards(**settings)])
+
+
+def _preprocess(policy: Policy, connector: Any) -> Twin:
+    preprocessor = connector._preprocessor
+    plan: PreprocessPlan | None = getattr(preprocessor, "plan", None)
+    if plan is None:
+        return wrapped(f"{type(preprocessor).__name__} is its author's own preprocessor")
+    if plan.is_identity:
+        return gone("this space needs no preprocessing")
+    if plan.kind == "repeated":
+        return wrapped("V2 has no space of lists of varying length")
+    if plan.kind in ("one_hot", "tuple", "dict") and _flattens_alike(plan):
+        return native("FlattenObservations()", lambda: [FlattenObservations()], "the same numbers")
+    model = policy.config.get("model") or {}
+    settings = {
+        name: model[name]
+        for name in ("dim", "grayscale", "zero_mean", "image_backend")
+        if model.get(name) is not None
+    }
+    return native(
+        f"PreprocessObservations({_words(settings)})",
+        lambda: [PreprocessObservations(**settings)],
+        "FlattenObservations sorts keys or leaves pictures as they are, so it would change numbers",
+    )
+
+
+def _flattens_alike(plan: PreprocessPlan) -> bool:
+    """Whether V2's own flattening gives the same numbers, on draws and on corners."""
+    try:
+        other = flatten_observations_plan(plan.space)
+    except ValueError:
+        return False
+    if other.shape != plan.shape:
+        return False
+    drawn = [plan.space.sample() for _ in range(_PROBES)]
+    probes = [*drawn, *(value for _, value in corners(plan.space))]
+    return all(
+        np.array_equal(plan.transform(each), other.transform(each), equal_nan=True)
+        for each in probes
+    )
+
+
+def _filter(policy: Policy, connector: Any) -> Twin:
+    held = connector.filter
+    space = policy.observation_space
+    dtype = np.dtype(space.dtype or object)
+    if held.no_preprocessor or not isinstance(space, spaces.Box) or dtype.kind not in "fi":
+        return wrapped(f"V2's filter takes one array of signed numbers, not {space}")
+    stats = [stat.to_state("v2") for stat in nest.flatten(held.running_stats)]
+    settings = {
+        "de_mean_to_zero": bool(held.demean),
+        "de_std_to_one": bool(held.destd),
+        "clip_by_value": float(held.clip) if held.clip else None,
+        "update_stats": False,
+        "lone_variance": "mean_squared",
+        "is_narrow": False,
+    }
+
+    def make() -> list[Any]:
+        piece = MeanStdFilter(**settings)  # type: ignore[arg-type]  # by name
+        piece.set_state({None: {"running_stats": stats}})
+        return [piece]
+
+    clip = f"the source's clip ({settings['clip_by_value']}; V2's default is 10)"
+    return native(
+        f"MeanStdFilter({_words(settings)})",
+        make,
+        f"{clip}, its {held.running_stats.n} observations and its variance; "
+        "it stands still, as in inference",
+    )
+
+
+def _state_buffer(policy: Policy, connector: Any) -> Twin:
+    beside = _beside(policy)
+    if beside:
+        return wrapped(f"the views behind it need the policy's last answer ({beside})")
+    return gone("episodes hold actions and states; AddStatesFromEpisodesToBatch reads them")
+
+
+def _views(policy: Policy, connector: Any) -> Twin:
+    beside = _beside(policy)
+    if beside:
+        return wrapped(
+            f"the network, which stays, looks at {beside}; for a native one V2 has "
+            "PrevActionsPrevRewards and FrameStacking"
+        )
+    return gone("AddObservationsFromEpisodesToBatch does it, the network sees one observation")
+
+
+def _beside(policy: Policy) -> str:
+    ctx = _context(policy)
+    names = list(columns_beside(ctx))
+    if is_observation_stacked(ctx):
+        names.append("stacked observations")
+    if windows_of(ctx):
+        names.append("several earlier states")
+    return ", ".join(names)
+
+
+def _sees_rewards(policy: Policy) -> bool:
+    return any(
+        view.used_for_compute_actions and (view.data_col or name) == "rewards"
+        for name, view in (_context(policy).view_requirements or {}).items()
+    )
+
+
+def _context(policy: Policy) -> Any:
+    from ...legacy.context import ConnectorContext
+
+    return ConnectorContext.from_policy(policy)
+
+
+def _env_sampling(policy: Policy, connector: Any) -> Twin:
+    return gone("it does nothing")
+
+
+def _flatten_data(policy: Policy, connector: Any) -> Twin:
+    shape = policy.observation_space.shape
+    if shape is not None and len(shape) == 1 and not _beside(policy):
+        return gone("what the network takes is flat already")
+    return wrapped("it flattens columns that V2 keeps in shape")
+
+
+def _adapt(policy: Policy, connector: Any) -> Twin:
+    from ...v2.env_to_module.adapt_observations import AdaptObservations
+
+    chain = AdapterChain(obs=connector.chain.obs)
+    if connector.chain.agents:
+        return wrapped("it renames agents, which V2 does in policy_mapping_fn")
+    if connector.chain.reward:
+        return wrapped("it changes rewards, which V2 does in the learner's pipeline")
+    return native(
+        "AdaptObservations(chain)", lambda: [AdaptObservations(chain=chain)], "same steps"
+    )
+
+
+def cast_for_network(policy: Policy) -> Twin | None:
+    """What a native network needs in front where it takes other than float32; None if nothing.
+
+    Old networks cast on their own, V2's take floats.
+    """
+    space = policy.observation_space
+    shape = space.shape or ()
+    if len(shape) == 1 and isinstance(space, spaces.Box) and np.dtype(space.dtype).kind == "f":
+        return None
+    if len(shape) != 3:
+        return native("FlattenObservations()", lambda: [FlattenObservations()], "floats, flat")
+    if np.dtype(space.dtype or object).kind == "f":
+        return None
+    from ...core.adapters import Cast
+    from ...v2.env_to_module.adapt_observations import AdaptObservations
+
+    chain = AdapterChain(obs=[Cast("float32")])  # type: ignore[arg-type]  # a list is taken
+    return native(
+        "AdaptObservations(Cast('float32'))", lambda: [AdaptObservations(chain=chain)], ""
+    )
+
+
+def environment_space(policy: Policy) -> Any:
+    """What the environment gives."""
+    return seen_space(policy)
+
+
+def _words(settings: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in settings.items())
+
+
+_TWINS: Final[dict[str, Callable[[Policy, Any], Twin]]] = {
+    "AdaptObservationsAgentConnector": _adapt,
+    "ClipRewardAgentConnector": _clip_rewards,
+    "ConcurrentMeanStdObservationFilterAgentConnector": _filter,
+    "EnvSamplingAgentConnector": _env_sampling,
+    "FlattenDataAgentConnector": _flatten_data,
+    "MeanStdObservationFilterAgentConnector": _filter,
+    "ObsPreprocessorConnector": _preprocess,
+    "StateBufferConnector": _state_buffer,
+    "ViewRequirementAgentConnector": _views,
+}
+"""Class of the old stack -> what becomes of it."""

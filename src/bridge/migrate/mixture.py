@@ -1,0 +1,101 @@
+"""Old and new pieces in one pair of pipelines around one module."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ...legacy.adapted import seen_space
+from ...legacy.context import ConnectorContext
+from ...legacy.policy import Policy
+from ...v2.connector import ConnectorV2
+from ...v2.env_to_module.defaults import env_to_module_pipeline
+from ...v2.module_to_env.defaults import BEFORE
+from ...v2.module_to_env.listify_data_for_vector_env import ListifyDataForVectorEnv
+from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ...v2.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
+from ...v2.module_to_env.squash_greedy_actions import SquashGreedyActions
+from ..wrap.action_connector import LegacyActionConnectorV2
+from ..wrap.agent_connector import LegacyAgentConnectorV2
+from ..wrap.policy_module import LegacyPolicyModule
+from ..wrap.triple import V2Triple
+from .agent_twins import cast_for_network
+from .refusal import Refusal
+from .step import MigrationStep
+
+
+def mixture(
+    policy: Policy,
+    steps: Iterable[MigrationStep],
+    module: Any,
+    *,
+    custom: Mapping[str, Any] | None = None,
+) -> V2Triple:
+    """The policy in the new stack, with native pieces where steps are applied.
+
+    Args:
+        policy: The source; it is not changed.
+        steps: All of its steps.
+        module: Its native module, or why there is none.
+        custom: The author's own classes that its network needs.
+    """
+    by_place = {(step.side, step.place): step for step in steps}
+    ctx = ConnectorContext.from_policy(policy)
+    network = by_place["network", 0]
+    agent: list[ConnectorV2] = []
+    for place, old in enumerate(_pieces(policy.agent_connectors)):
+        step = by_place["agent", place]
+        agent += (
+            step.twin.make()
+            if step.is_applied and step.is_native
+            else [LegacyAgentConnectorV2(connector=copy.deepcopy(old), context=ctx)]
+        )
+    is_native = network.is_applied and network.is_native
+    assert not (is_native and isinstance(module, Refusal)), "a refused network is no native step"
+    if is_native:
+        cast = cast_for_network(policy)
+        agent += [] if cast is None else cast.make()
+    return (
+        env_to_module_pipeline(seen_space(policy), policy.action_space, custom=agent),
+        copy.deepcopy(module) if is_native else LegacyPolicyModule.of(policy, custom=custom),
+        ModuleToEnvPipeline(
+            seen_space(policy),
+            policy.action_space,
+            connectors=_action_side(policy, by_place, ctx, is_native),
+        ),
+    )
+
+
+def _action_side(
+    policy: Policy, by_place: Mapping[Any, MigrationStep], ctx: ConnectorContext, is_native: bool
+) -> list[ConnectorV2]:
+    found: list[ConnectorV2] = [cls() for cls in BEFORE if cls.__name__ != "ModuleToAgentUnmapping"]
+    if is_native and squashes(policy):
+        found.append(SquashGreedyActions())
+    has_bounds = False
+    for place, old in enumerate(_pieces(policy.action_connectors)):
+        step = by_place["action", place]
+        if step.is_applied and step.is_native:
+            made = step.twin.make()
+            has_bounds |= any(isinstance(each, NormalizeAndClipActions) for each in made)
+            found += made
+        else:
+            found.append(LegacyActionConnectorV2(connector=copy.deepcopy(old), context=ctx))
+    if not has_bounds:  # RLlib's pipelines always have one
+        found.append(NormalizeAndClipActions(normalize_actions=False, clip_actions=False))
+    return [*found, ListifyDataForVectorEnv()]
+
+
+def learner_pieces(steps: Iterable[MigrationStep]) -> list[ConnectorV2]:
+    """Native pieces for the front of the learner's pipeline."""
+    return [piece for step in steps if step.is_native for piece in step.twin.learner()]
+
+
+def squashes(policy: Policy) -> bool:
+    """Whether the policy's best actions are bent into bounds, which V2 leaves to a piece."""
+    return bool(policy.networks.torch().head.distribution.kind == "squashed_gaussian")
+
+
+def _pieces(pipeline: Any) -> list[Any]:
+    return list(pipeline.connectors)

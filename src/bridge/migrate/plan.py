@@ -1,0 +1,344 @@
+"""A migration, step by step: print it, apply it, prove it, take it back, go on another day."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ...core.errors import ConfigError, CorruptCheckpointError, UnknownNameError
+from ...core.vault.own.atomic import replaced_file
+from ...legacy.defaults import create_connectors_for_policy
+from ...legacy.policy import Policy
+from ...v2.connector import ConnectorV2
+from ..proof.verify import Verdict, verify
+from ..wrap.triple import V2Triple
+from .action_twins import action_twin
+from .agent_twins import agent_twin
+from .mixture import learner_pieces, mixture
+from .native_module import native_module
+from .refusal import Refusal
+from .snippets import network_snippet
+from .step import MigrationStep, Side, summary_of
+from .twin import Twin
+
+_FORMAT: Final = "rlconnect-migration"
+_VERSION: Final = 1
+_FIRST: Final = ("ViewRequirementAgentConnector", "FlattenDataAgentConnector")
+"""They need what StateBufferConnector gives, so they go before it does."""
+
+
+class MigrationPlan:
+    """The way of one old policy into the new stack, one piece a step.
+
+    Old and new pieces run together after any steps; each step is proven against the source and
+    taken back where it is not equal.
+
+    Args:
+        policy: The source, with connectors; it is not changed.
+        source: Where it was loaded from; a plan of a live policy has none until it is saved.
+        custom: The author's own classes that its network needs, such as
+            `{"custom_models": {...}}`.
+        samples: How many random episodes each proof draws, beside the space's corners.
+        length: How many steps each of those has.
+        absolute: How far numbers may be apart.
+        relative: Likewise, as a share of the number.
+
+    Attributes:
+        steps: In the order in which they are applied.
+        module: The native module, or a `Refusal`.
+        proof: How the wholly wrapped policy compares with the source; {} until something ran.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        source: str = "",
+        custom: Mapping[str, Any] | None = None,
+        samples: int = 8,
+        length: int = 3,
+        absolute: float = 1e-5,
+        relative: float = 1e-5,
+    ) -> None:
+        if policy.agent_connectors is None or policy.action_connectors is None:
+            create_connectors_for_policy(policy, policy.config)
+        self.policy = policy
+        self.source = source
+        self.custom = dict(custom or {})
+        self.proofs = {
+            "samples": samples,
+            "length": length,
+            "absolute": absolute,
+            "relative": relative,
+        }
+        self.module = native_module(policy)
+        self.steps = _steps(policy, self.module)
+        self.proof: dict[str, Any] = {}
+
+    @property
+    def explore(self) -> bool:
+        """Whether the policy explores when nobody says: the word of its training config."""
+        return bool(self.policy.config.get("explore", True))
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every step that can be applied is."""
+        return all(step.is_applied for step in self.steps if step.is_native)
+
+    def triple(self) -> V2Triple:
+        """The pipelines and the module as they are after the steps applied so far."""
+        return mixture(self.policy, self.steps, self.module, custom=self.custom)
+
+    def learner_pieces(self) -> list[ConnectorV2]:
+        """Native pieces for the front of the learner's pipeline."""
+        return learner_pieces(self.steps)
+
+    def apply(self, until: str | int | None = None) -> MigrationPlan:
+        """Apply steps in order, each proven equal to the source or taken back.
+
+        Args:
+            until: The last step to apply, by name or place; None applies all.
+
+        Returns:
+            The plan itself.
+
+        Raises:
+            UnknownNameError: There is no such step.
+        """
+        last = len(self.steps) - 1 if until is None else self._place(until)
+        if not self.proof:
+            self.proof = summary_of(self.verify())
+        for step in self.steps[: last + 1]:
+            if step.is_applied or not step.is_native:
+                continue
+            step.is_applied = True
+            try:
+                verdict = self.verify()
+            except Exception as error:  # pieces of the author's own may run beside it
+                step.is_applied = False
+                step.differed = f"its native twin fails: {type(error).__name__}: {error}"[:300]
+                continue
+            if verdict.is_equal:
+                step.keep_proof(verdict)
+                continue
+            step.is_applied = False
+            step.differed = f"its native twin gives other numbers: {summary_of(verdict)['words']}"
+        return self
+
+    def revert(self, name: str | int | None = None) -> MigrationPlan:
+        """Take steps back.
+
+        Args:
+            name: Which one, by name or place; None takes all back.
+
+        Returns:
+            The plan itself.
+
+        Raises:
+            UnknownNameError: There is no such step.
+        """
+        chosen = self.steps if name is None else [self.steps[self._place(name)]]
+        for step in chosen:
+            step.is_applied, step.proof = False, {}
+        return self
+
+    def verify(self, **options: Any) -> Verdict:
+        """Compare the mixture of this moment with the source; options as of `verify`."""
+        return verify(self.triple(), self.policy, **{**self.proofs, **options})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the plan's state as JSON; a live policy is exported beside it.
+
+        Args:
+            path: The file to write.
+        """
+        target = Path(path)
+        source = self.source
+        if not source:
+            beside = target.with_name(target.name + ".policy")
+            self.policy.export_checkpoint(beside)
+            source = beside.name
+        data = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "source": source,
+            "policy": self.policy.name,
+            "proofs": self.proofs,
+            "proof": self.proof,
+            "steps": [step.to_data() for step in self.steps],
+        }
+        with replaced_file(target) as staged:
+            staged.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], **options: Any) -> MigrationPlan:
+        """Go on with a plan that was saved, in this process or another.
+
+        Args:
+            path: The file.
+            **options: As for `Policy.from_checkpoint`: the author's own classes.
+
+        Raises:
+            CorruptCheckpointError: The file is no such plan, or of another policy.
+        """
+        target = Path(path)
+        try:
+            data = json.loads(target.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise CorruptCheckpointError(
+                f"{target} is no migration plan", found=str(error)
+            ) from None
+        if not isinstance(data, dict) or data.get("format") != _FORMAT:
+            raise CorruptCheckpointError(
+                f"{target} is no migration plan", expected=f'"format": "{_FORMAT}"'
+            )
+        beside = target.with_name(str(data["source"]))
+        source = str(beside if beside.exists() else data["source"])
+        policy = one_policy(source, str(data["policy"]), **options)
+        plan = cls(policy, source=source, custom=_custom(options), **data["proofs"])
+        names = [step.name for step in plan.steps]
+        saved = [each["name"] for each in data["steps"]]
+        if names != saved:
+            raise CorruptCheckpointError(
+                f"{target} is the plan of another policy", expected=str(saved), found=str(names)
+            )
+        plan.proof = dict(data["proof"])
+        for step, held in zip(plan.steps, data["steps"], strict=True):
+            step.take(held)
+        return plan
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {
+            "policy": self.policy.name,
+            "source": self.source,
+            "explore": self.explore,
+            "proof": self.proof,
+            "steps": [step.to_data() for step in self.steps],
+        }
+
+    def _place(self, name: str | int) -> int:
+        if isinstance(name, int):
+            if not -len(self.steps) <= name < len(self.steps):
+                raise UnknownNameError(
+                    f"there is no step {name}", expected=f"0 to {len(self.steps)}"
+                )
+            return name % len(self.steps)
+        for place, step in enumerate(self.steps):
+            if step.name == name:
+                return place
+        raise UnknownNameError(
+            f"there is no step {name!r}", expected=", ".join(step.name for step in self.steps)
+        )
+
+    def __str__(self) -> str:
+        done = sum(step.is_applied for step in self.steps)
+        head = f"{self.policy.algorithm} {self.policy.name}: {done} of {len(self.steps)} applied"
+        return "\n".join([head, *map(str, self.steps)])
+
+
+def plan_migration(
+    path_or_policy: str | os.PathLike[str] | Policy, policy_id: str | None = None, **options: Any
+) -> MigrationPlan:
+    """Plan how an old policy becomes one of the new stack; nothing is changed yet.
+
+    Args:
+        path_or_policy: A checkpoint of the old stack, or a policy.
+        policy_id: Which policy of a checkpoint that holds several.
+        **options: As for `Policy.from_checkpoint`: `custom_models` and so on.
+
+    Raises:
+        ConfigError: The checkpoint holds several policies and none was named.
+
+    Example:
+        >>> from gymnasium.spaces import Box, Discrete
+        >>> plan = plan_migration(Policy(Box(-1, 1, (4,)), Discrete(2), {"seed": 0}))
+        >>> [step.name for step in plan.steps if not step.is_native]
+        []
+    """
+    if isinstance(path_or_policy, Policy):
+        return MigrationPlan(path_or_policy, custom=_custom(options))
+    source = os.path.abspath(path_or_policy)
+    policy = one_policy(source, policy_id, **options)
+    return MigrationPlan(policy, source=source, custom=_custom(options))
+
+
+def one_policy(source: str, policy_id: str | None, **options: Any) -> Policy:
+    """A policy of a checkpoint."""
+    from ..loading import load_policies
+
+    found = load_policies(source, **options)
+    if policy_id is None:
+        if len(found) > 1:
+            raise ConfigError(
+                f"{source} holds {len(found)} policies",
+                expected="policy_id=, one of " + ", ".join(map(repr, found)),
+            )
+        return next(iter(found.values()))
+    if policy_id not in found and len(found) == 1:
+        return next(iter(found.values()))
+    if policy_id not in found:
+        raise UnknownNameError(
+            f"no policy {policy_id!r} in {source}", expected=", ".join(map(repr, found))
+        )
+    return found[policy_id]
+
+
+def _custom(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name.startswith("custom_") and value}
+
+
+def _steps(policy: Policy, module: Any) -> list[MigrationStep]:
+    agent: Any = policy.agent_connectors
+    action: Any = policy.action_connectors
+    before = [
+        _step("agent", place, each, agent_twin(policy, each))
+        for place, each in enumerate(agent.connectors)
+    ]
+    # A piece goes before those whose output it needs; sorting keeps the others' order.
+    behind = [each for each in before if each.name == "StateBufferConnector"]
+    others = [each for each in before if each.name != "StateBufferConnector"]
+    steps = [
+        *(each for each in others if each.name not in _FIRST),
+        *(each for each in reversed(others) if each.name in _FIRST),
+        *behind,
+        _network_step(policy, module),
+        *(
+            _step("action", place, each, action_twin(policy, each, action.connectors[:place]))
+            for place, each in enumerate(action.connectors)
+        ),
+    ]
+    _number(steps)
+    return steps
+
+
+def _step(side: Side, place: int, connector: Any, twin: Twin) -> MigrationStep:
+    return MigrationStep(type(connector).__name__, side, place, twin, twin.kind != "code")
+
+
+def _network_step(policy: Policy, module: Any) -> MigrationStep:
+    if not isinstance(module, Refusal):
+        text = f"{type(module).__name__}"
+        twin = Twin("native", "its weights fit V2's default network", text)
+        return MigrationStep("network", "network", 0, twin)
+    model = policy.networks.torch().head.model
+    is_own = "of its author" in module.reason
+    twin = Twin(
+        "code" if is_own else "wrapped",
+        module.reason,
+        "the old network, wrapped",
+        snippet=network_snippet(type(model).__name__) if is_own else "",
+    )
+    return MigrationStep("network", "network", 0, twin, is_builtin=not is_own)
+
+
+def _number(steps: list[MigrationStep]) -> None:
+    """Make names unique: the second one of a class is `Class_2`."""
+    seen: dict[str, int] = {}
+    for step in sorted(steps, key=lambda step: (step.side, step.place)):
+        seen[step.name] = count = seen.get(step.name, 0) + 1
+        if count > 1:
+            step.name = f"{step.name}_{count}"
