@@ -37,6 +37,11 @@ def register_env(name: str, env_creator: EnvCreator) -> None:
     _creators[name] = env_creator
 
 
+def is_registered(name: str) -> bool:
+    """Whether `register_env` gave that name a meaning."""
+    return name in _creators
+
+
 def env_creator_of(env: Any) -> EnvCreator:
     """What makes the environments that a config names.
 
