@@ -43,7 +43,7 @@ class LegacyAgentConnectorV2(ConnectorV2):
             otherwise.
 
     Example:
-        >>> from rlconnect.legacy import ObsPreprocessorConnector
+        >>> from rlconnect.legacy import ConnectorContext, ObsPreprocessorConnector
         >>> from rlconnect.v2 import SingleAgentEpisode
         >>> context = ConnectorContext(observation_space=spaces.Discrete(3))
         >>> episode = SingleAgentEpisode(id_="e0")

@@ -12,6 +12,7 @@ from ...legacy.policy import Policy
 
 _MOST_PARTS: Final = 2_000_000
 _STRUCTURE: Final = "shape_and_dtype"
+_IN_NUMPY: Final = "acts_in_numpy"
 
 
 def policy_to_data(policy: Policy) -> dict[str, Any]:
@@ -22,7 +23,8 @@ def policy_to_data(policy: Policy) -> dict[str, Any]:
     state = policy.get_state()
     state["connector_configs"] = {"agent": None, "action": None}
     data: dict[str, Any] = Plainer(most=_MOST_PARTS)(state)
-    return {**data, "name": policy.name, "noise": policy.noise}
+    acts_in_numpy = policy.networks.numpy is not None
+    return {**data, "name": policy.name, "noise": policy.noise, _IN_NUMPY: acts_in_numpy}
 
 
 def policy_from_data(
@@ -36,8 +38,11 @@ def policy_from_data(
         device: Where torch networks run.
     """
     state = {**data, "weights": {name: _array(part) for name, part in data["weights"].items()}}
+    acts_in_numpy = state.pop(_IN_NUMPY)
     options = {"name": state.pop("name"), "noise": state.pop("noise"), "device": device}
     policy = Policy.from_state(state, **options, **(custom or {}))
+    if not acts_in_numpy:  # Its last digits are torch's.
+        policy.networks.numpy = None
     policy.agent_connectors = policy.action_connectors = None
     return policy
 

@@ -170,7 +170,10 @@ class LegacyPolicyModule(TorchRLModule, ValueFunctionAPI):
             device = versions[0]
             self.policy.device = self.policy.networks.device = str(device)
             self.policy.networks.torch().device = str(device)
+            acts_in_numpy = self.policy.networks.numpy is not None
             self.policy.set_weights(self.policy.get_weights())
+            if not acts_in_numpy:
+                self.policy.networks.numpy = None
             self._acts_with = versions = self._versions()
         device = versions[0]
         assert isinstance(device, torch.device), "the first entry"
