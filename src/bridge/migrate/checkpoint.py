@@ -1,0 +1,168 @@
+"""A migrated policy as a folder: RLlib's layout of an env-runner's parts, and what proves it.
+
+env_to_module_connector/    the pipeline to the module
+rl_module/                  the module
+module_to_env_connector/    the pipeline from the module to the environment
+learner_connector/          the pipeline of learners
+migration.json              the steps, their proofs, and whether the policy explores by itself
+certificate.json            a few observations, and what the source made of them at each stage
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from ...core.batching import unbatch
+from ...core.errors import CorruptCheckpointError, WeightsError
+from ...core.stage_differences import Differences, StageComparison
+from ...core.vault.own.document import encode
+from ...core.vault.own.document_decoder import decode
+from ...core.vault.own.json_text import format_json, parse_json
+from ...legacy.adapted import seen_space
+from ...legacy.certificate import certificate_of
+from ...v2.checkpoint_files import replaced_tree
+from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
+from ...v2.learner.defaults import learner_pipeline
+from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ...v2.modules.rl_module import RLModule
+from ..proof.verify import staged
+from ..wrap.triple import V2Triple
+from .plan import MigrationPlan
+
+ENV_TO_MODULE: Final = "env_to_module_connector"
+MODULE: Final = "rl_module"
+MODULE_TO_ENV: Final = "module_to_env_connector"
+LEARNER: Final = "learner_connector"
+_PLAN: Final = "migration.json"
+_CERTIFICATE: Final = "certificate.json"
+
+
+@dataclass(frozen=True)
+class MigratedPolicy:
+    """A policy of the new stack, as it was migrated.
+
+    Args:
+        env_to_module: The pipeline to the module.
+        module: The module.
+        module_to_env: The pipeline from it to the environment.
+        explore: Whether it explores when nobody says, as its training config had it.
+        migration: How it came about, as plain data.
+        certificate: What its source made of a few observations.
+    """
+
+    env_to_module: EnvToModulePipeline
+    module: Any
+    module_to_env: ModuleToEnvPipeline
+    explore: bool
+    migration: Mapping[str, Any]
+    certificate: Mapping[str, Any]
+
+    @property
+    def triple(self) -> V2Triple:
+        """The two pipelines with the module between them."""
+        return self.env_to_module, self.module, self.module_to_env
+
+
+def save_migrated(plan: MigrationPlan, out: str | os.PathLike[str]) -> None:
+    """Write a migration as it stands now, whole or not at all.
+
+    Args:
+        plan: Its applied steps are native, the others wrapped.
+        out: The folder to write.
+    """
+    env_to_module, module, module_to_env = plan.triple()
+    policy = plan.policy
+    learner = learner_pipeline(
+        seen_space(policy), policy.action_space, custom=plan.learner_pieces()
+    )
+    with replaced_tree(Path(os.path.abspath(out))) as folder:
+        env_to_module.save_to_path(folder / ENV_TO_MODULE)
+        module.save_to_path(folder / MODULE)
+        module_to_env.save_to_path(folder / MODULE_TO_ENV)
+        learner.save_to_path(folder / LEARNER)
+        for name, content in (
+            (_PLAN, plan.to_dict()),
+            (_CERTIFICATE, certificate_of(policy)),
+        ):
+            (folder / name).write_text(format_json(encode(content)), encoding="utf-8")
+
+
+def load_migrated(
+    path: str | os.PathLike[str], *, check: bool = False, **options: Any
+) -> MigratedPolicy:
+    """Load what `save_migrated` wrote; nothing of the folder runs.
+
+    Args:
+        path: The folder.
+        check: Whether to hold it to its parity certificate.
+        **options: As for `from_checkpoint`: `module_classes` for classes of your own.
+
+    Raises:
+        CheckpointError: It is no such folder.
+        WeightsError: It does not act as its source did.
+    """
+    folder = Path(path)
+    migration = _read(folder / _PLAN)
+    found = MigratedPolicy(
+        EnvToModulePipeline.from_checkpoint(folder / ENV_TO_MODULE, **options),
+        RLModule.from_checkpoint(folder / MODULE, **options),
+        ModuleToEnvPipeline.from_checkpoint(folder / MODULE_TO_ENV, **options),
+        bool(migration.get("explore", True)),
+        migration,
+        _read(folder / _CERTIFICATE),
+    )
+    if check:
+        for stage in compare_with_source(found):
+            if not stage.is_equal:
+                raise WeightsError(
+                    f"{folder} does not act as its source did",
+                    expected=f"stage {stage.name!r} within 1e-5",
+                    found=stage.note or f"a difference of {stage.largest:.2g}",
+                    stage=stage.name,
+                )
+    return found
+
+
+def compare_with_source(
+    migrated: MigratedPolicy, *, absolute: float = 1e-5, relative: float = 1e-5
+) -> tuple[StageComparison, ...]:
+    """What a migrated policy makes of its certificate's observations, beside what its source did.
+
+    Args:
+        migrated: The policy.
+        absolute: The tolerance for numbers near 0.
+        relative: The tolerance as a share of the number.
+
+    Raises:
+        WeightsError: There is nothing to compare with.
+    """
+    certificate = migrated.certificate
+    if "observations" not in certificate:
+        raise WeightsError(
+            "this policy has no parity certificate",
+            found=str(certificate.get("missing", "none was saved")),
+        )
+    rows = [list(unbatch(step)) for step in certificate["observations"]]
+    stages = staged(migrated.triple)
+    slots = [f"certificate-{number}" for number in range(len(rows[0]))]
+    stages.reset(slots)
+    differences = Differences(absolute, relative)
+    for number, (seen, wanted) in enumerate(zip(rows, certificate["steps"], strict=True)):
+        rewards = None if number == 0 else [0.0] * len(slots)
+        differences.add(stages.step(slots, seen, rewards), dict(wanted))
+    stages.reset(slots)
+    return differences.stages()
+
+
+def _read(file: Path) -> Any:
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise CorruptCheckpointError(
+            f"{file.parent} holds no migrated policy", found=str(error.strerror)
+        ) from None
+    return decode(parse_json(data, file.name), file.name, find=lambda reference: None)
