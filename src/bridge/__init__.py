@@ -24,6 +24,23 @@ _HOME: Final = {
     "LegacyPolicyModule": ".wrap.policy_module",
     "policy_to_v2": ".wrap.triple",
     "use_policy": ".wrap.triple",
+    # Acting
+    "Actor": ".actor.actor",
+    "SlowPieceWarning": ".actor.actor",
+    "Played": ".rollout",
+    # Migrating into the new stack
+    "MigratedPolicy": ".migrate.checkpoint",
+    "MigrationPlan": ".migrate.plan",
+    "MigrationStep": ".migrate.step",
+    "Refusal": ".migrate.refusal",
+    "Score": ".migrate.scoreboard",
+    "load_migrated": ".migrate.checkpoint",
+    "migrate": ".migrate.front_door",
+    "native_module": ".migrate.native_module",
+    "plan_migration": ".migrate.plan",
+    "save_migrated": ".migrate.checkpoint",
+    "scoreboard": ".migrate.scoreboard",
+    "to_ray": ".migrate.ray_checkpoint",
     # Proving that two policies do the same
     "Verdict": ".proof.verify",
     "verify": ".proof.verify",

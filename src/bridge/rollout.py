@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..legacy.inference import local_policy_inference
-from ..legacy.policy import Policy
+from ..core.types import Array
+
+Progress = Callable[[int, int], None] | None
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Played:
     """What a policy earned, episode by episode.
 
     Args:
-        returns: The sum of rewards of each.
+        returns: The sum of rewards of each, of all agents together.
         lengths: The number of steps of each.
     """
 
@@ -47,40 +48,135 @@ class Played:
 
 
 def rollout(
-    policy: Policy,
+    policy: Any,
     env: Any,
     *,
     episodes: int = 10,
     seed: int = 0,
     explore: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = None,
 ) -> Played:
-    """Play whole episodes, one after the other.
+    """Play whole episodes.
 
     Args:
-        policy: With connectors.
-        env: A live environment of one agent.
+        policy: A policy of the old stack with connectors, or an `Actor`.
+        env: A live environment: of gymnasium, a vector of them, or of several agents (RLlib's
+            `MultiAgentEnv`, PettingZoo's two kinds).
         episodes: How many.
-        seed: Of the first; each next one has the next seed.
+        seed: Of the first; each next one has the next seed. A vector environment is seeded once.
         explore: Whether to explore.
         progress: Called with how many are done and how many there are.
     """
+    from .actor.actor import Actor
+
+    actor = policy if isinstance(policy, Actor) else Actor.from_policy(policy)
+    if explore:
+        actor.rng = np.random.default_rng(seed)
+    if getattr(env, "num_envs", None) and hasattr(env, "single_observation_space"):
+        return _vector(actor, env, episodes, seed, explore, progress)
+    if hasattr(env, "possible_agents"):
+        return _agents(actor, _by_agent(env), episodes, seed, explore, progress)
     returns, lengths = [], []
     for number in range(episodes):
         slot = f"rollout-{seed + number}"
-        policy.reset_connectors(slot)
         obs, _ = env.reset(seed=seed + number)
         total, length, reward, is_over = 0.0, 0, None, False
         while not is_over:
-            ((action, _, _),) = local_policy_inference(
-                policy, slot, "agent", obs, reward, explore=explore
-            )
+            action = actor.act(obs, env_ids=slot, reward=reward, explore=explore)
             obs, reward, terminated, truncated, _ = env.step(action)
             total, length = total + float(reward), length + 1
             is_over = terminated or truncated
-        policy.reset_connectors(slot)
+        actor.reset(slot)
         returns.append(total)
         lengths.append(length)
         if progress is not None:
             progress(number + 1, episodes)
     return Played(tuple(returns), tuple(lengths))
+
+
+def _agents(
+    actor: Any, env: Any, episodes: int, seed: int, explore: bool, progress: Progress
+) -> Played:
+    """Episodes of several agents; a return is that of all of them."""
+    returns, lengths = [], []
+    for number in range(episodes):
+        slot = f"rollout-{seed + number}"
+        obs, _ = env.reset(seed=seed + number)
+        total, length, is_over = 0.0, 0, False
+        waiting: dict[Any, float] = {}
+        known: set[Any] = set()
+        while not is_over:
+            told = {agent: waiting.pop(agent, 0.0) for agent in obs} if known else None
+            known |= set(obs)
+            actions = actor.act(obs, env_ids=slot, reward=told, explore=explore)
+            obs, rewards, terminateds, truncateds, _ = env.step(actions)
+            for agent, earned in rewards.items():
+                waiting[agent] = waiting.get(agent, 0.0) + float(earned)
+            total, length = total + float(sum(rewards.values())), length + 1
+            is_over = bool(terminateds.get("__all__") or truncateds.get("__all__"))
+            gone = [a for a in obs if terminateds.get(a) or truncateds.get(a)]
+            obs = {agent: seen for agent, seen in obs.items() if agent not in gone}
+        actor.reset(slot)
+        returns.append(total)
+        lengths.append(length)
+        if progress is not None:
+            progress(number + 1, episodes)
+    return Played(tuple(returns), tuple(lengths))
+
+
+def _vector(
+    actor: Any, env: Any, episodes: int, seed: int, explore: bool, progress: Progress
+) -> Played:
+    """Episodes of a vector environment, as many of each sub-environment: no bias to short ones."""
+    count = int(env.num_envs)
+    quota = np.full(count, episodes // count) + (np.arange(count) < episodes % count)
+    mode = _autoreset(env)
+    before, actor.autoreset = actor.autoreset, "next_step" if mode == "next_step" else "same_step"
+    ids = [f"rollout-{seed}-{row}" for row in range(count)]
+    found: list[list[tuple[float, int]]] = [[] for _ in range(count)]
+    totals, lengths = np.zeros(count), np.zeros(count, int)
+    obs, _ = env.reset(seed=seed)
+    reward: Array | None = None
+    ended = was_over = np.zeros(count, bool)
+    try:
+        while any(len(done) < wanted for done, wanted in zip(found, quota, strict=True)):
+            actions = actor.act(obs, env_ids=ids, reward=reward, terminated=ended, explore=explore)
+            obs, reward, terminated, truncated, _ = env.step(actions)
+            ended = np.asarray(terminated) | np.asarray(truncated)
+            # After an episode's last step, a next-step environment resets instead of stepping.
+            counts = ~was_over if mode == "next_step" else np.ones(count, bool)
+            totals += np.where(counts, np.asarray(reward), 0.0)
+            lengths += counts
+            for row in np.flatnonzero(ended):
+                found[row].append((float(totals[row]), int(lengths[row])))
+                if progress is not None:
+                    done = sum(map(min, map(len, found), quota))
+                    progress(int(done), episodes)
+            totals[ended], lengths[ended] = 0.0, 0
+            was_over = ended
+            if mode == "disabled" and ended.any():
+                obs, _ = env.reset(options={"reset_mask": ended})
+    finally:
+        actor.autoreset = before
+        actor.reset(ids)
+    played = [one for done, wanted in zip(found, quota, strict=True) for one in done[:wanted]]
+    return Played(tuple(total for total, _ in played), tuple(length for _, length in played))
+
+
+def _autoreset(env: Any) -> str:
+    """When a vector environment resets what has ended: "next_step", "same_step", "disabled"."""
+    import gymnasium
+
+    mode = (getattr(env, "metadata", None) or {}).get("autoreset_mode")
+    if mode is not None:
+        return str(getattr(mode, "name", mode)).lower()
+    return "same_step" if gymnasium.__version__.startswith("0.") else "next_step"
+
+
+def _by_agent(env: Any) -> Any:
+    """An environment whose dicts are by agent; PettingZoo's are brought to that form."""
+    if callable(getattr(env, "observation_space", None)):
+        from ..v2.envs.petting_zoo import ParallelPettingZooEnv, PettingZooEnv
+
+        return PettingZooEnv(env) if hasattr(env, "agent_iter") else ParallelPettingZooEnv(env)
+    return env

@@ -94,8 +94,15 @@ def export_policies(
     path: str | os.PathLike[str],
     *,
     arrays: Literal["file", "inline"] = "file",
+    extra: Mapping[str, Any] | None = None,
 ) -> None:
     """Save several policies as one checkpoint, by id.
+
+    Args:
+        policies: By id.
+        path: The folder to write; a name that ends in `.json` makes one file.
+        arrays: "inline" writes the weights into the JSON, for small networks.
+        extra: More entries for the document, plain data.
 
     Raises:
         MissingPartError: There are none.
@@ -115,7 +122,7 @@ def export_policies(
         algorithm=first.algorithm,
         policies=records,
     )
-    save_records(path, checkpoint, arrays=arrays)
+    save_records(path, checkpoint, arrays=arrays, extra=extra)
 
 
 def _certified(policy: Policy, record: PolicyRecord) -> PolicyRecord:

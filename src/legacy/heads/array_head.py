@@ -53,6 +53,8 @@ class ArrayHead:
         forward: From columns, state and sequence lengths to outputs.
         initial_state: The state at an episode's start, without batch dimension.
         bare_when_greedy: Whether fetches without exploration are the inputs alone.
+        direct: From float32 observations `(B, n)` to distribution inputs and nothing else, where
+            the network sees nothing but them.
     """
 
     def __init__(
@@ -62,10 +64,12 @@ class ArrayHead:
         forward: Forward,
         initial_state: Sequence[Array] = (),
         bare_when_greedy: bool = False,
+        direct: Callable[[Array], Array] | None = None,
     ) -> None:
         self.algorithm = algorithm
         self.distribution = distribution
         self.bare_when_greedy = bare_when_greedy
+        self.direct = direct
         self.forward = forward
         self._initial_state = tuple(initial_state)
 
@@ -148,7 +152,8 @@ def _plain(
         return ArrayOutputs(outputs, after, extra)
 
     bare = any(key.startswith("encoder.") for key in weights)
-    return ArrayHead(name, distribution, forward, net.get_initial_state(), bare)
+    direct = None if net.is_recurrent else net.outputs
+    return ArrayHead(name, distribution, forward, net.get_initial_state(), bare, direct)
 
 
 def _dqn(
@@ -239,7 +244,7 @@ def _feed_forward(
     def forward(columns: Columns, state: Sequence[Array], seq_lens: Any) -> ArrayOutputs:
         return ArrayOutputs(run(_flat(columns["obs"])), [], {})
 
-    return ArrayHead(name, distribution, forward)
+    return ArrayHead(name, distribution, forward, direct=run)
 
 
 def _flat(obs: Any) -> Array:

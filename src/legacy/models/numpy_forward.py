@@ -118,6 +118,10 @@ class NumpyNet:
         columns = [encode(np.asarray(value)) for value, encode in pairs]
         return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
 
+    def outputs(self, obs_flat: Float32) -> Float32:
+        """The outputs alone, for float32 observations `(B, n)` of a network without a state."""
+        return self._policy(self._trunk(obs_flat))
+
     def forward(
         self,
         obs_flat: Any,

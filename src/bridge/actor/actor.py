@@ -1,0 +1,267 @@
+"""One object that acts: for one observation, a batch, a vector environment, or many agents."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from threading import RLock
+from typing import Any, Literal
+
+import numpy as np
+from gymnasium.spaces import Space
+from typing_extensions import Self
+
+from ...core.errors import PieceError
+from ..rollout import Played, rollout
+from .asked import Asked, answered, listed
+from .mapping import Casting, PolicyMapping
+from .player import Player
+
+AutoReset = Literal["next_step", "same_step"]
+
+
+class SlowPieceWarning(UserWarning):
+    """Some connectors have no batched form, so observations go through them one by one."""
+
+
+class Actor:
+    """A policy, or several, that turn observations into actions and remember what they must.
+
+    Each slot, one agent of one environment, has its own history; slots are rows of arrays. One
+    lock guards an actor, so threads may share it.
+
+    Args:
+        players: What acts, by policy id.
+        policy_mapping_fn: Which policy plays an agent; see `Casting`.
+        seed: Of the random numbers that exploration draws.
+        autoreset: What an observation is that comes with `terminated` or `truncated`: the last
+            one of its episode ("next_step", as gymnasium's vector environments have it), or the
+            first one of the next ("same_step").
+
+    Attributes:
+        missing: By policy, the pieces that have no batched form; none where all is fast.
+        only: The player of the only policy; None of several.
+
+    Example:
+        >>> from gymnasium.spaces import Box, Discrete
+        >>> from rlconnect.legacy import Policy, create_connectors_for_policy
+        >>> policy = Policy(Box(-1, 1, (4,)), Discrete(2), {"seed": 0})
+        >>> create_connectors_for_policy(policy, policy.config)
+        >>> actor = Actor.from_policy(policy)
+        >>> int(actor.act(np.zeros(4, np.float32))) in (0, 1)
+        True
+        >>> actor.act(np.zeros((5, 4), np.float32)).shape
+        (5,)
+    """
+
+    def __init__(
+        self,
+        players: Mapping[str, Player],
+        *,
+        policy_mapping_fn: PolicyMapping = None,
+        seed: int | None = None,
+        autoreset: AutoReset = "next_step",
+    ) -> None:
+        self.players: dict[str, Player] = dict(players)
+        self.autoreset: AutoReset = autoreset
+        self.rng = np.random.default_rng(seed)
+        self.casting = Casting(list(self.players), policy_mapping_fn)
+        self.missing = {name: each.missing for name, each in self.players.items() if each.missing}
+        self._lock = RLock()
+        self.only = next(iter(self.players.values())) if len(self.players) == 1 else None
+        for name, pieces in self.missing.items():
+            warnings.warn(
+                f"policy {name!r} acts item by item: {', '.join(pieces)} has no batched form",
+                SlowPieceWarning,
+                stacklevel=3,
+            )
+
+    # Making one.
+
+    @classmethod
+    def from_checkpoint(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        policy_ids: Sequence[str] | str | None = None,
+        policy_mapping_fn: PolicyMapping = None,
+        device: str = "cpu",
+        seed: int | None = None,
+        **options: Any,
+    ) -> Self:
+        """An actor of what a checkpoint of either stack holds.
+
+        Args:
+            path: Any checkpoint of RLlib's, one that rlconnect wrote, or a saved actor.
+            policy_ids: Only these policies or modules.
+            policy_mapping_fn: Which policy plays an agent.
+            device: Where networks run.
+            seed: Of exploration.
+            **options: As for `Policy.from_checkpoint`, such as `custom_models`.
+
+        Raises:
+            CheckpointError: The checkpoint cannot be read.
+        """
+        from .loading import players_of
+
+        wanted = [policy_ids] if isinstance(policy_ids, str) else policy_ids
+        players, saved = players_of(path, wanted, **options)
+        made = cls(players, policy_mapping_fn=policy_mapping_fn or saved, seed=seed)
+        return made if device == "cpu" else made.to(device)
+
+    @classmethod
+    def from_policy(
+        cls,
+        policy: Any,
+        *,
+        policy_mapping_fn: PolicyMapping = None,
+        seed: int | None = None,
+    ) -> Self:
+        """An actor of a policy of the old stack, or of several by id; they stay as they are."""
+        from .loading import player_of
+
+        policies = policy if isinstance(policy, Mapping) else {policy.name: policy}
+        players = {str(name): player_of(each) for name, each in policies.items()}
+        return cls(players, policy_mapping_fn=policy_mapping_fn, seed=seed)
+
+    # Acting.
+
+    def act(
+        self,
+        obs: Any,
+        *,
+        env_ids: Any = None,
+        agent_ids: Any = None,
+        reward: Any = None,
+        terminated: Any = None,
+        truncated: Any = None,
+        explore: bool = False,
+        seed: int | None = None,
+    ) -> Any:
+        """Actions for what environments gave, ready to be handed to them.
+
+        Args:
+            obs: One observation, a batch of them, or a dict from agents to observations.
+            env_ids: The environment of each row, or of the one observation; its number in the
+                batch if None.
+            agent_ids: The agent of each row, or of all.
+            reward: What the last actions earned; read by policies that see rewards.
+            terminated: Which episodes ended with the last action; those slots begin anew.
+            truncated: Which were cut off there.
+            explore: Whether to explore as the policy would.
+            seed: Restarts the random numbers first.
+
+        Returns:
+            An action for an observation, a batch for a batch, a dict for a dict. Tensors for
+            tensors, on their device.
+
+        Raises:
+            SpaceError: The observation is not of the policy's space.
+        """
+        asked = Asked(env_ids, agent_ids, reward, terminated, truncated, explore)
+        with self._lock:
+            if seed is not None:
+                self.rng = np.random.default_rng(seed)
+            return answered(self, obs, asked)
+
+    def reset(self, env_ids: Any = None) -> None:
+        """Forget what was remembered of environments, whose episodes are over; of all if None."""
+        with self._lock:
+            gone = None if env_ids is None else listed(env_ids)
+            for player in self.players.values():
+                player.reset(gone)
+
+    def rollout(
+        self,
+        env: Any,
+        episodes: int = 10,
+        *,
+        seed: int = 0,
+        explore: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Played:
+        """Play whole episodes in an environment of gymnasium, a vector of them, or PettingZoo's.
+
+        Args:
+            env: A live environment.
+            episodes: How many.
+            seed: Of the first; each next one has the next seed.
+            explore: Whether to explore.
+            progress: Called with how many are done and how many there are.
+        """
+        with self._lock:
+            return rollout(
+                self, env, episodes=episodes, seed=seed, explore=explore, progress=progress
+            )
+
+    # What it is.
+
+    @property
+    def observation_space(self) -> Space[Any]:
+        """What an environment gives; of the only policy."""
+        return self._player("observation_space").observation_space
+
+    @property
+    def action_space(self) -> Space[Any]:
+        """What an environment takes; of the only policy."""
+        return self._player("action_space").action_space
+
+    @property
+    def remembers(self) -> bool:
+        """Whether some policy's answers depend on more than the observation at hand."""
+        return any(player.remembers for player in self.players.values())
+
+    def to(self, device: str | None) -> Self:
+        """Compute on a torch device; None computes with numpy where that is faster.
+
+        Observations that already live there stay there: nothing is copied to the host.
+        """
+        with self._lock:
+            for player in self.players.values():
+                player.to(device)
+        return self
+
+    # State.
+
+    def state_dict(self) -> dict[str, Any]:
+        """What all slots remember, as plain data and arrays."""
+        with self._lock:
+            return {name: player.state_dict() for name, player in self.players.items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` gave."""
+        with self._lock:
+            for name, player in self.players.items():
+                player.load_state_dict(state[name])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save everything but running episodes as one checkpoint, all or nothing.
+
+        Raises:
+            CheckpointWriteError: The disk refuses; what was there before is untouched.
+        """
+        from .saving import save_actor
+
+        save_actor(self, path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_lock", "only")}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state)
+        self._lock = RLock()
+        self.only = next(iter(self.players.values())) if len(self.players) == 1 else None
+
+    def __repr__(self) -> str:
+        names = ", ".join(map(repr, self.players))
+        return f"<Actor of {names}{' that remembers' if self.remembers else ''}>"
+
+    def _player(self, what: str) -> Player:
+        if self.only is None:
+            raise PieceError(
+                f"several policies have no one {what}",
+                found=", ".join(map(repr, self.players)),
+                hint=f"ask actor.players[id].{what}.",
+            )
+        return self.only

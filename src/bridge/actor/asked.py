@@ -1,0 +1,176 @@
+"""What an actor is asked beside the observations, and how the rows find their policies."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core import nest
+from ...core.errors import PieceError
+from ...core.types import Array, Nest
+from .forms import a_leaf
+from .player import Player
+from .slots import DEFAULT_AGENT, Key
+
+if TYPE_CHECKING:
+    from .actor import Actor
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What `Actor.act` is given beside the observations; see there."""
+
+    env_ids: Any = None
+    agent_ids: Any = None
+    reward: Any = None
+    terminated: Any = None
+    truncated: Any = None
+    explore: bool = False
+
+    def ended(self, is_one: bool) -> Any:
+        """Which rows' episodes ended; None where nobody says."""
+        parts = [each for each in (self.terminated, self.truncated) if each is not None]
+        if not parts:
+            return None
+        if is_one:
+            parts = [np.asarray([bool(each)]) for each in parts]
+        parts = [each if hasattr(each, "dtype") else np.asarray(each, bool) for each in parts]
+        return parts[0] if len(parts) == 1 else parts[0] | parts[1]
+
+    def keys(self, count: int, is_one: bool) -> list[Key] | None:
+        """Whose each row is; None where nobody says.
+
+        Raises:
+            PieceError: There are more or fewer names than rows.
+        """
+        if self.env_ids is None and self.agent_ids is None:
+            return None
+        envs: Sequence[Any] = range(count)
+        if self.env_ids is not None:
+            envs = [self.env_ids] if is_one else listed(self.env_ids)
+        if self.agent_ids is None or isinstance(self.agent_ids, (str, int)):
+            agents: list[Any] = [DEFAULT_AGENT if self.agent_ids is None else self.agent_ids]
+            agents *= count
+        else:
+            agents = listed(self.agent_ids)
+        if len(envs) != count or len(agents) != count:
+            raise PieceError(
+                "env_ids and agent_ids do not name each row",
+                expected=f"{count} of each",
+                found=f"{len(envs)} env_ids, {len(agents)} agent_ids",
+            )
+        return list(zip(envs, agents, strict=True))
+
+
+def answered(actor: Actor, obs: Any, asked: Asked) -> Any:
+    """Actions for whatever an actor was given."""
+    only = actor.only
+    if isinstance(obs, Mapping) and not (only is not None and only.form.fits(obs)):
+        return _for_agents(actor, obs, asked)
+    if only is None:
+        return _by_rows(actor, obs, asked)
+    rows, is_one = only.form.rows(obs)
+    actions = _acted(actor, only, rows, is_one, asked)
+    if not is_one:
+        return actions
+    return actions[0] if type(actions) is np.ndarray else _row(actions, 0)
+
+
+def _acted(actor: Actor, player: Player, rows: Nest, is_one: bool, asked: Asked) -> Nest:
+    keys, reward, ended = None, None, None
+    if player.remembers:
+        keys = asked.keys(int(a_leaf(rows).shape[0]), is_one)
+        reward = asked.reward
+        if is_one and reward is not None:
+            reward = np.asarray([reward])
+        ended = asked.ended(is_one)
+    starts_anew = actor.autoreset == "same_step"
+    return player.act(rows, keys, reward, ended, asked.explore, actor.rng, starts_anew)
+
+
+def _for_agents(actor: Actor, obs: Mapping[Any, Any], asked: Asked) -> dict[Any, Any]:
+    """An action for each agent of one environment."""
+    found: dict[Any, Any] = {}
+    everyone = list(obs)
+    for name, places in _groups(actor, everyone).items():
+        player = actor.players[name]
+        agents = [everyone[at] for at in places]
+        rows, _ = player.form.rows([obs[agent] for agent in agents])
+        earned = None
+        if asked.reward is not None and all(agent in asked.reward for agent in agents):
+            earned = np.asarray([asked.reward[agent] for agent in agents])
+        own = replace(
+            asked,
+            env_ids=[asked.env_ids] * len(agents),
+            agent_ids=agents,
+            reward=earned,
+            terminated=_ends_of(asked.terminated, agents),
+            truncated=_ends_of(asked.truncated, agents),
+        )
+        actions = _acted(actor, player, rows, False, own)
+        found.update({agent: _row(actions, row) for row, agent in enumerate(agents)})
+    return {agent: found[agent] for agent in obs}
+
+
+def _by_rows(actor: Actor, obs: Any, asked: Asked) -> Any:
+    """Actions of several policies for rows that name their agents: a list, one a row."""
+    if asked.agent_ids is None:
+        raise PieceError(
+            "several policies, and nobody says which agent this is",
+            expected="agent_ids=, or a dict from agents to observations",
+        )
+    is_one = isinstance(asked.agent_ids, (str, int))
+    agents = listed(asked.agent_ids)
+    envs: Any = range(len(agents))
+    if asked.env_ids is not None or is_one:
+        envs = [asked.env_ids] if is_one else listed(asked.env_ids)
+    each_obs = [obs] if is_one else list(obs)
+    answers: list[Any] = [None] * len(agents)
+    for name, places in _groups(actor, agents).items():
+        player = actor.players[name]
+        rows, _ = player.form.rows([each_obs[at] for at in places])
+        own = replace(
+            asked,
+            env_ids=[envs[at] for at in places],
+            agent_ids=[agents[at] for at in places],
+            reward=_at(asked.reward, places),
+            terminated=_at(asked.terminated, places),
+            truncated=_at(asked.truncated, places),
+        )
+        actions = _acted(actor, player, rows, False, own)
+        for row, at in enumerate(places):
+            answers[at] = _row(actions, row)
+    return answers[0] if is_one else answers
+
+
+def _groups(actor: Actor, agents: Iterable[Any]) -> dict[str, list[int]]:
+    """The places of agents by the policy that plays them."""
+    groups: dict[str, list[int]] = {}
+    for place, agent in enumerate(agents):
+        groups.setdefault(actor.casting(agent), []).append(place)
+    return groups
+
+
+def listed(ids: Any) -> list[Hashable]:
+    """One id or several, as a list."""
+    if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
+        return [ids]
+    return ids.tolist() if hasattr(ids, "tolist") else list(ids)
+
+
+def _ends_of(ends: Mapping[Any, Any] | None, agents: Sequence[Any]) -> Array | None:
+    if ends is None:
+        return None
+    is_over = bool(ends.get("__all__", False))
+    return np.asarray([is_over or bool(ends.get(agent, False)) for agent in agents])
+
+
+def _at(column: Any, places: Sequence[int]) -> Any:
+    return None if column is None else np.atleast_1d(np.asarray(column))[list(places)]
+
+
+def _row(actions: Nest, row: int) -> Any:
+    return nest.map_structure(lambda leaf: leaf[row], actions)

@@ -1,0 +1,233 @@
+"""A policy of the old stack and its connectors, translated piece by piece into a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from ...core import nest, xp
+from ...core.actions import ActionPlan
+from ...core.errors import ConfigError
+from ...core.filters import FrozenFilter
+from ...legacy.action.adapt_actions import AdaptActionsConnector
+from ...legacy.action.clip import ClipActionsConnector
+from ...legacy.action.immutable import ImmutableActionsConnector
+from ...legacy.action.normalize import NormalizeActionsConnector
+from ...legacy.action.to_numpy import ConvertToNumpyConnector
+from ...legacy.adapted import acted_space, seen_space
+from ...legacy.agent.adapt_observations import AdaptObservationsAgentConnector
+from ...legacy.agent.clip_reward import ClipRewardAgentConnector
+from ...legacy.agent.env_sampling import EnvSamplingAgentConnector
+from ...legacy.agent.flatten import FlattenDataAgentConnector
+from ...legacy.agent.mean_std_filter import (
+    ConcurrentMeanStdObservationFilterAgentConnector,
+    MeanStdObservationFilterAgentConnector,
+)
+from ...legacy.agent.obs_preproc import ObsPreprocessorConnector
+from ...legacy.agent.state_buffer import StateBufferConnector
+from ...legacy.agent.view_requirement import ViewRequirementAgentConnector
+from ...legacy.policy import Policy
+from ...legacy.preprocessors import PlannedPreprocessor
+from ...legacy.rows import zero_of
+from ...legacy.views import View, ViewPlan
+from .legacy_brain import LegacyBrain
+from .part import Part, action_part, filter_part
+from .plan import ActPlan, narrowed
+from .recall import Column, Look
+
+_STRUCTURE: Final = (
+    EnvSamplingAgentConnector,
+    StateBufferConnector,
+    ViewRequirementAgentConnector,
+    ConvertToNumpyConnector,
+    ImmutableActionsConnector,
+)
+"""Connectors whose work the plan's columns do, or that change no number."""
+_READ: Final = frozenset({"obs", "actions", "rewards"})
+
+
+def legacy_plan(policy: Policy) -> ActPlan:
+    """The plan of a policy; connectors without a batched form are named in `missing`.
+
+    Raises:
+        ConfigError: The policy has no connectors.
+    """
+    agent, action = policy.agent_connectors, policy.action_connectors
+    if agent is None or action is None:
+        raise ConfigError(
+            f"policy {policy.name!r} has no connectors",
+            hint="give it the defaults: create_connectors_for_policy(policy, policy.config).",
+        )
+    found = _Found(policy)
+    for connector in agent.connectors:
+        found.take_agent_side(connector)
+    for connector in action.connectors:
+        found.take_action_side(connector)
+    columns, looks = _memory(policy, found)
+    return ActPlan(
+        policy.name,
+        seen_space(policy),
+        acted_space(policy),
+        LegacyBrain(policy),
+        tuple(found.obs),
+        tuple(found.action),
+        tuple(found.reward),
+        columns,
+        looks,
+        nest.map_structure(lambda leaf: narrowed(np.asarray(leaf)), _seen_zeros(policy)),
+        not policy.config.get("_disable_action_flattening"),
+        found.agents,
+        tuple(found.missing),
+        origin_of(policy),
+    )
+
+
+def origin_of(policy: Policy) -> dict[str, Any]:
+    """Where a policy came from, as plain data."""
+    record = policy.record
+    return {
+        "stack": "old",
+        "policy": policy.name,
+        "algorithm": policy.algorithm,
+        "ray_version": "" if record is None else record.ray_version,
+        "connectors": [
+            type(each).__name__
+            for pipeline in (policy.agent_connectors, policy.action_connectors)
+            for each in (pipeline.connectors if pipeline is not None else ())
+        ],
+    }
+
+
+class _Found:
+    """What the connectors of a policy amount to."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.obs: list[Part] = []
+        self.reward: list[Part] = []
+        self.action: list[Part] = []
+        self.agents: dict[Any, Any] = {}
+        self.missing: list[str] = []
+        self.has_views = False
+        self.carries_actions = True
+
+    def take_agent_side(self, connector: Any) -> None:
+        kind = type(connector)
+        name = kind.__name__
+        if kind is AdaptObservationsAgentConnector:
+            bound = connector._bound
+            self.obs += [Part.of(name, each) for each in bound.obs]
+            self.reward += [Part.of(name, each) for each in bound.rewards]
+            if self.agents:
+                self.missing.append(f"{name} (a second renaming of agents)")
+            self.agents = dict(connector.chain.agents)
+        elif kind is ClipRewardAgentConnector:
+            if connector.sign or connector.limit:
+                self.reward.append(Part(name, _clipped_to(connector.sign, connector.limit)))
+        elif kind is ObsPreprocessorConnector:
+            self._take_preprocessor(connector, name)
+        elif kind in (
+            MeanStdObservationFilterAgentConnector,
+            ConcurrentMeanStdObservationFilterAgentConnector,
+        ):
+            part = filter_part(name, _frozen(connector.filter))
+            self.obs += [] if part is None else [part]
+        elif kind is FlattenDataAgentConnector:
+            if not nest.is_leaf(_seen_zeros(self.policy)):
+                self.missing.append(name)
+        elif kind not in _STRUCTURE:
+            self.missing.append(name)
+        self.has_views |= kind is ViewRequirementAgentConnector
+        if kind is StateBufferConnector:
+            self.carries_actions = connector.carries_actions
+
+    def take_action_side(self, connector: Any) -> None:
+        kind = type(connector)
+        name = kind.__name__
+        if kind in (NormalizeActionsConnector, ClipActionsConnector):
+            plan: ActionPlan = connector._plan
+            is_stretch = kind is NormalizeActionsConnector
+            if plan.unsquashes if is_stretch else plan.clips:
+                self.action.append(action_part(name, plan, "unsquash" if is_stretch else "clip"))
+        elif kind is AdaptActionsConnector:
+            self.action += [Part.of(name, each) for each in connector._fitted.actions]
+        elif kind not in _STRUCTURE:
+            self.missing.append(name)
+
+    def _take_preprocessor(self, connector: Any, name: str) -> None:
+        if connector.is_identity():
+            return
+        preprocessor = connector._preprocessor
+        if (
+            not isinstance(preprocessor, PlannedPreprocessor)
+            or preprocessor.plan.kind == "repeated"
+        ):
+            self.missing.append(f"{name} ({type(preprocessor).__name__})")
+        else:
+            self.obs.append(Part(name, preprocessor.plan.transform_batch))
+
+
+def _clipped_to(sign: bool, limit: float | None) -> Any:
+    if sign:
+        return lambda reward: xp.namespace(reward).sign(reward)
+    return lambda reward: xp.clip(reward, -float(limit or 0), float(limit or 0))
+
+
+def _seen_zeros(policy: Policy) -> Any:
+    return zero_of(policy.observation_space)
+
+
+def _frozen(filters: Any) -> Any:
+    settings = {"demean": filters.demean, "destd": filters.destd, "clip": filters.clip}
+    stats = filters.running_stats
+    if not filters.no_preprocessor:
+        return FrozenFilter.of(stats, **settings)
+    return nest.map_structure(
+        lambda stat: None if stat is None else FrozenFilter.of(stat, **settings), stats
+    )
+
+
+def _memory(policy: Policy, found: _Found) -> tuple[tuple[Column, ...], tuple[Look, ...]]:
+    """The columns a policy remembers, and how its network looks at them."""
+    if not found.has_views or any(key.startswith("encoder.") for key in _names(policy)):
+        return (), ()  # RLModule policies list every column and read the observation
+    flattens = not policy.config.get("_disable_action_flattening")
+    views = ViewPlan.for_inference(
+        policy.view_requirements, policy.get_initial_state(), flatten_actions=flattens
+    )
+    wanted = [view for view in views.views if view.name != "obs" or not view.is_current]
+    depths: dict[str, int] = {}
+    starts: dict[str, Any] = {}
+    looks: list[Look] = []
+    for view in wanted:
+        if not (view.column in _READ or view.column.startswith("state_out_")):
+            found.missing.append(f"the view {view.name!r} of {view.column!r}")
+            continue
+        missing = nest.map_structure(lambda leaf: leaf[0], view.missing)
+        if view.is_unknown:
+            looks.append(Look(view.name, "", missing=missing))
+            continue
+        offsets, zeros = _offsets(view)
+        looks.append(Look(view.name, view.column, offsets, zeros))
+        depths[view.column] = max(depths.get(view.column, 1), 1 - min(offsets))
+        is_repeated = view.column == "obs"
+        starts[view.column] = (
+            None if is_repeated else nest.map_structure(lambda leaf: leaf[0], view.initial)
+        )
+    if "actions" in depths and not found.carries_actions:
+        found.missing.append("StateBufferConnector (which forgets actions, as Ray 2.3 to 2.5 do)")
+    columns = tuple(Column(name, depth, starts[name]) for name, depth in depths.items())
+    return columns, tuple(looks)
+
+
+def _offsets(view: View) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    if view.known_now:
+        return view.shifts, ()
+    offsets = tuple(min(shift + 1, 0) for shift in view.shifts)
+    return offsets, tuple(at for at, shift in enumerate(view.shifts) if shift == 0)
+
+
+def _names(policy: Policy) -> Mapping[str, Any]:
+    return policy.networks._weights or {}

@@ -1,0 +1,47 @@
+"""The network of an old-stack policy as one torch module over columns and states."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor, nn
+
+from ...core.types import Nest
+from ...legacy.policy import Policy
+from .legacy_brain import as_int32
+
+
+class LegacyTensors(nn.Module):
+    """Network, distribution inputs and the most probable action, in torch.
+
+    Args:
+        policy: The policy; its network is copied, so that moving this one moves nothing else.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        super().__init__()
+        head = policy.networks.torch().head
+        self.network: nn.Module = copy.deepcopy(head.model)
+        self.network.eval()
+        self._head = copy.copy(head)
+        self._head.model = self.network
+        self._head.__dict__["_extra"] = _nothing  # actions need no value estimate
+        self._prepare = policy.exploration.prepare
+
+    def forward(
+        self, columns: Mapping[str, Any], states: list[Tensor]
+    ) -> tuple[Tensor, list[Tensor]]:
+        """Distribution inputs and next states."""
+        found = self._head.policy_outputs(dict(columns), list(states), None)
+        return found.dist_inputs, found.state_out
+
+    def greedy(self, inputs: Tensor) -> Nest:
+        """The most probable actions, whole numbers in 32 bits."""
+        distribution = self._head.dist_class(self._prepare(inputs), self.network)
+        return as_int32(distribution.deterministic_sample())
+
+
+def _nothing(dist_inputs: Tensor) -> dict[str, Tensor]:
+    return {}

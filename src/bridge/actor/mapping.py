@@ -1,0 +1,70 @@
+"""Which policy plays an agent."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from ...core.errors import UnknownNameError
+
+PolicyMapping = Callable[..., Any] | Mapping[Hashable, Any] | None
+
+
+class Casting:
+    """The policy of each agent, asked for once an agent; `known` holds the answers.
+
+    Args:
+        names: The policies there are.
+        mapping: A `policy_mapping_fn` in any of RLlib's signatures, a dict, or None: then an
+            agent is played by the policy of its own name, or by the only one.
+
+    Example:
+        >>> Casting(["walker", "runner"], lambda agent_id, *rest, **more: "runner")(7)
+        'runner'
+    """
+
+    def __init__(self, names: Sequence[str], mapping: PolicyMapping = None) -> None:
+        self.names = list(names)
+        self.mapping = mapping
+        self.known: dict[Hashable, str] = {}
+
+    def __call__(self, agent_id: Hashable) -> str:
+        """The policy's id.
+
+        Raises:
+            UnknownNameError: No policy is meant for that agent.
+        """
+        known = self.known.get(agent_id)
+        if known is None:
+            known = self.known[agent_id] = self._asked(agent_id)
+        return known
+
+    def _asked(self, agent_id: Hashable) -> str:
+        if self.mapping is None:
+            name: Any = agent_id if agent_id in self.names else None
+            if name is None and len(self.names) == 1:
+                name = self.names[0]
+        elif isinstance(self.mapping, Mapping):
+            name = self.mapping.get(agent_id)
+        else:
+            name = self.mapping(*_arguments(self.mapping, agent_id))
+        if name not in self.names:
+            raise UnknownNameError(
+                f"no policy plays agent {agent_id!r}",
+                expected=f"one of {self.names}",
+                found=repr(name),
+                hint="give the actor a policy_mapping_fn, or a dict from agents to policies.",
+            )
+        return str(name)
+
+
+def _arguments(mapping: Callable[..., Any], agent_id: Hashable) -> list[Any]:
+    """The agent, and None for each further argument that RLlib would have passed."""
+    wanted = [
+        each
+        for each in inspect.signature(mapping).parameters.values()
+        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+        and each.default is each.empty
+    ]
+    return [agent_id, *[None] * (len(wanted) - 1)]

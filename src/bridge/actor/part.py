@@ -1,0 +1,145 @@
+"""One formula of an actor's step, and what it takes beside the values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...core import nest, xp
+from ...core.actions import ActionBounds, ActionPlan
+from ...core.adapters.step import Bound
+from ...core.filters import FrozenFilter
+from ...core.types import Array, Nest
+
+Formula = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A pure function over batched values, numpy arrays and torch tensors alike.
+
+    Args:
+        name: The connector, piece or adapter step it stands for.
+        formula: `(value, *constants) -> value`; with a memory `(value, memory, is_first,
+            *constants) -> (value, memory)`.
+        constants: Arrays that a tensor module holds as buffers.
+        memory: What one slot remembers at first, if the part remembers.
+
+    Example:
+        >>> part = Part("Double", lambda value, factor: value * factor, (np.array(2.0),))
+        >>> part.on_arrays()(np.array([1.0, 3.0]))
+        array([2., 6.])
+    """
+
+    name: str
+    formula: Formula
+    constants: tuple[Array, ...] = ()
+    memory: Array | None = None
+
+    @classmethod
+    def of(cls, name: str, bound: Bound) -> Part:
+        """An adapter's step as a part."""
+        return cls(name, bound.formula, bound.constants, bound.memory)
+
+    def on_arrays(self) -> Callable[[Any], Any]:
+        """The formula with its constants, for numpy."""
+        formula, constants = self.formula, self.constants
+        if not constants:
+            return formula
+        if len(constants) == 1:
+            (only,) = constants
+            return lambda value: formula(value, only)
+        return lambda value: formula(value, *constants)
+
+
+def composed(parts: Sequence[Part]) -> Callable[[Any], Any] | None:
+    """Parts without memory as one function of arrays; None where there are none."""
+    calls = [part.on_arrays() for part in parts]
+    if len(calls) < 2:
+        return calls[0] if calls else None
+
+    def run(value: Any) -> Any:
+        for call in calls:
+            value = call(value)
+        return value
+
+    return run
+
+
+def filter_part(name: str, filters: Nest) -> Part | None:
+    """A filter whose statistics rest: a `FrozenFilter`, or a nest of them and None.
+
+    None where no leaf is filtered.
+    """
+    leaves = [leaf for leaf in nest.flatten(filters) if leaf is not None]
+    if not leaves:
+        return None
+    constants: list[Array] = []
+    places: list[tuple[int | None, int | None]] = []
+    for leaf in leaves:
+        place = []
+        for number in (leaf.mean, leaf.denominator):
+            place.append(None if number is None else len(constants))
+            constants += [] if number is None else [np.asarray(number)]
+        places.append((place[0], place[1]))
+
+    if nest.is_leaf(filters):
+        only: FrozenFilter = filters
+        (mean_at, deviation_at) = places[0]
+
+        def one(value: Any, *numbers: Any) -> Any:
+            mean = None if mean_at is None else numbers[mean_at]
+            deviation = None if deviation_at is None else numbers[deviation_at]
+            return FrozenFilter(mean, deviation, only.clip)(value)
+
+        return Part(name, one, tuple(constants))
+
+    def each(value: Any, *numbers: Any) -> Any:
+        order = iter(places)
+
+        def changed(frozen: FrozenFilter | None, leaf: Any) -> Any:
+            if frozen is None:
+                return leaf
+            mean_at, deviation_at = next(order)
+            mean = None if mean_at is None else numbers[mean_at]
+            deviation = None if deviation_at is None else numbers[deviation_at]
+            return FrozenFilter(mean, deviation, frozen.clip)(leaf)
+
+        return nest.map_structure_up_to(filters, changed, filters, value)
+
+    return Part(name, each, tuple(constants))
+
+
+def action_part(name: str, plan: ActionPlan, method: str) -> Part:
+    """`unsquash` or `clip` of an action plan, its bounds as constants."""
+    leaves = [leaf for leaf in nest.flatten(plan.bounds) if leaf is not None]
+    constants: list[Array] = []
+    for leaf in leaves:
+        constants += [leaf.low, leaf.high] + ([] if leaf.half is None else [leaf.half])
+
+    def formula(action: Any, *numbers: Any) -> Any:
+        if not xp.is_tensor(nest.flatten(action)[0]):
+            return getattr(plan, method)(action)
+        rest = iter(numbers)
+
+        def changed(bounds: ActionBounds | None, leaf: Any) -> Any:
+            if bounds is None:
+                return leaf
+            low, high = next(rest), next(rest)
+            half = None if bounds.half is None else next(rest)
+            own = ActionBounds(low, high, half, bounds.one, bounds.is_offset)
+            return getattr(own, method)(leaf)
+
+        return nest.map_structure(changed, plan.bounds, action)
+
+    if nest.is_leaf(plan.bounds):
+        quick = getattr(plan.bounds, method)
+
+        def plain(action: Any, *numbers: Any) -> Any:
+            return quick(action) if isinstance(action, np.ndarray) else formula(action, *numbers)
+
+        return Part(name, plain, tuple(constants))
+    return Part(name, formula, tuple(constants))

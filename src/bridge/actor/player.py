@@ -1,0 +1,214 @@
+"""One policy acting for many slots by its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from gymnasium.spaces import Space
+
+from ...core import nest, xp
+from ...core.errors import PieceError
+from ...core.types import Nest
+from ...legacy.networks import MAX_NUMPY_ROWS
+from .forms import ObservationForm, a_leaf
+from .part import composed
+from .plan import ActPlan, Running, narrowed, run_step
+from .slots import Key, Slots, default_keys
+
+
+class Player(Protocol):
+    """What acts for all slots of one policy."""
+
+    observation_space: Space[Any]
+    action_space: Space[Any]
+    form: ObservationForm
+    remembers: bool
+    missing: tuple[str, ...]
+
+    def act(
+        self,
+        obs: Nest,
+        keys: Sequence[Key] | None,
+        reward: Any,
+        ended: Any,
+        explore: bool,
+        rng: np.random.Generator,
+        starts_anew: bool,
+    ) -> Nest:
+        """Actions for observations with a leading axis."""
+
+    def reset(self, env_ids: Iterable[Hashable] | None) -> None:
+        """Forget slots."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the slots remember."""
+
+    def load_state_dict(self, state: Any) -> None:
+        """Go on from there."""
+
+    def to(self, device: str | None) -> None:
+        """Compute on a device."""
+
+
+class PlannedPlayer:
+    """A plan run over rows of arrays, or on a device over tensors.
+
+    Args:
+        plan: The whole step.
+        source: What it was made of, which travels in its place.
+        replan: Makes it again; a module's function.
+        device: Where tensors are computed; None computes with arrays.
+    """
+
+    def __init__(
+        self,
+        plan: ActPlan,
+        source: Any,
+        replan: Callable[[Any], ActPlan],
+        device: str | None = None,
+    ) -> None:
+        self.plan, self._source, self._replan = plan, source, replan
+        self.observation_space, self.action_space = plan.observation_space, plan.action_space
+        self.form = ObservationForm(plan.observation_space)
+        self.remembers, self.missing = plan.remembers, plan.missing
+        self.device: str | None = None
+        self.slots = Slots(plan.start)
+        self._constants = [part.constants for part in (*plan.obs, *plan.reward, *plan.action)]
+        self._tensors: Any = None
+        self._observe = composed(plan.obs) if not plan.start else None
+        self._finish = composed(plan.action)
+        if device is not None:
+            self.to(device)
+
+    def act(
+        self,
+        obs: Nest,
+        keys: Sequence[Key] | None,
+        reward: Any,
+        ended: Any,
+        explore: bool,
+        rng: np.random.Generator,
+        starts_anew: bool,
+    ) -> Nest:
+        """Actions for observations with a leading axis."""
+        if self.device is None:
+            leaf = a_leaf(obs)
+            if type(leaf) is not np.ndarray and xp.is_tensor(leaf):
+                if leaf.device.type == "cpu":
+                    return self._between(obs, keys, reward, ended, explore, rng, starts_anew)
+                self.to(str(leaf.device))
+        if not self.remembers:
+            if self.device is None:
+                return self._without_memory(obs, explore, rng)
+            return self._on_tensors(obs, None, None, (), rng if explore else None)[0]
+        count = len(a_leaf(obs))
+        slots = self.slots
+        rows = slots.rows(default_keys(count) if keys is None else keys)
+        if ended is not None:
+            ended = xp.constant(np.asarray(ended, bool), slots.first)
+        if ended is not None and starts_anew:
+            slots.end(rows, ended)
+        first = slots.first[rows]
+        memory = tuple(each[rows] for each in slots.memory)
+        earned = self._reward(reward, first, count)
+        if self.device is None:
+            chooser = self._chooser(explore, rng)
+            how = Running(self.plan.brain.run, chooser, self._constants, self.plan.start)
+            actions, after = run_step(self.plan, how, obs, earned, first, memory)
+        else:
+            generator = rng if explore else None
+            actions, after = self._on_tensors(obs, earned, first, memory, generator)
+        slots.keep(rows, after)
+        if ended is not None and not starts_anew:
+            slots.end(rows, ended)
+        return actions
+
+    def to(self, device: str | None) -> None:
+        """Compute with tensors on a device; with arrays if it is None."""
+        self.device = device
+        self._tensors = None
+        self.slots.to(device)
+
+    def reset(self, env_ids: Iterable[Hashable] | None) -> None:
+        """Forget the slots of some environments; of all if None."""
+        self.slots.reset(env_ids)
+
+    @property
+    def policy(self) -> Any:
+        """What the plan was made of."""
+        return self._source
+
+    def __getstate__(self) -> dict[str, Any]:
+        made = (self._source, self._replan, self.device)
+        return {"made": made, "slots": self.slots.state_dict()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        source, replan, device = state["made"]
+        PlannedPlayer.__init__(self, replan(source), source, replan)
+        self.slots.load_state_dict(state["slots"])
+        if device is not None:
+            self.to(device)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the slots remember, as arrays."""
+        return self.slots.state_dict()
+
+    def load_state_dict(self, state: Any) -> None:
+        """Go on from what `state_dict` gave."""
+        self.slots.load_state_dict(state)
+
+    def tensor_step(self) -> Any:
+        """The step as a torch module, on this player's device."""
+        if self._tensors is None:
+            from ..compiled.tensor_step import TensorStep
+
+            self._tensors = TensorStep(self.plan).to(self.device or "cpu").eval()
+        return self._tensors
+
+    def _without_memory(self, obs: Nest, explore: bool, rng: np.random.Generator) -> Nest:
+        brain = self.plan.brain
+        if self._observe is not None:
+            obs = self._observe(obs)
+        if type(obs) is np.ndarray:
+            quick = brain.quick
+            if quick is not None and len(obs) <= MAX_NUMPY_ROWS:
+                if obs.ndim != 2:
+                    obs = obs.reshape(len(obs), -1)
+                inputs = quick(obs if obs.dtype == np.float32 else obs.astype(np.float32))
+            else:
+                inputs, _ = brain.run({"obs": narrowed(obs)}, [])
+        else:
+            inputs, _ = brain.run({"obs": nest.map_structure(narrowed, obs)}, [])
+        actions = brain.explored(inputs, rng) if explore else brain.greedy(inputs)
+        return actions if self._finish is None else self._finish(actions)
+
+    def _on_tensors(
+        self, obs: Nest, reward: Any, first: Any, memory: Any, rng: np.random.Generator | None
+    ) -> tuple[Nest, Any]:
+        is_given = xp.is_tensor(a_leaf(obs))
+        actions, after = self.tensor_step().act(obs, reward, first, memory, rng)
+        return (actions if is_given else nest.map_structure(xp.to_numpy, actions)), after
+
+    def _between(self, obs: Nest, *rest: Any) -> Nest:
+        """Tensors in the host's memory, for a player that computes with arrays."""
+        actions = self.act(nest.map_structure(xp.to_numpy, obs), *rest)
+        return nest.map_structure(lambda leaf: xp.on_device(leaf, "cpu"), actions)
+
+    def _chooser(self, explore: bool, rng: np.random.Generator) -> Any:
+        brain = self.plan.brain
+        return (lambda inputs: brain.explored(inputs, rng)) if explore else brain.greedy
+
+    def _reward(self, reward: Any, first: Any, count: int) -> Any:
+        if not self.plan.needs_reward:
+            return None
+        if reward is None:
+            if not bool(first.all()):
+                raise PieceError(
+                    f"policy {self.plan.name!r} sees rewards, and this step has none",
+                    expected="reward= at every step after an episode's first",
+                    hint="pass it, or call reset() if new episodes start.",
+                )
+            reward = np.zeros(count)
+        return reward if xp.is_tensor(reward) else np.asarray(reward, np.float64).reshape(count)
