@@ -39,6 +39,9 @@ _HOME: Final = {
     "Checkpointable": ".checkpointable",
     "UnknownClassError": ".class_names",
     # Pieces and pipelines
+    "AdaptActions": ".module_to_env.adapt_actions",
+    "AdaptObservations": ".env_to_module.adapt_observations",
+    "AdaptRewards": ".learner.adapt_rewards",
     "AddColumnsFromEpisodesToTrainBatch": ".learner.add_columns",
     "AddInfosFromEpisodesToTrainBatch": ".learner.add_infos",
     "AddNextObservationsFromEpisodesToTrainBatch": ".learner.add_next_observations",
