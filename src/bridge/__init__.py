@@ -5,7 +5,9 @@ A name is loaded from its module on first use, so importing this package is chea
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any, Final
 
 _HOME: Final = {
@@ -47,6 +49,18 @@ _HOME: Final = {
 }
 
 __all__ = sorted(_HOME)
+
+
+class _Package(ModuleType):
+    """This package: a function and the file it lies in may have one name, the function counts."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Importing `.adapt` would otherwise put that module in the place of `adapt()`.
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -189,7 +189,8 @@ class MeanStdFilter(ConnectorV2):
         """Give settings and statistics by agent id, None for a single agent."""
         return {
             agent_id: {
-                "shape": [stat.shape for stat in stats] if len(stats) != 1 else stats[0].shape,
+                # An array, as RLlib has it: it takes a tuple for a nest of shapes.
+                "shape": _shapes(stats) if len(stats) != 1 else _shapes(stats)[0],
                 **self._settings(),
                 "running_stats": [stat.to_state("v2") for stat in stats],
             }
@@ -269,3 +270,7 @@ class MeanStdFilter(ConnectorV2):
             for stat, streams in zip(self._stats[agent_id], zip(*others, strict=True), strict=True):
                 stat.merge(Moments.of_all(streams))
         return self.get_state()
+
+
+def _shapes(stats: Sequence[RunningStat]) -> list[Array]:
+    return [np.array(stat.shape, np.int64) for stat in stats]
