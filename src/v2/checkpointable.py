@@ -136,7 +136,7 @@ class Checkpointable(abc.ABC):
         """Take over the state that a folder holds.
 
         Args:
-            path: The folder.
+            path: The folder; with `component`, that of the sub-component itself will do, too.
             component: Only this sub-component, "a/b" for one inside another.
             filesystem: Only None: local files.
             **kwargs: Handed to sub-components.
@@ -156,7 +156,8 @@ class Checkpointable(abc.ABC):
                     expected=", ".join(components) or "none at all",
                 )
             below = Path(path) / _folder_name(first)
-            components[first].restore_from_path(below, component=rest or None, **kwargs)
+            place = below if below.is_dir() else path
+            components[first].restore_from_path(place, component=rest or None, **kwargs)
             return
         state = read_state(node)
         if state is not None:

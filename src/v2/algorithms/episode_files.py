@@ -25,6 +25,7 @@ FORMAT: Final = "rlconnect.episodes"
 VERSION: Final = 1
 SUFFIX: Final = ".msgpack"
 
+_MAPPING: Final = "agent_to_module_mapping_fn"
 _KINDS: Final[dict[str, Any]] = {"single": SingleAgentEpisode, "multi": MultiAgentEpisode}
 
 
@@ -45,7 +46,10 @@ def write_episodes(path: str | os.PathLike[str], episodes: Sequence[Any]) -> Pat
     for episode in episodes:
         episode.to_numpy()
         kind = "multi" if isinstance(episode, MultiAgentEpisode) else "single"
-        states.append({"kind": kind, "state": plain_state(episode.get_state())})
+        state = {**episode.get_state()}
+        # A function is in no file; which module each agent had is.
+        state.pop(_MAPPING, None)
+        states.append({"kind": kind, "state": plain_state(state)})
     document = {"format": FORMAT, "version": VERSION, "episodes": states}
     file.parent.mkdir(parents=True, exist_ok=True)
     with replaced_file(file) as fresh:
@@ -81,11 +85,17 @@ def read_episodes(path: str | os.PathLike[str]) -> list[Any]:
             found=str(held.get("version")),
         )
     try:
-        return [_KINDS[each["kind"]].from_state(each["state"]) for each in held["episodes"]]
+        return [_read(each["kind"], each["state"]) for each in held["episodes"]]
     except CheckpointError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CorruptCheckpointError(f"{place}: {error!r}") from error
+
+
+def _read(kind: str, state: dict[str, Any]) -> Any:
+    if kind == "multi":
+        state = {**state, _MAPPING: MultiAgentEpisode().agent_to_module_mapping_fn}
+    return _KINDS[kind].from_state(state)
 
 
 class EpisodeWriter:

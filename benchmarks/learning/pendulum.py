@@ -1,0 +1,51 @@
+"""Pendulum-v1 with running mean and deviation of observations: PPO gets past -400.
+
+python benchmarks/learning/pendulum.py --seeds 2
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from runs import Run, add_arguments, report, trained
+
+from rlconnect.v2 import MeanStdFilter, PPOConfig
+
+GOAL, STEPS = -400.0, 400_000
+
+
+def config() -> PPOConfig:
+    return (
+        PPOConfig()
+        .environment("Pendulum-v1")
+        .env_runners(
+            num_env_runners=0,
+            num_envs_per_env_runner=16,
+            env_to_module_connector=lambda env, spaces, device: MeanStdFilter(),
+        )
+        .training(
+            train_batch_size=3200,
+            minibatch_size=256,
+            num_epochs=10,
+            lr=1e-3,
+            gamma=0.95,
+            lambda_=0.9,
+            vf_clip_param=10_000.0,
+            kl_target=0.02,
+            grad_clip=0.5,
+        )
+        .rl_module(model_config={"fcnet_hiddens": [64, 64]})
+    )
+
+
+def main() -> None:
+    args = add_arguments(argparse.ArgumentParser(description=__doc__), steps=STEPS).parse_args()
+    runs = [
+        Run(f"seed {seed}", trained(config().debugging(seed=seed), GOAL, args.steps))
+        for seed in range(args.first_seed, args.first_seed + args.seeds)
+    ]
+    report("Pendulum-v1 with MeanStdFilter, PPO", GOAL, runs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""Env runners as Ray actors. Skips itself without Ray; RLlib is never needed."""
+
+import os
+import signal
+
+import gymnasium
+import numpy as np
+import pytest
+from rlconnect.v2 import MeanStdFilter, PPOConfig, RLlibCallback
+
+ray = pytest.importorskip("ray")
+
+from rlconnect.v2.distributed.runner_actors import LostRunnersError  # noqa: E402
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster():
+    """Ray Core on this machine, for all tests of this file."""
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    yield
+    ray.shutdown()
+
+
+def config(**env_runners):
+    """PPO on CartPole, 100 steps a runner and sample."""
+    return (
+        PPOConfig()
+        .environment("CartPole-v1")
+        .env_runners(
+            **{
+                "num_env_runners": 2,
+                "num_envs_per_env_runner": 2,
+                "rollout_fragment_length": 50,
+                "env_to_module_connector": lambda env, spaces, device: MeanStdFilter(),
+                **env_runners,
+            }
+        )
+        .training(train_batch_size=200, minibatch_size=100, num_epochs=1)
+        .rl_module(model_config={"fcnet_hiddens": [8]})
+        .debugging(seed=3)
+    )
+
+
+def filter_state(runner):
+    """The statistics of a runner's filter."""
+    return runner._env_to_module.get_state()["MeanStdFilter"][None]["running_stats"][0]
+
+
+class Keeping(RLlibCallback):
+    """Keeps what was learnt from, and what was replaced."""
+
+    replaced = ()
+
+    def on_env_runners_recreated(self, *, env_runner_indices, is_evaluation, **kwargs):
+        Keeping.replaced = (*Keeping.replaced, *env_runner_indices)
+
+
+def kill(runner):
+    """End the process of a runner the hard way."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Deadly(RLlibCallback):
+    """Kills runner 1 in the middle of its second sample, once."""
+
+    def on_episode_step(self, *, env_runner, **kwargs):
+        flag = env_runner.config.env_config["flag"]
+        is_second = env_runner.num_env_steps_sampled_lifetime > 0
+        if env_runner.worker_index == 1 and is_second and not os.path.exists(flag):
+            open(flag, "w").close()
+            kill(env_runner)
+
+
+def test_same_episodes_for_a_seed_and_merged_filters():
+    """Two runs see the same episodes; afterwards all filters have counted all of them, once."""
+    runs = []
+    for _ in range(2):
+        algo = config().build_algo()
+        seen = []
+        update = algo.learner_group.update
+
+        def watching(update=update, seen=seen, **given):
+            for episode in given["episodes"]:
+                seen.append((len(episode), float(np.sum(episode.get_observations()))))
+            return update(**given)
+
+        algo.learner_group.update = watching
+        algo.train()
+        result = algo.train()
+        runs.append(sorted(seen))
+        states = algo.env_runner_group.foreach_env_runner(filter_state)
+        counts = {state["num_pushes"] for state in states}
+        assert len(states) == 3
+        assert len({state["mean_array"] for state in states}) == 1
+        steps = result["num_env_steps_sampled_lifetime"]
+        resets = result["env_runners"]["num_episodes_lifetime"] + 4
+        assert len(counts) == 1
+        assert steps < counts.pop() <= steps + resets
+        algo.stop()
+    assert runs[0] == runs[1]
+
+
+def test_a_runner_killed_in_a_sample_is_replaced(tmp_path):
+    """Training goes on with as many runners; all that counts was learnt from, each step once."""
+    Keeping.replaced = ()
+    flag = {"flag": str(tmp_path / "killed")}
+    algo = (
+        config()
+        .environment(lambda context: gymnasium.make("CartPole-v1"), env_config=flag)
+        .callbacks([Keeping, Deadly])
+        .build_algo()
+    )
+    learnt = []
+    update = algo.learner_group.update
+
+    def watching(**given):
+        learnt.append(sum(map(len, given["episodes"])))
+        return update(**given)
+
+    algo.learner_group.update = watching
+    results = [algo.train() for _ in range(3)]
+    assert (tmp_path / "killed").exists()
+    assert Keeping.replaced == (1,)
+    assert results[-1]["fault_tolerance"]["num_remote_worker_restarts"] == 1
+    assert results[-1]["fault_tolerance"]["num_healthy_workers"] == 2
+    for so_far, result in enumerate(results, 1):
+        assert result["num_env_steps_sampled_lifetime"] == sum(learnt[:so_far])
+    weights = algo.env_runner_group.foreach_env_runner("get_weights")
+    for other in weights[1:]:
+        for name, value in weights[0].items():
+            np.testing.assert_array_equal(value, other[name])
+    algo.stop()
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_without_restarts(ignored):
+    """Lost runners end the run, or are done without, as the settings say."""
+    algo = (
+        config()
+        .fault_tolerance(restart_failed_env_runners=False, ignore_env_runner_failures=ignored)
+        .build_algo()
+    )
+    group = algo.env_runner_group
+    first = group._actors._actors[1]
+    first.call.remote(kill, {})
+    if not ignored:
+        with pytest.raises(LostRunnersError, match=r"\[1\]"):
+            algo.train()
+    else:
+        steps = [algo.train()["num_env_steps_sampled_lifetime"] for _ in range(2)]
+        assert steps[1] > steps[0] > 0
+        assert group.num_remote_env_runners() == 1
+    algo.stop()
+
+
+def test_no_local_runner_and_remote_evaluation(tmp_path):
+    """All runners beside: spaces come from them, evaluations run on their own, a save holds all."""
+    algo = (
+        config(create_local_env_runner=False)
+        .evaluation(evaluation_num_env_runners=1, evaluation_duration=2)
+        .resources(num_cpus_for_main_process=1)
+        .env_runners(num_cpus_per_env_runner=0)
+        .build_algo()
+    )
+    algo.train()
+    assert algo.env_runner is None
+    assert algo.evaluate()["env_runners"]["num_episodes"] >= 2
+    path = algo.save_to_path(tmp_path / "a")
+    expected = algo.get_weights()["default_policy"]
+    algo.stop()
+    other = config().build_algo()
+    other.restore_from_path(path)
+    for name, value in other.get_weights()["default_policy"].items():
+        np.testing.assert_array_equal(value, expected[name])
+    other.stop()

@@ -1,0 +1,170 @@
+"""Results written down: CSV, JSON lines, TensorBoard's records, a line of progress."""
+
+import csv
+import io
+import json
+import struct
+
+import numpy as np
+import pytest
+from rlconnect.v2 import CSVLogger, JsonLogger, PPOConfig, ProgressLine, TBXLogger, UnifiedLogger
+from rlconnect.v2.logging.event_file import EventFile
+from rlconnect.v2.logging.flat_result import at, flat, plain, scalars
+from rlconnect.v2.logging.masked_crc import crc32c, masked_crc32c
+from rlconnect.v2.logging.progress_line import progress_text
+
+RESULT = {
+    "env_runners": {"episode_return_mean": np.float64(20.5), "num_episodes": 3},
+    "config": {"lr": 0.1},
+    "num_env_steps_sampled_lifetime": 128,
+    "training_iteration": 1,
+    "date": "today",
+    "bad": float("nan"),
+}
+
+
+def test_results_become_flat():
+    """Names joined by slashes; the config is left out, and of numbers only finite ones stay."""
+    assert "config/lr" not in flat(RESULT)
+    assert scalars(RESULT) == {
+        "env_runners/episode_return_mean": 20.5,
+        "env_runners/num_episodes": 3.0,
+        "num_env_steps_sampled_lifetime": 128.0,
+        "training_iteration": 1.0,
+    }
+    assert at(RESULT, ("env_runners", "num_episodes")) == 3
+    assert at(RESULT, ("env_runners", "x", "y")) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "made"),
+    [
+        (np.float32(0.5), 0.5),
+        (np.arange(2), [0, 1]),
+        ({"a"}, ["a"]),
+        ({1: (None, True)}, {"1": [None, True]}),
+        (float("inf"), "inf"),
+        (int, "<class 'int'>"),
+    ],
+)
+def test_anything_fits_into_json(value, made):
+    """Arrays, numpy's numbers, sets, classes: JSON has a word for each."""
+    assert plain(value) == made
+    json.dumps(plain(value), allow_nan=False)
+
+
+def test_csv_learns_new_columns(tmp_path):
+    """Earlier rows get empty fields; a later logger adds to the same file."""
+    logger = CSVLogger({}, tmp_path)
+    logger.on_result({"a": 1})
+    logger.on_result({"a": 2, "b": {"c": 0.5}})
+    logger.close()
+    again = CSVLogger({}, tmp_path)
+    again.on_result({"b": {"c": 1.5}})
+    again.close()
+    with (tmp_path / "progress.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows == [
+        {"a": "1", "b/c": ""},
+        {"a": "2", "b/c": "0.5"},
+        {"a": "", "b/c": "1.5"},
+    ]
+
+
+def test_json_lines(tmp_path):
+    """A line for each result, all of it; the settings lie beside."""
+    logger = JsonLogger({"lr": 0.1, "env": dict}, tmp_path)
+    logger.on_result(RESULT)
+    logger.on_result(RESULT)
+    logger.close()
+    lines = (tmp_path / "result.json").read_text().splitlines()
+    assert len(lines) == 2
+    assert json.loads(lines[0])["env_runners"] == {"episode_return_mean": 20.5, "num_episodes": 3}
+    assert json.loads((tmp_path / "params.json").read_text())["lr"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [(b"123456789", 0xE3069283), (b"", 0), (b"\x00" * 32, 0x8A9136AA), (b"\xff" * 32, 0x62A8AB43)],
+)
+def test_checksum_is_that_of_the_standard(data, value):
+    """The test vectors of RFC 3720, and the mask put on them."""
+    assert crc32c(data) == value
+    rotated = ((value >> 15) | (value << 17)) & 0xFFFFFFFF
+    assert masked_crc32c(data) == (rotated + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def records(path):
+    """The events of a file, their checksums checked."""
+    data = path.read_bytes()
+    while data:
+        (length,) = struct.unpack("<Q", data[:8])
+        assert struct.unpack("<I", data[8:12])[0] == masked_crc32c(data[:8])
+        event, data = data[12 : 12 + length], data[12 + length :]
+        assert struct.unpack("<I", data[:4])[0] == masked_crc32c(event)
+        data = data[4:]
+        yield event
+
+
+def test_events_are_tensorboards_records(tmp_path):
+    """Bytes as the protocol buffers have them; TensorBoard 2.21 read such a file."""
+    file = EventFile(tmp_path)
+    file.add_scalars({"a/b": 0.5}, step=300)
+    file.close()
+    first, second = records(file.path)
+    assert file.path.name.startswith("events.out.tfevents.")
+    assert first[:1] == b"\x09"  # field 1, a double: when
+    assert first[9:] == b"\x1a\x0dbrain.Event:2"
+    summary = b"\x0a\x0a" + b"\x0a\x03a/b" + b"\x15" + struct.pack("<f", 0.5)
+    assert second[9:] == b"\x10\xac\x02" + b"\x2a\x0c" + summary
+
+
+def test_tensorboard_gets_numbers_over_steps(tmp_path):
+    """Every finite number of a result has a tag, at the steps sampled so far."""
+    logger = TBXLogger({}, tmp_path)
+    logger.on_result(RESULT)
+    logger.close()
+    (path,) = tmp_path.iterdir()
+    _, event = records(path)
+    assert b"\x10\x80\x01" in event  # step 128
+    assert b"ray/tune/env_runners/episode_return_mean" in event
+    assert b"bad" not in event
+
+
+def test_an_algorithm_writes_its_results(tmp_path):
+    """`logger_creator` gets the settings; files are complete after each iteration."""
+    config = (
+        PPOConfig()
+        .environment("CartPole-v1")
+        .env_runners(num_env_runners=0)
+        .training(train_batch_size=32, minibatch_size=32, num_epochs=1)
+    )
+    algo = config.build_algo(logger_creator=lambda given: UnifiedLogger(given, tmp_path / "run"))
+    algo.train()
+    algo.train()
+    assert algo.logdir == str(tmp_path / "run")
+    with (tmp_path / "run" / "progress.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["num_env_steps_sampled_lifetime"] for row in rows] == ["32", "64"]
+    assert len((tmp_path / "run" / "result.json").read_text().splitlines()) == 2
+    algo.stop()
+
+
+def test_progress_line_tells_return_speed_and_times():
+    """Sampling, connecting and learning share the time; the pipeline is no part of learning."""
+    result = {
+        **RESULT,
+        "env_runners": {"episode_return_mean": 20.5, "num_env_steps_sampled": 100},
+        "time_this_iter_s": 0.5,
+        "timers": {"env_runner_sampling_timer": 6.0, "learner_update_timer": 4.0},
+        "learners": {"__all_modules__": {"learner_connector": {"connector_pipeline_timer": 1.0}}},
+    }
+    told = progress_text(result)
+    assert told == (
+        "iteration 1  128 steps  return 20.5  200 steps/s  sample 60% connect 10% learn 30%"
+    )
+    file = io.StringIO()
+    line = ProgressLine(file)
+    line.on_result(result)
+    line.close()
+    assert "return 20.5" in file.getvalue()
