@@ -71,7 +71,8 @@ def suggest_adapter(
     """Propose the steps between a policy and an environment.
 
     Args:
-        policy: What knows the old environment: anything with an observation and an action space.
+        policy: What knows the old environment: anything with an observation and an action space,
+            or `(env_to_module, module, module_to_env)`.
         env: The new environment: a live one, an id, or a function that makes one.
         observation_space: The new one's, in place of `env`.
         action_space: The new one's, in place of `env`.
@@ -87,7 +88,7 @@ def suggest_adapter(
 
 
 def adapt(
-    policy: Policy,
+    policy: Policy | Sequence[Any],
     *,
     env: Any = None,
     obs: Steps | None = None,
@@ -96,13 +97,14 @@ def adapt(
     agents: Mapping[Any, Any] | None = None,
     observation_space: Space[Any] | None = None,
     action_space: Space[Any] | None = None,
-) -> Policy:
+) -> Any:
     """Give a copy of a policy that acts in a changed environment.
 
     The steps become connectors of the copy: they run with it, and are saved and loaded with it.
 
     Args:
-        policy: A policy of the old stack; it stays as it is.
+        policy: A policy of the old stack, or `(env_to_module, module, module_to_env)` of the new
+            one; it stays as it is.
         env: The new environment: a live one, an id, or a function that makes one.
         obs: Steps from the new observation to the policy's; those that the spaces prove if None.
         action: Steps from the policy's action to the new environment's; likewise.
@@ -142,6 +144,10 @@ def adapt(
             found=str(bound.action_space),
             hint="suggest_adapter(policy, env) proposes steps.",
         )
+    if not isinstance(policy, Policy):
+        from .adapt_triple import adapted_triple
+
+        return adapted_triple(policy, chain, sees)
     adapted = copy.deepcopy(policy)
     if adapted.agent_connectors is None or adapted.action_connectors is None:
         create_connectors_for_policy(adapted, adapted.config)
@@ -151,6 +157,10 @@ def adapt(
 
 def policy_spaces(policy: Any) -> tuple[Space[Any], Space[Any]]:
     """What a policy sees and does; an adapted one, in the environment it was adapted to."""
+    if isinstance(policy, (tuple, list)):
+        from .wrap.triple_spaces import triple_spaces
+
+        return triple_spaces(policy)
     return seen_space(policy), acted_space(policy)
 
 

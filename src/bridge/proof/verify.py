@@ -128,7 +128,7 @@ def verify(
     """Run two policies on the same observations and compare what each stage gives.
 
     Args:
-        a: A policy, or anything with stages.
+        a: A policy, `(env_to_module, module, module_to_env)`, or anything with stages.
         b: Another one, for the same environment.
         env: An environment, its id or a function that makes one; `a` acts in it, and then each
             alone with the same seeds.
@@ -174,12 +174,18 @@ def staged(policy: Any) -> Staged:
     """A policy as something whose stages can be looked at."""
     if isinstance(policy, Policy):
         return LegacyStages(policy)
+    if isinstance(policy, (tuple, list)):
+        from .v2_stages import V2Stages, is_triple
+
+        if is_triple(policy):
+            return V2Stages(policy)
     if hasattr(policy, "step") and hasattr(policy, "reset") and hasattr(policy, "name"):
         stages: Staged = policy
         return stages
     raise PieceError(
         "this cannot be compared",
-        expected="a Policy, or an object with name, reset() and step()",
+        expected="a Policy, (env_to_module, module, module_to_env), or an object with name, "
+        "reset() and step()",
         found=type(policy).__name__,
     )
 

@@ -239,6 +239,14 @@ class LegacyPolicyModule(TorchRLModule, ValueFunctionAPI):
             found[state_name(place)] = state if rows is None else np.stack([state] * rows)
         return found
 
+    def policy_states(self, state: Mapping[str, Any]) -> list[Any]:
+        """The policy's own states `(B, ...)` in a batch of states of this module, in its order.
+
+        Of a memory it is the newest row.
+        """
+        found = [state[state_name(place)] for place in range(len(state))]
+        return [part[:, -1] if place in self._windows else part for place, part in enumerate(found)]
+
     @override
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Give the arguments as plain data; weights are in the state, here are their shapes."""

@@ -1,0 +1,173 @@
+"""A triple of the new stack, taken step by step: what each stage of it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core import nest, xp
+from ...core.batching import batch as batch_items
+from ...core.columns import Columns
+from ...core.types import Nest
+from ...legacy.stages import stages_of
+from ...v2.apis import ValueFunctionAPI
+from ...v2.common.stateful_modules import is_stateful
+from ...v2.connector import ConnectorV2
+from ...v2.episodes.single_agent import SingleAgentEpisode
+from ..wrap.policy_module import LegacyPolicyModule
+from ..wrap.triple_spaces import triple_spaces
+
+_LSTM = ("h", "c")
+
+
+def is_triple(policy: Any) -> bool:
+    """Whether it is `(env_to_module, module, module_to_env)`."""
+    return (
+        isinstance(policy, (tuple, list))
+        and len(policy) == 3
+        and isinstance(policy[0], ConnectorV2)
+        and isinstance(policy[2], ConnectorV2)
+        and hasattr(policy[1], "forward_inference")
+    )
+
+
+class V2Stages:
+    """The stages of a triple for one agent.
+
+    Args:
+        triple: `(env_to_module, module, module_to_env)`.
+        name: What to call it.
+    """
+
+    def __init__(self, triple: Sequence[Any], name: str = "") -> None:
+        self.env_to_module, self.module, self.module_to_env = triple
+        own = type(self.module).__name__
+        if isinstance(self.module, LegacyPolicyModule):
+            own = f"{self.module.policy.algorithm} {self.module.policy.name}"
+        self.name = name or f"{own} (new stack)"
+        self._shared: dict[str, Any] = {}
+        self._count = 0
+        self._running: dict[Hashable, SingleAgentEpisode] = {}
+        self._answers: dict[Hashable, tuple[Any, dict[str, Any]]] = {}
+
+    @property
+    def observation_space(self) -> Any:
+        """What an environment gives it."""
+        return triple_spaces((self.env_to_module, self.module, self.module_to_env))[0]
+
+    @property
+    def action_space(self) -> Any:
+        """What an environment takes from it."""
+        return triple_spaces((self.env_to_module, self.module, self.module_to_env))[1]
+
+    def pieces(self) -> list[tuple[str, str]]:
+        """Pieces, with the module between them."""
+        count = sum(np.size(weight) for weight in nest.flatten(self.module.get_state()))
+        return [
+            ("environment", " ".join(str(self.observation_space).split())),
+            *((type(each).__name__, _detail(each)) for each in _pieces(self.env_to_module)),
+            (type(self.module).__name__, f"{count:,} numbers"),
+            *((type(each).__name__, _detail(each)) for each in _pieces(self.module_to_env)),
+            ("environment", str(self.action_space)),
+        ]
+
+    def reset(self, slots: Sequence[Hashable]) -> None:
+        """Begin an episode in each slot."""
+        for slot in slots:
+            self._running.pop(slot, None)
+            self._answers.pop(slot, None)
+
+    def step(
+        self, slots: Sequence[Hashable], observations: Sequence[Nest], rewards: Sequence[Any] | None
+    ) -> dict[str, Nest]:
+        """Act in some slots without exploring: arrays by stage, one row a slot."""
+        given = [0.0] * len(slots) if rewards is None else rewards
+        episodes = [
+            self._episode(slot, observation, reward)
+            for slot, observation, reward in zip(slots, observations, given, strict=True)
+        ]
+        told = {
+            "rl_module": self.module,
+            "episodes": episodes,
+            "explore": False,
+            "shared_data": self._shared,
+        }
+        batch = self.env_to_module(batch={}, **told)
+        seen, value = self._seen(batch), self._value(batch)
+        columns = self.module_to_env(batch=self.module.forward_inference(batch), **told)
+        actions = columns.pop(Columns.ACTIONS)
+        for_env = columns.pop(Columns.ACTIONS_FOR_ENV, actions)
+        for place, slot in enumerate(slots):
+            outputs = {name: column[place] for name, column in columns.items()}
+            self._answers[slot] = (
+                nest.map_structure(lambda leaf, i=place: leaf[i], actions),
+                outputs,
+            )
+        outputs = {
+            name: batch_items(list(column))
+            for name, column in columns.items()
+            if name in (Columns.ACTION_DIST_INPUTS, Columns.VF_PREDS, "q_values")
+        }
+        if value is not None:
+            outputs.setdefault(Columns.VF_PREDS, value)
+        states = columns.get(Columns.STATE_OUT)
+        carried = [] if states is None else self._states(batch_items(list(states)))
+        return stages_of(seen, outputs, carried, nest.map_structure(np.asarray, for_env))
+
+    def _episode(self, slot: Hashable, observation: Nest, reward: Any) -> SingleAgentEpisode:
+        """The running episode of a slot, with the observation in it."""
+        episode = self._running.get(slot)
+        if episode is None:
+            self._count += 1
+            episode = self._running[slot] = SingleAgentEpisode(id_=f"stages{self._count}")
+            episode.add_env_reset(observation)
+            return episode
+        action, outputs = self._answers[slot]
+        earned = 0.0 if reward is None else reward
+        episode.add_env_step(observation, action, earned, extra_model_outputs=outputs)
+        return episode
+
+    def _seen(self, batch: Mapping[str, Any]) -> Nest:
+        """The observations as the module gets them, one row a slot."""
+        found = nest.map_structure(
+            lambda leaf: np.array(xp.to_numpy(leaf) if xp.is_tensor(leaf) else leaf),
+            batch[Columns.OBS],
+        )
+        if is_stateful(self.module):
+            return nest.map_structure(lambda leaf: leaf[:, 0], found)
+        return found
+
+    def _value(self, batch: dict[str, Any]) -> Any:
+        """The values of a native module; a wrapped policy puts its own out."""
+        module = self.module
+        is_native = not isinstance(module, LegacyPolicyModule)
+        if not (is_native and isinstance(module, ValueFunctionAPI)) or self.module.inference_only:
+            return None
+        import torch
+
+        with torch.no_grad():
+            return xp.to_numpy(module.compute_values(batch)).reshape(-1)
+
+    def _states(self, state: Any) -> list[Any]:
+        """States as an old policy would give them, where there is a like one."""
+        if isinstance(self.module, LegacyPolicyModule):
+            return self.module.policy_states(state)
+        held = state.get("actor", state)
+        if set(held) == set(_LSTM):  # with an axis for one layer
+            return [held[name].reshape(len(held[name]), -1) for name in _LSTM]
+        return nest.flatten(state)
+
+
+def _pieces(pipeline: Any) -> list[Any]:
+    return list(getattr(pipeline, "connectors", [pipeline]))
+
+
+def _detail(piece: Any) -> str:
+    chain = getattr(piece, "chain", None)
+    if chain is not None:
+        return ", ".join(type(step).__name__ for step in chain.obs or chain.action or chain.reward)
+    wrapped = getattr(piece, "connector", None)
+    inner = getattr(wrapped, "connectors", [wrapped] if wrapped is not None else [])
+    return ", ".join(type(each).__name__ for each in inner)
