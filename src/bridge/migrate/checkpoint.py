@@ -22,7 +22,6 @@ from ...core.stage_differences import Differences, StageComparison
 from ...core.vault.own.document import encode
 from ...core.vault.own.document_decoder import decode
 from ...core.vault.own.json_text import format_json, parse_json
-from ...legacy.adapted import seen_space
 from ...legacy.certificate import certificate_of
 from ...v2.checkpoint_files import replaced_tree
 from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
@@ -77,7 +76,7 @@ def save_migrated(plan: MigrationPlan, out: str | os.PathLike[str]) -> None:
     env_to_module, module, module_to_env = plan.triple()
     policy = plan.policy
     learner = learner_pipeline(
-        seen_space(policy), policy.action_space, custom=plan.learner_pieces()
+        plan.observation_space, policy.action_space, custom=plan.learner_pieces()
     )
     with replaced_tree(Path(os.path.abspath(out))) as folder:
         env_to_module.save_to_path(folder / ENV_TO_MODULE)

@@ -6,6 +6,8 @@ import copy
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from gymnasium.spaces import Space
+
 from ...legacy.adapted import seen_space
 from ...legacy.context import ConnectorContext
 from ...legacy.policy import Policy
@@ -31,6 +33,7 @@ def mixture(
     module: Any,
     *,
     custom: Mapping[str, Any] | None = None,
+    observation_space: Space[Any] | None = None,
 ) -> V2Triple:
     """The policy in the new stack, with native pieces where steps are applied.
 
@@ -39,7 +42,9 @@ def mixture(
         steps: All of its steps.
         module: Its native module, or why there is none.
         custom: The author's own classes that its network needs.
+        observation_space: What the environment gives; what the policy knows if None.
     """
+    seen = observation_space or seen_space(policy)
     by_place = {(step.side, step.place): step for step in steps}
     ctx = ConnectorContext.from_policy(policy)
     network = by_place["network", 0]
@@ -57,10 +62,10 @@ def mixture(
         cast = cast_for_network(policy)
         agent += [] if cast is None else cast.make()
     return (
-        env_to_module_pipeline(seen_space(policy), policy.action_space, custom=agent),
+        env_to_module_pipeline(seen, policy.action_space, custom=agent),
         copy.deepcopy(module) if is_native else LegacyPolicyModule.of(policy, custom=custom),
         ModuleToEnvPipeline(
-            seen_space(policy),
+            seen,
             policy.action_space,
             connectors=_action_side(policy, by_place, ctx, is_native),
         ),

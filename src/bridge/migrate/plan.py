@@ -8,10 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from gymnasium.spaces import Space
+
 from ...core.errors import ConfigError, CorruptCheckpointError, UnknownNameError
+from ...core.space_codec import space_from_data, space_to_data
 from ...core.vault.own.atomic import replaced_file
+from ...legacy.adapted import seen_space
 from ...legacy.defaults import create_connectors_for_policy
 from ...legacy.policy import Policy
+from ...legacy.stages import LegacyStages
 from ...v2.connector import ConnectorV2
 from ..proof.verify import Verdict, verify
 from ..wrap.triple import V2Triple
@@ -41,6 +46,8 @@ class MigrationPlan:
         source: Where it was loaded from; a plan of a live policy has none until it is saved.
         custom: The author's own classes that its network needs, such as
             `{"custom_models": {...}}`.
+        observation_space: What the environment gives, where a connector of the author's own
+            changes it; the policy's own space if None.
         samples: How many random episodes each proof draws, beside the space's corners.
         length: How many steps each of those has.
         absolute: How far numbers may be apart.
@@ -58,6 +65,7 @@ class MigrationPlan:
         *,
         source: str = "",
         custom: Mapping[str, Any] | None = None,
+        observation_space: Space[Any] | None = None,
         samples: int = 8,
         length: int = 3,
         absolute: float = 1e-5,
@@ -68,6 +76,7 @@ class MigrationPlan:
         self.policy = policy
         self.source = source
         self.custom = dict(custom or {})
+        self.observation_space = observation_space or seen_space(policy)
         self.proofs = {
             "samples": samples,
             "length": length,
@@ -90,7 +99,13 @@ class MigrationPlan:
 
     def triple(self) -> V2Triple:
         """The pipelines and the module as they are after the steps applied so far."""
-        return mixture(self.policy, self.steps, self.module, custom=self.custom)
+        return mixture(
+            self.policy,
+            self.steps,
+            self.module,
+            custom=self.custom,
+            observation_space=self.observation_space,
+        )
 
     def learner_pieces(self) -> list[ConnectorV2]:
         """Native pieces for the front of the learner's pipeline."""
@@ -147,7 +162,8 @@ class MigrationPlan:
 
     def verify(self, **options: Any) -> Verdict:
         """Compare the mixture of this moment with the source; options as of `verify`."""
-        return verify(self.triple(), self.policy, **{**self.proofs, **options})
+        source = _Source(self.policy, self.observation_space)
+        return verify(self.triple(), source, **{**self.proofs, **options})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan's state as JSON; a live policy is exported beside it.
@@ -166,6 +182,7 @@ class MigrationPlan:
             "version": _VERSION,
             "source": source,
             "policy": self.policy.name,
+            "observation_space": space_to_data(self.observation_space),
             "proofs": self.proofs,
             "proof": self.proof,
             "steps": [step.to_data() for step in self.steps],
@@ -198,7 +215,13 @@ class MigrationPlan:
         beside = target.with_name(str(data["source"]))
         source = str(beside if beside.exists() else data["source"])
         policy = one_policy(source, str(data["policy"]), **options)
-        plan = cls(policy, source=source, custom=_custom(options), **data["proofs"])
+        plan = cls(
+            policy,
+            source=source,
+            custom=_custom(options),
+            observation_space=space_from_data(data["observation_space"]),
+            **data["proofs"],
+        )
         names = [step.name for step in plan.steps]
         saved = [each["name"] for each in data["steps"]]
         if names != saved:
@@ -240,14 +263,33 @@ class MigrationPlan:
         return "\n".join([head, *map(str, self.steps)])
 
 
+class _Source(LegacyStages):
+    """The source in the environment it acts in."""
+
+    def __init__(self, policy: Policy, observation_space: Space[Any]) -> None:
+        super().__init__(policy)
+        self._seen = observation_space
+
+    @property
+    def observation_space(self) -> Any:
+        """What the environment gives."""
+        return self._seen
+
+
 def plan_migration(
-    path_or_policy: str | os.PathLike[str] | Policy, policy_id: str | None = None, **options: Any
+    path_or_policy: str | os.PathLike[str] | Policy,
+    policy_id: str | None = None,
+    *,
+    observation_space: Space[Any] | None = None,
+    **options: Any,
 ) -> MigrationPlan:
     """Plan how an old policy becomes one of the new stack; nothing is changed yet.
 
     Args:
         path_or_policy: A checkpoint of the old stack, or a policy.
         policy_id: Which policy of a checkpoint that holds several.
+        observation_space: What the environment gives, where a connector of the author's own
+            changes it.
         **options: As for `Policy.from_checkpoint`: `custom_models` and so on.
 
     Raises:
@@ -260,10 +302,14 @@ def plan_migration(
         []
     """
     if isinstance(path_or_policy, Policy):
-        return MigrationPlan(path_or_policy, custom=_custom(options))
+        return MigrationPlan(
+            path_or_policy, custom=_custom(options), observation_space=observation_space
+        )
     source = os.path.abspath(path_or_policy)
     policy = one_policy(source, policy_id, **options)
-    return MigrationPlan(policy, source=source, custom=_custom(options))
+    return MigrationPlan(
+        policy, source=source, custom=_custom(options), observation_space=observation_space
+    )
 
 
 def one_policy(source: str, policy_id: str | None, **options: Any) -> Policy:
