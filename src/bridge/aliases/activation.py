@@ -68,8 +68,8 @@ def activate(force: bool = False) -> Activation:
     Example:
         >>> with activate(force=True):
         ...     from ray.rllib.connectors.connector_v2 import ConnectorV2
-        >>> ConnectorV2.__module__
-        'rlconnect.v2.connector'
+        >>> ConnectorV2.__name__
+        'ConnectorV2'
     """
     if is_ray_installed() and not force:
         return Activation(steps_aside=True)

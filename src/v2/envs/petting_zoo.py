@@ -37,8 +37,12 @@ class _PettingZoo(MultiAgentEnv):
         self.render_mode = getattr(env, "render_mode", None)
 
     def _with_all(self, terminateds: ByAgent, truncateds: ByAgent) -> None:
-        """Say by the flags of the last agents whether the episode is over."""
-        is_over = not self.agents
+        """Say by the flags of the last agents whether the episode is over.
+
+        It is when nobody is left, or when who is still listed is done: not every game keeps its
+        list of agents up to date.
+        """
+        is_over = all(terminateds.get(agent) or truncateds.get(agent) for agent in self.agents)
         is_cut = is_over and any(truncateds.values())
         truncateds[_ALL] = is_cut
         terminateds[_ALL] = is_over and not is_cut
