@@ -84,7 +84,7 @@ def adapt(
         for name, own in zip(("obs", "action"), given, strict=True)
     }
     if as_json:
-        _print_json(
+        print_json(
             {
                 "observations": str(suggestion.observations),
                 "actions": str(suggestion.actions),
@@ -160,7 +160,7 @@ def verify(
     if report is not None:
         verdicts[0].save_report(report)
     if as_json:
-        _print_json([each.to_dict() for each in verdicts])
+        print_json([each.to_dict() for each in verdicts])
     else:
         from .theme import console
         from .verify_page import verify_page
@@ -196,7 +196,7 @@ def rollout(
             acting, _env(env), episodes=episodes, seed=seed, explore=explore, progress=advance
         )
     if as_json:
-        _print_json(played.to_dict())
+        print_json(played.to_dict())
     else:
         from .rollout_page import rollout_page
         from .theme import console
@@ -244,7 +244,8 @@ def _env(name: str | None) -> Any:
         raise PieceError(f"environment {name!r} cannot be made", found=str(error)) from None
 
 
-def _print_json(data: Any) -> None:
+def print_json(data: Any) -> None:
+    """Print one JSON document."""
     from .visible import visible_json
 
     typer.echo(visible_json(data))

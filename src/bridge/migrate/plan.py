@@ -212,8 +212,8 @@ class MigrationPlan:
             raise CorruptCheckpointError(
                 f"{target} is no migration plan", expected=f'"format": "{_FORMAT}"'
             )
-        beside = target.with_name(str(data["source"]))
-        source = str(beside if beside.exists() else data["source"])
+        # A path of its own stays as it is; a policy saved with the plan lies beside it.
+        source = str(target.parent / str(data["source"]))
         policy = one_policy(source, str(data["policy"]), **options)
         plan = cls(
             policy,

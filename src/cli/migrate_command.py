@@ -1,0 +1,78 @@
+"""`rlconnect migrate`: an old policy becomes one of the new stack, step by provable step."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .proof_commands import FINDING, Json, One, print_json
+
+_PATH = typer.Argument(help="A checkpoint of the old stack, or a plan that --plan saved.")
+
+
+class Target(str, Enum):
+    """What a migration writes."""
+
+    v2 = "v2"
+    ray = "ray"
+
+
+def migrate(
+    path: Annotated[str, _PATH],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Write the migrated policy here.")
+    ] = None,
+    to: Annotated[
+        Target, typer.Option("--to", help="For rlconnect, or for Ray's own new stack.")
+    ] = Target.v2,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="STEP", help="Stop after this step.")
+    ] = None,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Try and prove the steps; --out implies it.")
+    ] = False,
+    plan_file: Annotated[
+        Path | None,
+        typer.Option("--plan", metavar="FILE", help="Save the plan, to go on another day."),
+    ] = None,
+    policy: One = None,
+    as_json: Json = False,
+) -> None:
+    """Show how a policy becomes one of the new stack; a dry run without --apply or --out.
+
+    Each step is proven equal to the source on the same observations, or taken back. Exit code 1
+    tells that a piece needs code of yours.
+    """
+    from ..bridge.migrate.checkpoint import save_migrated
+    from ..bridge.migrate.plan import MigrationPlan, plan_migration
+    from ..bridge.migrate.ray_checkpoint import to_ray
+    from .theme import console
+
+    is_plan = path.endswith(".json") and "rlconnect-migration" in _head(path)
+    plan = MigrationPlan.load(path) if is_plan else plan_migration(path, policy)
+    if apply or out is not None or until is not None:
+        with console().status("proving each step"):
+            plan.apply(until)
+    if out is not None:
+        (to_ray if to is Target.ray else save_migrated)(plan, out)
+    if plan_file is not None:
+        plan.save(plan_file)
+    if as_json:
+        print_json({**plan.to_dict(), "written": None if out is None else str(out)})
+    else:
+        from .migrate_page import migrate_page
+
+        console().print(migrate_page(path, plan, None if out is None else str(out)))
+    if any(step.kind == "code" for step in plan.steps):
+        raise typer.Exit(FINDING)
+
+
+def _head(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read(200)
+    except (OSError, UnicodeDecodeError):
+        return ""

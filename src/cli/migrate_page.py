@@ -1,0 +1,62 @@
+"""The page of `rlconnect migrate`: each piece, what becomes of it, and the proof."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from .visible import visible
+
+if TYPE_CHECKING:
+    from ..bridge.migrate.plan import MigrationPlan
+    from ..bridge.migrate.step import MigrationStep
+
+_WORDS: Final = {
+    "native": ("becomes", "good"),
+    "gone": ("goes", "good"),
+    "wrapped": ("stays, wrapped", "warn"),
+    "code": ("needs your code", "bad"),
+}
+
+
+def migrate_page(path: str, plan: MigrationPlan, written: str | None) -> RenderableType:
+    """Every step with its reason; below, how many are native and what to do next."""
+    done = sum(step.is_applied for step in plan.steps)
+    native = sum(step.is_native for step in plan.steps)
+    head = Text.assemble(
+        (visible(plan.policy.name), "title"),
+        (f"  {plan.policy.algorithm}, {visible(path)}", "label"),
+    )
+    lines: list[RenderableType] = [head, Text()]
+    for step in plan.steps:
+        lines += _step(step)
+    total = f"{native} of {len(plan.steps)} pieces become native or go; {done} proven so far"
+    lines += [Text(), Text(total, "title")]
+    if written is not None:
+        lines.append(Text.assemble(("written  ", "label"), (visible(written), "good")))
+    else:
+        lines.append(
+            Text.assemble(
+                ("next     ", "label"),
+                (f"rlconnect migrate {visible(path)} --out DIR", "command"),
+            )
+        )
+    return Group(*lines)
+
+
+def _step(step: MigrationStep) -> list[RenderableType]:
+    words, style = _WORDS[step.kind]
+    mark = "●" if step.is_applied else "○"
+    becomes = f" {step.twin.text}" if step.kind == "native" else ""
+    lines: list[RenderableType] = [
+        Text.assemble(
+            (f"  {mark} ", style), (visible(step.name), "name"), (f"  {words}", style), becomes
+        ),
+        Text(f"    {visible(step.reason)}", "label"),
+    ]
+    if step.proof:
+        lines.append(Text(f"    {step.proof['words']}", "good"))
+    lines += [Text(f"    | {visible(line)}", "warn") for line in step.twin.snippet.splitlines()]
+    return lines

@@ -1,0 +1,73 @@
+"""`rlconnect migrate` as a person types it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rlconnect.bridge import load_migrated
+from rlconnect.cli.app import main
+
+SAMPLES = Path(__file__).parents[2] / "examples" / "checkpoints"
+CARTPOLE = str(SAMPLES / "ppo-cartpole-ray-2.60")
+
+
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch):
+    """Pages are 100 columns wide, whatever terminal runs the tests."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+def test_a_dry_run_tells_what_becomes_of_each_piece(capsys, tmp_path, monkeypatch):
+    """Nothing is tried and nothing is written; the next command is shown."""
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["migrate", CARTPOLE]) == 0
+
+    page = capsys.readouterr().out
+    assert "StateBufferConnector  goes" in page
+    assert "network  becomes DefaultPPOTorchRLModule" in page
+    assert "0 proven" in page
+    assert "--out DIR" in page
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_out_writes_what_loads_again(capsys, tmp_path):
+    """Each step is proven; the written policy loads with its certificate."""
+    out = tmp_path / "migrated"
+
+    assert main(["migrate", CARTPOLE, "--out", str(out)]) == 0
+
+    assert "7 proven so far" in capsys.readouterr().out
+    assert load_migrated(out).module.get_state().keys()
+
+
+def test_a_plan_goes_on_where_it_was_left(capsys, tmp_path):
+    """Applied in part and saved, it is resumed from its file; JSON tells the steps."""
+    plan = tmp_path / "plan.json"
+
+    assert main(["migrate", CARTPOLE, "--until", "network", "--plan", str(plan)]) == 0
+    assert main(["migrate", str(plan), "--apply", "--json"]) == 0
+
+    told = json.loads(capsys.readouterr().out.partition("\n{")[2].join(["{", ""]))
+    assert all(step["is_applied"] for step in told["steps"])
+    assert max(max(s["proof"]["largest"].values()) for s in told["steps"]) < 1e-5
+    assert np.isfinite(max(s["proof"]["steps"] for s in told["steps"]))
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        (["migrate", "nowhere"], "nowhere"),
+        (["migrate", CARTPOLE, "--until", "nothing"], "nothing"),
+        (["migrate", str(SAMPLES / "ppo-module-ray-2.60")], "module"),
+        (["migrate", CARTPOLE, "--to", "tensorflow"], "tensorflow"),
+    ],
+)
+def test_mistakes_are_two_lines_and_2(words, match, capsys):
+    """A mistake in use names what is wrong and what to do."""
+    assert main(words) == 2
+
+    said = capsys.readouterr()
+    assert len(said.err.splitlines()) == 2
+    assert match in said.err
