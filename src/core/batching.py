@@ -5,7 +5,9 @@ Items may already be batches; `BatchedNdArray` tags an array as such without a c
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +21,12 @@ from .types import Array, Nest
 _PLAIN: Final = frozenset(
     {np.ndarray, float, int, bool, np.float32, np.float64, np.int64, np.bool_}
 )
+
+_SHAPE: Final = attrgetter("shape")
+_DTYPE: Final = attrgetter("dtype")
+_NUMBERS: Final = "biufc"
+_SMALL: Final = 1024
+_LONG: Final = 8
 
 
 class BatchedNdArray(np.ndarray[Any, Any]):
@@ -86,13 +94,18 @@ def stack_rows(items: Sequence[Any]) -> Array:
         SpaceError: The shapes differ.
     """
     first = items[0]
+    kind = type(first)
+    if kind is float or kind is int:
+        return _plain_rows(items, "d" if kind is float else "q")
+    if isinstance(first, np.generic) and first.dtype.kind in _NUMBERS:
+        return _number_rows(items, first)
     if xp.is_tensor(first):
         items = [xp.to_numpy(item) for item in items]
         first = items[0]
     if not isinstance(first, np.ndarray) or first.ndim == 0:
         return _as_rows(items)
     try:
-        shapes = {item.shape for item in items}
+        shapes = {*map(_SHAPE, items)}
     except AttributeError:  # A list among arrays.
         return stack_rows([np.asarray(item) for item in items])
     if len(shapes) > 1:
@@ -101,9 +114,34 @@ def stack_rows(items: Sequence[Any]) -> Array:
             expected=f"shape {first.shape}",
             found=f"shapes {sorted(shapes)[:4]}",
         )
+    shape = (len(items), *first.shape)
+    # Joining their bytes is three times as fast as concatenating many small arrays.
+    if first.nbytes <= _SMALL and first.dtype.kind in _NUMBERS:
+        try:
+            if [*map(_DTYPE, items)].count(first.dtype) == len(items):
+                return np.frombuffer(bytearray().join(items), first.dtype).reshape(shape)
+        except (BufferError, TypeError, ValueError):
+            pass  # A tensor or a strided array is among them.
     # One concatenation and a view: numpy's own stack handles every item apart.
     flat: Array = np.concatenate(items, axis=0)
-    return np.asarray(flat).reshape((len(items), *first.shape))
+    return np.asarray(flat).reshape(shape)
+
+
+def _number_rows(items: Sequence[Any], first: np.generic) -> Array:
+    """Numpy numbers; faster than numpy's own way if all are of one type."""
+    if [*map(type, items)].count(type(first)) == len(items):
+        return np.frombuffer(bytearray().join(items), first.dtype)
+    return _as_rows(items)
+
+
+def _plain_rows(items: Sequence[Any], code: str) -> Array:
+    """Python's floats ("d") or ints ("q")."""
+    if code == "d" or np.dtype(int).itemsize == _LONG:
+        try:
+            return np.frombuffer(array(code, items), code)
+        except (TypeError, OverflowError):
+            pass  # Others are among them: numpy finds the dtype that holds all.
+    return _as_rows(items)
 
 
 def join_rows(items: Sequence[Any]) -> Array:

@@ -71,7 +71,10 @@ class FlatEncoder:
 
     def write_one(self, value: Any, out: Array) -> None:
         """Copy the value into `out`."""
-        out[:] = np.reshape(value, self.size)
+        if type(value) is np.ndarray:
+            out[:] = value.reshape(self.size)
+        else:
+            out[:] = np.reshape(value, self.size)
 
 
 class OneHotEncoder:
@@ -117,6 +120,12 @@ class OneHotEncoder:
 
     def write(self, values: Any, out: Array) -> None:
         """Set the ones in `out`; a value outside its space is refused."""
+        if self._is_single:
+            places = as_indices(values).reshape(len(out))
+            check_indices(places - self._first if self._first else places, self.size)
+            places = places % self.size if self.wraps else places - self._first
+            out[np.arange(len(out)), places] = 1.0
+            return
         indices = as_indices(values).reshape(len(out), len(self.sizes)) - self.start
         check_indices(indices, self.sizes)
         if self.wraps:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +21,9 @@ from .types import Nest
 
 Pick: TypeAlias = Callable[[Nest], list[Any]]
 """Lists the values of an observation, one per encoder."""
+
+Split: TypeAlias = Callable[[Sequence[Nest]], list[Sequence[Any]]]
+"""Lists the values of many observations, one list per encoder."""
 
 
 def tuple_values(space: spaces.Tuple[Any]) -> Callable[[Nest], Sequence[Any]]:
@@ -129,3 +133,28 @@ def sorted_pick(
     else:
         encoders.append(FlatEncoder(space.shape))
     return lambda value: [value]
+
+
+def sorted_split(space: spaces.Space[Any], removed: frozenset[str] = frozenset()) -> Split:
+    """What lists the values of many observations leaf by leaf, in the order of `sorted_pick`.
+
+    Args:
+        space: Of the observations.
+        removed: Top-level keys to leave out.
+    """
+    children: list[tuple[Any, spaces.Space[Any]]]
+    if isinstance(space, spaces.Dict):
+        children = [(key, space[key]) for key in sorted_keys(space) if key not in removed]
+    elif isinstance(space, spaces.Tuple):
+        children = list(enumerate(space.spaces))
+    else:
+        return lambda values: [values]
+    parts = [(itemgetter(key), sorted_split(child)) for key, child in children]
+    count = len(space) if isinstance(space, spaces.Tuple) else None
+
+    def split(values: Sequence[Nest]) -> list[Sequence[Any]]:
+        if count is not None and {*map(len, values)} != {count}:
+            raise SpaceError("observations have other numbers of parts", expected=str(space))
+        return [column for part, further in parts for column in further([*map(part, values)])]
+
+    return split

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from . import xp
+from .batching import stack_rows
 from .errors import SpaceError
 from .leaf_encoders import (
     FlatEncoder,
@@ -27,7 +29,7 @@ from .leaf_encoders import (
     RamEncoder,
     RepeatedEncoder,
 )
-from .observation_order import Pick, dict_values, sorted_pick, tuple_values
+from .observation_order import Pick, Split, dict_values, sorted_pick, sorted_split, tuple_values
 from .types import Nest
 
 Kind: TypeAlias = Literal[
@@ -63,6 +65,7 @@ class PreprocessPlan:
     output_space: spaces.Space[Any]
     _encoders: tuple[LeafEncoder, ...] = field(default=(), repr=False)
     _pick: Pick = field(default=lambda observation: [observation], repr=False)
+    _split: Split | None = field(default=None, repr=False)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -79,6 +82,12 @@ class PreprocessPlan:
     def size(self) -> int:
         """How many numbers one output holds."""
         return int(np.prod(self.shape))
+
+    @cached_property
+    def _parts(self) -> list[slice]:
+        """Where each value lies in a row."""
+        ends = [*accumulate(encoder.size for encoder in self._encoders)]
+        return [slice(start, stop) for start, stop in pairwise([0, *ends])]
 
     @property
     def _row_dtype(self) -> type[np.floating[Any]]:
@@ -120,6 +129,27 @@ class PreprocessPlan:
             return self._tensor_rows(leaves)
         return self._rows(leaves, self._leading_axes(leaves))
 
+    def transform_items(self, observations: Sequence[Nest]) -> Any:
+        """The arrays of several observations, as rows of one where all fit together."""
+        if self._split is not None and len(observations) > 1:
+            try:
+                return self._block(self._split(observations))
+            except (SpaceError, AttributeError, LookupError, TypeError, ValueError):
+                pass  # One by one they fit, or the one that does not is named.
+        return [self.transform(observation) for observation in observations]
+
+    def _block(self, columns: Sequence[Sequence[Any]]) -> npt.NDArray[Any]:
+        rows = len(columns[0])
+        out = np.zeros((rows, self.size), self._row_dtype)
+        for column, encoder, part in zip(columns, self._encoders, self._parts, strict=True):
+            if len({*map(type, column)}) > 1 or xp.is_tensor(column[0]):
+                raise SpaceError("values of several kinds")
+            values = stack_rows(column)
+            if values.shape != (rows, *encoder.item_shape):
+                raise SpaceError("values of another shape")
+            encoder.write(values, out[:, part])
+        return out
+
     def _leading_axes(self, leaves: Sequence[Any]) -> tuple[int, ...]:
         for leaf, encoder in zip(leaves, self._encoders, strict=True):
             if not isinstance(encoder, RepeatedEncoder):
@@ -129,29 +159,23 @@ class PreprocessPlan:
 
     def _row(self, leaves: Sequence[Any]) -> npt.NDArray[Any]:
         out = np.zeros(self.size, self._row_dtype)
-        start = 0
-        for leaf, encoder in zip(leaves, self._encoders, strict=True):
-            stop = start + encoder.size
+        for leaf, encoder, part in zip(leaves, self._encoders, self._parts, strict=True):
             try:
-                encoder.write_one(leaf, out[start:stop])
+                encoder.write_one(leaf, out[part])
             except (ValueError, TypeError) as error:
                 raise self._misfit(encoder, error) from error
-            start = stop
         return out
 
     def _rows(self, leaves: Sequence[Any], lead: tuple[int, ...]) -> npt.NDArray[Any]:
         rows = int(np.prod(lead))
         out = np.zeros((rows, self.size), self._row_dtype)
-        start = 0
-        for leaf, encoder in zip(leaves, self._encoders, strict=True):
-            stop = start + encoder.size
+        for leaf, encoder, part in zip(leaves, self._encoders, self._parts, strict=True):
             is_list = isinstance(encoder, RepeatedEncoder)
             try:
                 values = leaf if is_list else np.reshape(leaf, (rows, *encoder.item_shape))
-                encoder.write(values, out[:, start:stop])
+                encoder.write(values, out[:, part])
             except (ValueError, TypeError) as error:
                 raise self._misfit(encoder, error) from error
-            start = stop
         return out.reshape((*lead, self.size))
 
     def _misfit(self, encoder: LeafEncoder, error: Exception) -> SpaceError:
@@ -232,7 +256,8 @@ def flatten_observations_plan(
     pick = sorted_pick(space, encoders, removed)
     size = sum(encoder.size for encoder in encoders)
     output_space = spaces.Box(-np.inf, np.inf, (size,), dtype=np.float32)
-    return PreprocessPlan("flatten", space, output_space, tuple(encoders), pick)
+    split = sorted_split(space, removed)
+    return PreprocessPlan("flatten", space, output_space, tuple(encoders), pick, split)
 
 
 def kind_of(space: spaces.Space[Any], *, include_multi_binary: bool = False) -> Kind:

@@ -9,12 +9,11 @@ from gymnasium import spaces
 from typing_extensions import override
 
 from ...core.batching import batch as batched
-from ...core.errors import PieceError, SpaceError
+from ...core.errors import PieceError
 from ...core.preprocessors import PreprocessPlan, flatten_observations_plan
 from ..batch_items import single_agent_episode_iterator
 from ..connector import ConnectorV2
-from ..env_to_module.written_observations import last_seen, own_space, write_all_last
-from ..planning.rows import Unserved, joined
+from ..env_to_module.written_observations import by_agent, last_seen, own_space, write_all_last
 
 
 class FlattenObservations(ConnectorV2):
@@ -83,14 +82,17 @@ class FlattenObservations(ConnectorV2):
                         own_space(self.observation_space, episode),
                     )
             return batch
-        by_agent: dict[Any, list[Any]] = {}
-        for episode in single_agent_episode_iterator(episodes):
-            if self._is_chosen(episode):
-                by_agent.setdefault(self._agent_of(episode), []).append(episode)
-        for agent_id, own in by_agent.items():
-            flat = _flat(self._plan_of(agent_id), last_seen(own))
-            write_all_last(own, flat, own_space(self.observation_space, own[0]))
+        acting = [*single_agent_episode_iterator(episodes)]
+        if self.multi_agent:
+            for agent_id, own in by_agent(filter(self._is_chosen, acting)).items():
+                self._write_last(agent_id, own)
+        elif acting:
+            self._write_last(None, acting)
         return batch
+
+    def _write_last(self, agent_id: Any, episodes: Sequence[Any]) -> None:
+        flat = self._plan_of(agent_id).transform_items(last_seen(episodes))
+        write_all_last(episodes, flat, own_space(self.observation_space, episodes[0]))
 
     def _agent_of(self, episode: Any) -> Any:
         return episode.agent_id if self.multi_agent else None
@@ -108,18 +110,6 @@ class FlattenObservations(ConnectorV2):
                 hint="give it, or its pipeline, an input_observation_space.",
             )
         return self._plans[agent_id]
-
-
-def _flat(plan: PreprocessPlan, observations: list[Any]) -> Sequence[Any]:
-    """Each observation as a flat vector."""
-    if len(observations) > 1:
-        try:
-            rows: Sequence[Any] = plan.transform_batch(joined(observations))
-        except (Unserved, SpaceError):
-            pass  # One by one they fit, or the one that does not is named.
-        else:
-            return rows
-    return [plan.transform(observation) for observation in observations]
 
 
 def _write_all(episode: Any, plan: PreprocessPlan, space: Any) -> None:

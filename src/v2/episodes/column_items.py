@@ -6,10 +6,8 @@ Flat arrays, the usual case, never meet a nest function here.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Sequence
-from operator import attrgetter
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +18,6 @@ from ...core.one_hot import one_hot_in_space
 from ...core.spaces import AnySpace, kind_of, map_leaves
 from ...core.types import Array, Nest
 
-_SHAPE: Final = attrgetter("shape")
-_DTYPE: Final = attrgetter("dtype")
-_SMALL: Final = 1024
-_LONG: Final = 8
-
 
 def stacked(items: Sequence[Any]) -> Nest:
     """One column of many items.
@@ -34,13 +27,7 @@ def stacked(items: Sequence[Any]) -> Nest:
     """
     first = items[0]
     try:
-        if isinstance(first, np.ndarray) and first.ndim:
-            return _joined(items, first)
-        if isinstance(first, np.generic) and first.dtype.kind in "biufc":
-            return _joined_numbers(items, first)
-        if type(first) is float or type(first) is int:
-            return _joined_plain(items, "d" if type(first) is float else "q")
-        if isinstance(first, (bool, np.ndarray)):
+        if isinstance(first, (bool, np.ndarray)) and not np.ndim(first):
             return np.array(items)
         if nest.is_leaf(first) or isinstance(first, list):
             return stack_rows(items)
@@ -54,45 +41,6 @@ def stacked(items: Sequence[Any]) -> Nest:
             found=str(error),
             hint="keep the episode unfinalized (do not call to_numpy()), or make the items alike.",
         ) from None
-
-
-def _joined(items: Sequence[Any], first: Array) -> Nest:
-    """Arrays of one shape, one after the other."""
-    dtype = first.dtype
-    if first.ndim == 1:
-        is_even = set(map(len, items)) == {len(first)}
-    else:
-        is_even = set(map(_SHAPE, items)) == {first.shape}
-    if not is_even:
-        raise SpaceError(f"shapes {sorted({np.shape(item) for item in items})[:4]}")
-    # Joining their bytes is three times as fast as concatenating many small arrays.
-    if first.nbytes <= _SMALL and dtype.kind in "biufc":
-        try:
-            if list(map(_DTYPE, items)).count(dtype) == len(items):
-                block = bytearray().join(items)
-                return np.frombuffer(block, dtype).reshape(len(items), *first.shape)
-        except (AttributeError, BufferError, TypeError, ValueError):
-            pass  # A list or a strided array is among them.
-    joined: Array = np.concatenate(items)
-    return joined.reshape(len(items), *first.shape)
-
-
-def _joined_numbers(items: Sequence[Any], first: np.generic) -> Array:
-    """Numpy numbers, one after the other; faster than numpy's own way if all are of one type."""
-    kind = type(first)
-    if list(map(type, items)).count(kind) == len(items):
-        return np.frombuffer(bytearray().join(items), first.dtype)
-    return np.array(items)
-
-
-def _joined_plain(items: Sequence[Any], code: str) -> Array:
-    """Python's floats ("d") or ints ("q"), one after the other."""
-    if code == "d" or np.dtype(int).itemsize == _LONG:
-        try:
-            return np.frombuffer(array(code, items), code)
-        except (TypeError, OverflowError):
-            pass  # Others are among them: numpy finds the dtype that holds all.
-    return np.array(items)
 
 
 def _stacked_dicts(items: Sequence[dict[Any, Any]], first: dict[Any, Any]) -> Nest:
