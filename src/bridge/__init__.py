@@ -24,6 +24,7 @@ _HOME: Final = {
     "LegacyAgentConnectorV2": ".wrap.agent_connector",
     "LegacyMultiPolicyModule": ".wrap.multi_policy_module",
     "LegacyPolicyModule": ".wrap.policy_module",
+    "V2AsLegacyConnector": ".wrap.v2_as_legacy",
     "policy_to_v2": ".wrap.triple",
     "use_policy": ".wrap.triple",
     # Acting
