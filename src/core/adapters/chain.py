@@ -33,7 +33,7 @@ class AdapterChain:
         >>> from rlconnect.core.adapters import DropFeatures, MapActions
         >>> chain = AdapterChain(obs=[DropFeatures([1])], action=[MapActions([0, 2])])
         >>> bound = chain.bind(spaces.Box(-1, 1, (3,)), spaces.Discrete(2))
-        >>> bound.observation_space.shape, bound.action_space.n
+        >>> bound.observation_space.shape, int(bound.action_space.n)
         ((2,), 3)
         >>> bound.observe(np.array([[1.0, 9.0, 2.0]]))
         array([[1., 2.]])

@@ -154,9 +154,9 @@ class At(Step):
     Example:
         >>> from rlconnect.core.adapters import Scale
         >>> space = spaces.Dict({"speed": spaces.Box(0, 9, (1,))})
-        >>> bound = At(("speed",), Scale(0.1)).bind(space)
+        >>> bound = At(("speed",), Scale(0.5)).bind(space)
         >>> bound.formula({"speed": np.array([5.0])}, *bound.constants)
-        {'speed': array([0.5])}
+        {'speed': array([2.5])}
     """
 
     path: tuple[str | int, ...]
