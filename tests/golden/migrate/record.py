@@ -77,7 +77,9 @@ def old():
     rewards = [-7.5, 0.0, 0.25, 3.0]
     clipped = {
         name: [
-            float(through(ClipRewardAgentConnector(ConnectorContext(), **how), rewards=r)["rewards"])
+            float(
+                through(ClipRewardAgentConnector(ConnectorContext(), **how), rewards=r)["rewards"]
+            )
             for r in rewards
         ]
         for name, how in (("sign", {"sign": True}), ("limit", {"limit": 1.5}))
