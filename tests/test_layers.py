@@ -30,7 +30,7 @@ TORCH_IN_CORE = {
     "core.tensors",
 }
 NEVER_TORCH = {"core.vault"}
-RAY_ALLOWED: set[str] = set()
+RAY_ALLOWED = {"v2.distributed"}
 
 
 @dataclass(frozen=True)
