@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..callbacks import RLlibCallback
+from ..callbacks import overridden_hooks
 
 
 def callback_objects(config: Any) -> list[Any]:
@@ -25,9 +25,7 @@ class CallbackHooks:
     """
 
     def __init__(self, objects: Iterable[Any], config: Any) -> None:
-        self._objects = list(objects)
-        self._config = config
-        self._found: dict[str, list[Callable[..., Any]]] = {}
+        self._found = overridden_hooks(objects, config)
 
     def of(self, name: str) -> list[Callable[..., Any]]:
         """Give what is to be called for a hook, in order.
@@ -35,18 +33,7 @@ class CallbackHooks:
         Args:
             name: As RLlib calls it: "on_episode_step".
         """
-        found = self._found.get(name)
-        if found is None:
-            empty = getattr(RLlibCallback, name, None)
-            found = [
-                getattr(each, name)
-                for each in self._objects
-                if getattr(type(each), name, None) is not empty
-            ]
-            given = getattr(self._config, f"callbacks_{name}", None)
-            found += given if isinstance(given, (list, tuple)) else [given] if given else []
-            self._found[name] = found
-        return found
+        return self._found.get(name, [])
 
     def call(self, name: str, **kwargs: Any) -> None:
         """Call a hook, if anybody listens."""
