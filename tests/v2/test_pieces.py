@@ -6,14 +6,21 @@ import numpy as np
 import pytest
 import rlconnect.v2 as v2
 from gymnasium.spaces import Box, Dict, Discrete
+from rlconnect.core.adapters import AdapterChain, DropFeatures, MapActions, Scale
 
 BOX = Box(-10.0, 10.0, (2,), np.float32)
 IMAGE = Box(0.0, 255.0, (4, 4, 1), np.float32)
 AGENTS = Dict({"a": BOX, "b": BOX})
 PICK = {"rl_module_specs": ["p"], "agent_to_module_mapping_fn": v2.Columns}  # any named function
+DROP = AdapterChain(obs=[DropFeatures([0])]).to_data()
+SWAP = AdapterChain(action=[MapActions([1, 0, 2])]).to_data()
+HALVE = AdapterChain(reward=[Scale(0.5)]).to_data()
 
 # name, observation space, action space, settings; a new piece adds one line
 TABLE = [
+    ("AdaptActions", BOX, Discrete(3), {"chain": SWAP}),
+    ("AdaptObservations", BOX, Discrete(3), {"chain": DROP}),
+    ("AdaptRewards", BOX, Discrete(3), {"chain": HALVE}),
     ("AddColumnsFromEpisodesToTrainBatch", BOX, Discrete(3), {}),
     ("AddInfosFromEpisodesToTrainBatch", BOX, Discrete(3), {}),
     ("AddNextObservationsFromEpisodesToTrainBatch", BOX, Discrete(3), {}),
