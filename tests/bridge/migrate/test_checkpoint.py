@@ -1,0 +1,119 @@
+"""Migrated policies as folders of the new stack, with their certificates."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from rlconnect.bridge import load_migrated, migrate, plan_migration, save_migrated, verify
+from rlconnect.bridge.migrate.checkpoint import compare_with_source
+from rlconnect.core.errors import ConfigError, CorruptCheckpointError, WeightsError
+from rlconnect.v2 import RLModule
+
+from tests.bridge.migrate.networks import POLICIES, policy_of
+from tests.legacy.replay import GOLDEN, Recording
+
+
+def source_of(name):
+    return GOLDEN / "legacy" / name / "algo_checkpoint"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "2.7.2/ppo_pendulum_norm_meanstd",
+        "2.7.2/ppo_lstm_prev",
+        "2.7.2/ppo_lambda_connectors",
+        "2.7.2/dqn_c51",
+        "2.7.2/sac_cont",
+        "2.7.2/ppo_dict_obs_complex",
+    ],
+)
+def test_what_is_written_acts_as_the_source(name, tmp_path):
+    """Native, wrapped or mixed: the folder loads, keeps its certificate, and equals the source."""
+    policy = Recording(GOLDEN / "legacy" / name).load("default_policy")
+
+    plan = migrate(policy, tmp_path / "v2")
+    migrated = load_migrated(tmp_path / "v2", check=True)
+
+    assert verify(migrated.triple, policy, samples=2, length=2).is_equal
+    assert migrated.explore is plan.explore
+    assert [step["name"] for step in migrated.migration["steps"]] == [s.name for s in plan.steps]
+
+
+def test_a_migration_half_way_can_be_written(tmp_path):
+    """Old and new pieces together are saved as they stand."""
+    plan = plan_migration(source_of("2.7.2/ppo_pendulum_norm_meanstd")).apply(until=2)
+
+    save_migrated(plan, tmp_path / "v2")
+    migrated = load_migrated(tmp_path / "v2", check=True)
+
+    names = [type(piece).__name__ for piece in migrated.env_to_module.connectors]
+    assert {"MeanStdFilter", "LegacyAgentConnectorV2"} <= set(names)
+
+
+def test_the_learners_pipeline_comes_along(tmp_path):
+    """Clipped rewards belong to learning, so they stand in the learner's pipeline."""
+    migrate(source_of("2.7.2/ppo_pendulum_norm_meanstd"), tmp_path / "v2")
+
+    from rlconnect.v2 import LearnerConnectorPipeline
+
+    learner = LearnerConnectorPipeline.from_checkpoint(tmp_path / "v2" / "learner_connector")
+
+    assert type(learner.connectors[0]).__name__ == "ClipRewards"
+    assert learner.connectors[0].sign
+
+
+def test_changed_weights_are_noticed(tmp_path):
+    """The certificate tells that a module is not the one that was migrated."""
+    migrate(policy_of(POLICIES["own value net"]), tmp_path / "v2")
+    module = RLModule.from_checkpoint(tmp_path / "v2" / "rl_module")
+    state = module.get_state()
+    state["pi.net.mlp.0.bias"] = state["pi.net.mlp.0.bias"] + 0.1
+    file = tmp_path / "v2" / "rl_module" / "module_state.pkl"
+    file.write_bytes(pickle.dumps(state))
+
+    stages = compare_with_source(load_migrated(tmp_path / "v2"))
+
+    assert {stage.name: stage.is_equal for stage in stages}["observation"]
+    with pytest.raises(WeightsError, match="outputs"):
+        load_migrated(tmp_path / "v2", check=True)
+
+
+def test_a_folder_of_something_else_is_told(tmp_path):
+    """A folder without a migration is refused by name."""
+    with pytest.raises(CorruptCheckpointError, match="holds no migrated policy"):
+        load_migrated(tmp_path)
+
+
+def test_a_certificate_is_plain_json(tmp_path):
+    """Anybody can read what the source made of which observations."""
+    migrate(policy_of(POLICIES["own value net"]), tmp_path / "v2")
+
+    held = json.loads((tmp_path / "v2" / "certificate.json").read_text())
+
+    assert set(held) == {"observations", "steps"}
+
+
+def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
+    """A dry run gives the plan, applied and proven."""
+    monkeypatch.chdir(tmp_path)
+
+    plan = migrate(policy_of(POLICIES["shared layers"]))
+
+    assert plan.is_done
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ConfigError, match="'v2' or 'ray'"):
+        migrate(plan.policy, to="tf")
+
+
+def test_values_come_along(tmp_path):
+    """The value branch moves with the policy, so learning can go on."""
+    policy = policy_of(POLICIES["own value net"])
+    migrate(policy, tmp_path / "v2")
+    migrated = load_migrated(tmp_path / "v2")
+
+    verdict = verify(migrated.triple, policy, samples=2, length=2)
+
+    assert "value" in {stage.name for stage in verdict.stages}
+    assert np.isfinite(max(stage.largest for stage in verdict.stages))
