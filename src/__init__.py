@@ -2,8 +2,8 @@
 
 The front door. `open_checkpoint(path)` reads any checkpoint RLlib ever wrote into plain records and
 runs nothing of it, `load(path)` makes live policies and modules of it, `adapt` fits a policy to an
-environment that has changed, `verify` proves that two do the same. The `rlconnect` command does all
-of it from a terminal.
+environment that has changed, `migrate` moves it to the new stack, `verify` proves that two do the
+same. The `rlconnect` command does all of it from a terminal.
 
 Importing this package loads neither torch nor Ray: a name is fetched from its module on first use.
 Read on in `rlconnect.core.vault` for what a checkpoint holds, `rlconnect.core.errors` for what can
@@ -21,6 +21,7 @@ from .core.version import __version__
 if TYPE_CHECKING:
     from .bridge.adapt import adapt
     from .bridge.loading import load
+    from .bridge.migrate.front_door import migrate
     from .bridge.proof.verify import verify
     from .core.vault import open_checkpoint
 
@@ -30,6 +31,7 @@ __all__ = [
     "__version__",
     "adapt",
     "load",
+    "migrate",
     "open_checkpoint",
     "verify",
 ]
@@ -37,6 +39,7 @@ __all__ = [
 _LAZY = {
     "adapt": ".bridge.adapt",
     "load": ".bridge.loading",
+    "migrate": ".bridge.migrate.front_door",
     "open_checkpoint": ".core.vault",
     "verify": ".bridge.proof.verify",
 }
