@@ -79,16 +79,18 @@ LEARNERS: Final = Section(
 OFFLINE_DATA: Final = Section(
     "offline_data",
     {
-        "input_": Setting("sampler", None, "Where recorded episodes are."),
-        "input_read_episodes": Setting(False, FLAG, "Whether files hold episodes."),
+        "input_": Setting(
+            "sampler", None, "Recorded episodes, files of them, or a function that gives them."
+        ),
         "dataset_num_iters_per_learner": Setting(None, AT_LEAST_1, "Updates per train()."),
-        "postprocess_inputs": Setting(False, FLAG, "Whether returns are computed."),
         "actions_in_input_normalized": Setting(False, FLAG, "Whether actions are in -1 to 1."),
-        "input_spaces_jsonable": Setting(True, FLAG, "Whether files hold spaces as JSON."),
         "input_read_schema": Setting({}, instead="record under the names of rlconnect.v2.Columns"),
         "offline_data_class": Setting(None, instead="read the episodes yourself and hand them on"),
-        "output": Setting(None, None, "Where sampled episodes are recorded."),
+        "output": Setting(None, None, "A folder where sampled episodes are recorded."),
         **idle(
+            input_read_episodes=False,
+            input_spaces_jsonable=True,
+            postprocess_inputs=False,
             input_read_method="read_parquet",
             input_read_batch_size=None,
             input_read_method_kwargs={},

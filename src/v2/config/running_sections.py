@@ -72,10 +72,10 @@ FAULT_TOLERANCE: Final = Section(
         "restart_failed_sub_environments": Setting(
             False, FLAG, "Whether an environment that raises is made anew."
         ),
-        "env_runner_health_probe_timeout_s": Setting(30.0, NOT_NEGATIVE, "Patience with a ping."),
         "env_runner_restore_timeout_s": Setting(1800.0, NOT_NEGATIVE, "Patience with a new one."),
         **idle(
             delay_between_env_runner_restarts_s=60.0,
+            env_runner_health_probe_timeout_s=30.0,
             num_consecutive_env_runner_failures_tolerance=100,
         ),
     },
