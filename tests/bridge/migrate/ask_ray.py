@@ -1,8 +1,9 @@
 """Ask a real Ray what it makes of checkpoints that `to_ray` wrote.
 
 Run by an interpreter that has Ray 2.40 or newer and nothing of ours:
-`python ask_ray.py FOLDER OUT`. FOLDER holds one folder per
-case, each with `asked.npz`: observations by step and episode as `obs`, or as `obs.<key>` for a dict. OUT is an npz of `<case>|<stage>`.
+`python ask_ray.py FOLDER OUT`. FOLDER holds one folder per case, each with `asked.npz`:
+observations by step and episode as `obs`, or as `obs.<key>` for a dict. OUT is an npz of
+`<case>|<stage>`.
 """
 
 import sys

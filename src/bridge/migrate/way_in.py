@@ -1,0 +1,70 @@
+"""Acting by a new-stack checkpoint, whoever wrote it: Ray's algorithms, its runners, or us."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Final
+
+from ...core.columns import DEFAULT_MODULE_ID
+from ...core.errors import CheckpointNotFoundError, UnknownNameError
+from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
+from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ...v2.modules.multi_rl_module import MultiRLModule
+from ...v2.modules.rl_module import RLModule
+from ..wrap.triple import V2Triple
+from .checkpoint import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
+
+_RUNNERS: Final = ("env_runner", "eval_env_runner", "")
+"""Where pipelines lie: below an algorithm, or in the folder itself."""
+
+_MODULES: Final = (MODULE, f"env_runner/{MODULE}", f"learner_group/learner/{MODULE}")
+"""Where a module lies, likewise."""
+
+
+def load_triple(
+    path: str | os.PathLike[str], module_id: str | None = None, **options: Any
+) -> V2Triple:
+    """Load the pipelines and the module of a new-stack checkpoint; nothing of it runs.
+
+    Args:
+        path: An algorithm's or env-runner's folder that Ray or rlconnect wrote, or what `migrate`
+            wrote for either.
+        module_id: Which module, where it is about several; all of them as one if None.
+        **options: As for `from_checkpoint`: `module_classes` for classes of your own.
+
+    Returns:
+        `(env_to_module, module, module_to_env)`.
+
+    Raises:
+        CheckpointNotFoundError: The folder has no pipelines, or no module.
+        UnknownNameError: It has no module of that id.
+    """
+    folder = Path(path)
+    runner = next((folder / n for n in _RUNNERS if (folder / n / ENV_TO_MODULE).is_dir()), None)
+    place = next((folder / name for name in _MODULES if (folder / name).is_dir()), None)
+    if runner is None or place is None:
+        raise CheckpointNotFoundError(
+            f"{folder} holds no {'pipelines' if runner is None else 'module'} of the new stack",
+            hint="RLModule.from_checkpoint(path) loads modules saved alone.",
+        )
+    module: Any = RLModule.from_checkpoint(place, **options)
+    return (
+        EnvToModulePipeline.from_checkpoint(runner / ENV_TO_MODULE, **options),
+        _chosen(module, module_id, folder),
+        ModuleToEnvPipeline.from_checkpoint(runner / MODULE_TO_ENV, **options),
+    )
+
+
+def _chosen(module: Any, module_id: str | None, folder: Path) -> Any:
+    if not isinstance(module, MultiRLModule):
+        return module
+    names = list(module.keys())
+    if module_id is None:
+        # One agent's pipelines work on a module, not on a dict with one in it.
+        return module[DEFAULT_MODULE_ID] if names == [DEFAULT_MODULE_ID] else module
+    if module_id not in names:
+        raise UnknownNameError(
+            f"no module {module_id!r} in {folder}", expected=", ".join(map(repr, names))
+        )
+    return module[module_id]
