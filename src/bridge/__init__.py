@@ -30,6 +30,10 @@ _HOME: Final = {
     # Acting
     "Actor": ".actor.actor",
     "SlowPieceWarning": ".actor.actor",
+    "Program": ".compiled.program",
+    "SplitWarning": ".compiled.program",
+    "compile_actor": ".compiled.program",
+    "export_actor": ".compiled.artifact",
     "Played": ".rollout",
     # Migrating into the new stack
     "MigratedPolicy": ".migrate.checkpoint",

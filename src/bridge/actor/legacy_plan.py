@@ -73,7 +73,7 @@ def legacy_plan(policy: Policy) -> ActPlan:
         LegacyBrain(policy),
         tuple(found.obs),
         tuple(found.action),
-        tuple(found.reward),
+        tuple(found.reward) if any(each.name == "rewards" for each in columns) else (),
         columns,
         looks,
         nest.map_structure(lambda leaf: narrowed(np.asarray(leaf)), _seen_zeros(policy)),
@@ -87,16 +87,18 @@ def legacy_plan(policy: Policy) -> ActPlan:
 def origin_of(policy: Policy) -> dict[str, Any]:
     """Where a policy came from, as plain data."""
     record = policy.record
+    connectors = [
+        each
+        for pipeline in (policy.agent_connectors, policy.action_connectors)
+        for each in (pipeline.connectors if pipeline is not None else ())
+    ]
     return {
         "stack": "old",
         "policy": policy.name,
         "algorithm": policy.algorithm,
         "ray_version": "" if record is None else record.ray_version,
-        "connectors": [
-            type(each).__name__
-            for pipeline in (policy.agent_connectors, policy.action_connectors)
-            for each in (pipeline.connectors if pipeline is not None else ())
-        ],
+        "connectors": [type(each).__name__ for each in connectors],
+        "adapters": [each.chain.to_data() for each in connectors if hasattr(each, "chain")],
     }
 
 

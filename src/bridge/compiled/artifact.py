@@ -1,0 +1,286 @@
+"""A policy's whole step as one file other programs run: torch.export's `.pt2`, or ONNX.
+
+The artifact takes raw observations of an environment and gives actions for it; states go in and
+come out explicitly. Beside it lies a manifest, JSON, that says everything a runner must know. The
+manifest is written last: where there is one, the artifact is whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import logging
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+import torch
+
+from ...core.array_codec import array_to_data
+from ...core.errors import CheckpointWriteError, MissingExtraError, PieceError
+from ...core.space_codec import space_to_data
+from ...core.types import Array
+from ...core.vault.own.atomic import replaced_file
+from ...core.version import __version__
+from ..actor.actor import Actor
+from ..actor.plan import ActPlan
+from .flat_step import FlatStep, Port
+from .tensor_step import placed
+
+Kind = Literal["onnx", "pt2"]
+OPSET: Final = 18
+TOLERANCE: Final = 1e-5
+MANIFEST_ENDING: Final = ".json"
+_CHECKED_ROWS: Final = (1, 2, 5)
+Runner = Callable[[Sequence[Array]], list[Array]]
+
+
+def export_actor(
+    actor: Actor,
+    path: str | os.PathLike[str],
+    *,
+    to: Kind | None = None,
+    policy: str | None = None,
+    opset: int = OPSET,
+) -> dict[str, Any]:
+    """Write an actor's whole step as one artifact, checked against the actor.
+
+    Args:
+        actor: What acts.
+        path: The file; its manifest lies beside it as `<file>.json`.
+        to: "onnx" or "pt2"; what the file's name ends in if None.
+        policy: Which of several policies.
+        opset: ONNX's.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        PieceError: Some piece has no tensor form, or the artifact does not do what the actor does.
+        MissingExtraError: ONNX's packages are not installed.
+        CheckpointWriteError: The disk refuses.
+    """
+    target = Path(path)
+    kind = to or target.suffix.removeprefix(".")
+    if kind not in ("onnx", "pt2"):
+        raise PieceError(
+            f"nobody knows what {target.name} is to be", expected="'onnx' or 'pt2'", found=kind
+        )
+    plan = plan_of(actor, policy)
+    if plan.missing:
+        raise PieceError(
+            f"policy {plan.name!r} cannot be exported whole",
+            found=f"no tensor form: {', '.join(plan.missing)}",
+            hint="declare them as adapter steps, such as Scale(0.5), or compile_actor(actor).",
+        )
+    step = FlatStep(plan)
+    program = exported(step)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with replaced_file(target) as staged:
+            data = _pt2(program) if kind == "pt2" else _onnx(program, step, opset)
+            run = _pt2_runner(data) if kind == "pt2" else onnx_runner(data, step)
+            _compare(step, run, plan.name)
+            staged.write_bytes(data)
+        manifest = _manifest(plan, step, kind, opset, data)
+        with replaced_file(target.with_name(target.name + MANIFEST_ENDING)) as staged:
+            staged.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+    except OSError as error:
+        if isinstance(error, CheckpointWriteError):
+            raise
+        raise CheckpointWriteError(
+            f"{target} cannot be written", found=str(error.strerror or error)
+        ) from error
+    return manifest
+
+
+def plan_of(actor: Actor, policy: str | None = None) -> ActPlan:
+    """The plan of one of an actor's policies.
+
+    Raises:
+        PieceError: There are several and none is named, or it has no plan.
+    """
+    players = actor.players
+    if policy is None and len(players) > 1:
+        raise PieceError(
+            "several policies, and one artifact acts as one",
+            expected=f"policy= one of {list(players)}",
+            hint="export them one by one.",
+        )
+    name = next(iter(players)) if policy is None else policy
+    if name not in players:
+        raise PieceError(f"no policy {name!r}", expected=f"one of {list(players)}")
+    plan = getattr(players[name], "plan", None)
+    if not isinstance(plan, ActPlan):
+        raise PieceError(
+            f"policy {name!r} has no tensor form", found=", ".join(players[name].missing)
+        )
+    return plan
+
+
+def exported(step: FlatStep) -> Any:
+    """The step as an exported program with a free number of rows.
+
+    Raises:
+        PieceError: torch cannot trace it.
+    """
+    rows = torch.export.Dim("batch")
+    given = tuple(placed(port.zeros(3), "cpu") for port in step.inputs)
+    shapes = (tuple({0: rows} for _ in given),)
+    try:
+        with _quiet(), torch.no_grad():
+            program = torch.export.export(step, given, dynamic_shapes=shapes, strict=False)
+    except Exception as error:  # whatever a user's own model raises under a tracer
+        raise PieceError(
+            f"torch cannot trace policy {step.step.plan.name!r}",
+            found=str(error).strip().splitlines()[0][:200] if str(error) else repr(error),
+            hint="a custom model must be free of choices that depend on values.",
+        ) from error
+    for node in program.graph.nodes:  # they tell where on this machine the code lies
+        node.meta.pop("stack_trace", None)
+    return program
+
+
+def onnx_runner(data: bytes, step: FlatStep) -> Runner:
+    """Run an ONNX model with onnxruntime on one thread, arrays in and out.
+
+    Raises:
+        MissingExtraError: onnxruntime is not installed.
+    """
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise _missing("onnxruntime") from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    wanted = {each.name for each in session.get_inputs()}
+
+    def run(tensors: Sequence[Array]) -> list[Array]:
+        pairs = zip(step.inputs, tensors, strict=True)
+        given = {port.name: array for port, array in pairs if port.name in wanted}
+        return list(session.run([port.name for port in step.outputs], given))
+
+    return run
+
+
+def _pt2(program: Any) -> bytes:
+    buffer = io.BytesIO()
+    torch.export.save(program, buffer)
+    return buffer.getvalue()
+
+
+def _pt2_runner(data: bytes) -> Runner:
+    with _quiet():
+        module = torch.export.load(io.BytesIO(data)).module()
+
+    def run(tensors: Sequence[Array]) -> list[Array]:
+        with torch.no_grad():
+            found = module(*(placed(each, "cpu") for each in tensors))
+        return [each.numpy() for each in found]
+
+    return run
+
+
+def _onnx(program: Any, step: FlatStep, opset: int) -> bytes:
+    try:
+        import onnx  # noqa: F401
+        import onnxscript  # noqa: F401
+    except ImportError as error:
+        raise _missing("onnx and onnxscript") from error
+    with _quiet():
+        made = torch.onnx.export(
+            program,
+            tuple(placed(port.zeros(3), "cpu") for port in step.inputs),
+            input_names=[port.name for port in step.inputs],
+            output_names=[port.name for port in step.outputs],
+            opset_version=opset,
+            dynamo=True,
+            verbose=False,
+        )
+    if made is None:
+        raise PieceError("torch gave no ONNX program")
+    model = made.model_proto
+    for node in model.graph.node:  # they tell where on this machine the code lies
+        del node.metadata_props[:]
+        node.doc_string = ""
+    return bytes(model.SerializeToString())
+
+
+def _compare(step: FlatStep, run: Runner, name: str) -> None:
+    """Hold an artifact to the step it was made of, at several numbers of rows."""
+    rng = np.random.default_rng(0)
+    for rows in _CHECKED_ROWS:
+        given = [_drawn(port, rows, rng) for port in step.inputs]
+        with torch.no_grad():
+            wanted = [each.numpy() for each in step(*(placed(each, "cpu") for each in given))]
+        for port, want, got in zip(step.outputs, wanted, run(given), strict=True):
+            scale = max(1.0, float(np.abs(want).max(initial=0)))
+            is_same = want.shape == got.shape and np.allclose(want, got, 0, TOLERANCE * scale)
+            if not is_same:
+                raise PieceError(
+                    f"the artifact of policy {name!r} gives another {port.name!r}",
+                    expected=str(want.reshape(-1)[:4]),
+                    found=str(got.reshape(-1)[:4]),
+                    hint="please report this with the checkpoint.",
+                )
+
+
+def _drawn(port: Port, rows: int, rng: np.random.Generator) -> Array:
+    zeros = port.zeros(rows)
+    if zeros.dtype == bool:
+        return np.asarray(rng.random(zeros.shape) < 0.5)
+    if zeros.dtype.kind == "f":
+        return rng.normal(size=zeros.shape).astype(zeros.dtype)
+    return np.asarray(rng.integers(0, 2, zeros.shape), zeros.dtype)
+
+
+def _manifest(plan: ActPlan, step: FlatStep, kind: str, opset: int, data: bytes) -> dict[str, Any]:
+    starts = dict(zip(plan.memory_names, plan.start, strict=True))
+    return {
+        "format": "rlconnect artifact",
+        "format_version": 1,
+        "written_by": f"rlconnect {__version__}",
+        "kind": kind,
+        **({"opset": opset} if kind == "onnx" else {"torch": torch.__version__}),
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "size": len(data),
+        "batch": "any",
+        "inputs": [port.to_data() for port in step.inputs],
+        "outputs": [port.to_data() for port in step.outputs],
+        "states": {name: array_to_data(start) for name, start in starts.items()},
+        "first": "true in a row that begins an episode: its states are then not read",
+        "observation_space": space_to_data(plan.observation_space),
+        "action_space": space_to_data(plan.action_space),
+        "pieces": [part.name for part in (*plan.obs, *plan.reward)]
+        + ["network"]
+        + [part.name for part in plan.action],
+        "adapters": list(plan.origin.get("adapters", ())),
+        "origin": {name: each for name, each in plan.origin.items() if name != "adapters"},
+        "tolerance": TOLERANCE,
+    }
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Exporters talk a lot; what matters is checked afterwards."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+def _missing(what: str) -> MissingExtraError:
+    return MissingExtraError(
+        f"ONNX files need {what}, which is not installed.", hint="pip install 'rlconnect[export]'"
+    )

@@ -1,0 +1,119 @@
+"""The step of a plan with flat inputs and outputs by name: the form that exporters take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Space
+from torch import Tensor, nn
+
+from ...core import nest
+from ...core.types import Array, Nest
+from ...legacy.rows import zero_of
+from ..actor.plan import ActPlan
+from .tensor_step import TensorStep, placed
+
+
+@dataclass(frozen=True)
+class Port:
+    """One tensor that goes in or comes out.
+
+    Args:
+        name: "obs", "obs.<path>", "reward", "first", "state.<name>", "action", ...
+        shape: Of one row.
+        dtype: In numpy's words.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    def to_data(self) -> dict[str, Any]:
+        """The port as plain data."""
+        return {"name": self.name, "shape": list(self.shape), "dtype": self.dtype}
+
+    def zeros(self, rows: int) -> Array:
+        """A batch of zeros for it."""
+        return np.zeros((rows, *self.shape), self.dtype)
+
+
+def ports_of(prefix: str, value: Nest) -> list[Port]:
+    """One port a leaf, named by its path: keys and positions joined by dots."""
+    return [
+        Port(".".join([prefix, *path]), np.shape(leaf), np.asarray(leaf).dtype.name)
+        for path, leaf in _paths(value)
+    ]
+
+
+class FlatStep(nn.Module):
+    """A `TensorStep` over a flat list of tensors, as its ports name them.
+
+    Args:
+        plan: The whole step.
+
+    Attributes:
+        inputs: What goes in: observations, reward and first where they matter, states.
+        outputs: What comes out: actions, then states.
+    """
+
+    def __init__(self, plan: ActPlan) -> None:
+        super().__init__()
+        self.step = TensorStep(plan).eval()
+        self.observation = zero_of(plan.observation_space)
+        states = [(name, start) for name, start in zip(plan.memory_names, plan.start, strict=True)]
+        observed = ports_of("obs", self.observation)
+        self._observed = len(observed)
+        self._takes_reward = plan.needs_reward
+        self._remembers = plan.remembers
+        self.inputs = [
+            *observed,
+            *([Port("reward", (), "float32")] if plan.needs_reward else []),
+            *([Port("first", (), "bool")] if plan.remembers else []),
+            *(Port(f"state.{name}", each.shape, each.dtype.name) for name, each in states),
+        ]
+        rows = [placed(port.zeros(2), "cpu") for port in self.inputs]
+        flat = self(*rows)
+        actions = [tuple(each.shape[1:]) for each in flat[: len(flat) - len(states)]]
+        self.action = self._action(rows)
+        named = ports_of("action", self.action)
+        self.outputs = [
+            *(
+                Port(port.name, shape, str(each.dtype).removeprefix("torch."))
+                for port, shape, each in zip(named, actions, flat, strict=False)
+            ),
+            *(Port(f"next_state.{name}", each.shape, each.dtype.name) for name, each in states),
+        ]
+
+    def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        """Actions and next states, in the order of `outputs`."""
+        actions, after = self._run(tensors)
+        return (*nest.flatten(actions), *after)
+
+    def _run(self, tensors: Sequence[Tensor]) -> tuple[Nest, tuple[Tensor, ...]]:
+        rest = list(tensors)
+        obs = nest.unflatten_as(self.observation, rest[: self._observed])
+        rest = rest[self._observed :]
+        reward = rest.pop(0) if self._takes_reward else None
+        first = rest.pop(0) if self._remembers else None
+        actions, after = self.step(obs, reward, first, *rest)
+        return actions, after
+
+    def _action(self, rows: Sequence[Tensor]) -> Nest:
+        actions, _ = self._run(rows)
+        return nest.map_structure(lambda leaf: leaf[0].detach().numpy(), actions)
+
+
+def _paths(value: Nest) -> list[tuple[list[str], Any]]:
+    if isinstance(value, Mapping):
+        return [([str(k), *path], leaf) for k in sorted(value) for path, leaf in _paths(value[k])]
+    if isinstance(value, (tuple, list)):
+        return [([str(n), *path], leaf) for n, v in enumerate(value) for path, leaf in _paths(v)]
+    return [([], value)]
+
+
+def is_nested(space: Space[Any]) -> bool:
+    """Whether values of a space have several leaves."""
+    return not nest.is_leaf(zero_of(space))

@@ -1,0 +1,46 @@
+"""A step as a CUDA graph: recorded once for a fixed batch, then replayed from static buffers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .flat_step import FlatStep
+from .tensor_step import placed
+
+_WARM_UPS = 3
+
+
+class GraphedStep:
+    """A flat step recorded on a GPU; a call copies its inputs into place and replays.
+
+    What comes out is overwritten by the next call: states may be given back as they are.
+
+    Args:
+        step: The step, on that device.
+        batch: How many rows.
+        device: A CUDA device.
+    """
+
+    def __init__(self, step: FlatStep, batch: int, device: str) -> None:
+        self._given = [placed(port.zeros(batch), device) for port in step.inputs]
+        cuda: Any = torch.cuda
+        side = cuda.Stream(device)
+        side.wait_stream(cuda.current_stream(device))
+        with cuda.stream(side), torch.no_grad():
+            for _ in range(_WARM_UPS):
+                step(*self._given)
+        cuda.current_stream(device).wait_stream(side)
+        self._graph = cuda.CUDAGraph()
+        with cuda.graph(self._graph), torch.no_grad():
+            self._found = step(*self._given)
+
+    def __call__(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        """Actions and next states for inputs of the recorded batch."""
+        for place, tensor in zip(self._given, tensors, strict=True):
+            place.copy_(tensor, non_blocking=True)
+        self._graph.replay()
+        found: tuple[Tensor, ...] = self._found
+        return found

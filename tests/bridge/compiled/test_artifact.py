@@ -1,0 +1,171 @@
+"""Exported files take raw observations, give the environment's actions, and say what they are."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+from rlconnect.bridge import Actor
+from rlconnect.bridge.compiled.artifact import export_actor
+from rlconnect.bridge.compiled.program import compile_actor
+from rlconnect.cli.app import main
+from rlconnect.core.errors import PieceError
+
+from tests.bridge.compiled.test_tensor_step import chained, made
+from tests.legacy.replay import GOLDEN, Recording
+
+# torch's own loader and compiler call parts of torch that it has deprecated.
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+CASES = ["ppo_pendulum_norm_meanstd", "ppo_lstm_prev", "ppo_dict_obs_complex"]
+PENDULUM = GOLDEN / "legacy" / "2.7.2" / "ppo_pendulum_norm_meanstd" / "algo_checkpoint"
+
+
+def runner(path):
+    """What runs a file: named arrays in, arrays out."""
+    manifest = json.loads(path.with_name(f"{path.name}.json").read_text())
+    names = [each["name"] for each in manifest["inputs"]]
+    if path.suffix == ".onnx":
+        onnxruntime = pytest.importorskip("onnxruntime")
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        wanted = {each.name for each in session.get_inputs()}
+        return lambda given: session.run(None, {n: given[n] for n in names if n in wanted})
+    module = torch.export.load(path.open("rb")).module()
+
+    def run(given):
+        with torch.no_grad():
+            return [each.numpy() for each in module(*(torch.from_numpy(given[n]) for n in names))]
+
+    return run
+
+
+def played(path, actor, rng, rows=4):
+    """Hold a file to an actor over a course of steps."""
+    manifest = json.loads(path.with_name(f"{path.name}.json").read_text())
+    run = runner(path)
+    names = [each["name"] for each in manifest["outputs"]]
+    actions = sum(name.startswith("action") for name in names)
+    given = {
+        each["name"]: np.zeros((rows, *each["shape"]), each["dtype"]) for each in manifest["inputs"]
+    }
+    plain = actor.observation_space
+    for step in range(3):
+        samples = [plain.sample() for _ in range(rows)]
+        obs = {"obs": np.stack(samples)} if not isinstance(plain, spaces.Dict) else None
+        if obs is None:
+            obs = _by_path("obs", samples)
+        given.update({name: value.astype(given[name].dtype) for name, value in obs.items()})
+        if "reward" in given:
+            given["reward"] = rng.normal(size=rows).astype(np.float32)
+        if "first" in given:
+            given["first"] = np.full(rows, step == 0)
+        found = run(given)
+        wanted = actor.act(samples, reward=None if step == 0 else given.get("reward"))
+        assert np.allclose(found[0], wanted, atol=1e-5)
+        for name, value in zip(names[actions:], found[actions:], strict=True):
+            given[name.removeprefix("next_")] = value
+
+
+def _by_path(path, samples):
+    if isinstance(samples[0], (dict, tuple)):
+        keys = samples[0] if isinstance(samples[0], dict) else range(len(samples[0]))
+        found = {}
+        for key in keys:
+            found.update(_by_path(f"{path}.{key}", [sample[key] for sample in samples]))
+        return found
+    return {path: np.stack([np.asarray(sample) for sample in samples])}
+
+
+@pytest.mark.parametrize("ending", ["pt2", "onnx"])
+@pytest.mark.parametrize("case", CASES)
+def test_an_exported_file_acts_as_the_actor(case, ending, tmp_path, rng):
+    """Filter, memory and nested observations are inside; the batch is free."""
+    pytest.importorskip("onnxscript")
+    actor = Actor.from_policy(Recording(GOLDEN / "legacy" / "2.7.2" / case).load("default_policy"))
+    actor.observation_space.seed(1)
+    path = tmp_path / f"policy.{ending}"
+
+    manifest = export_actor(actor, path)
+
+    assert manifest["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert manifest["kind"] == ending
+    assert manifest["origin"]["ray_version"] == "2.7.2"
+    for rows in (1, 6):
+        actor.reset()
+        played(path, actor, rng, rows)
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_a_random_chain_as_onnx(seed, tmp_path, rng):
+    """Adapter, filter and state are in the file."""
+    pytest.importorskip("onnxscript")
+    policy, _ = chained(seed)
+    actor = Actor.from_policy(policy)
+
+    manifest = export_actor(actor, tmp_path / "chain.onnx", to="onnx")
+
+    played(tmp_path / "chain.onnx", actor, rng)
+    assert manifest["adapters"][0]["obs"]
+
+
+def test_no_file_tells_where_it_was_made(tmp_path):
+    """Neither names nor folders of this machine are in an artifact."""
+    pytest.importorskip("onnxscript")
+    actor = Actor.from_policy(made(spaces.Box(-1, 1, (4,)), spaces.Discrete(2)))
+    for ending in ("onnx", "pt2"):
+        path = tmp_path / f"policy.{ending}"
+        export_actor(actor, path)
+
+        assert b"site-packages" not in path.read_bytes()
+        assert b"torch_step.py" not in path.read_bytes()
+
+
+def test_what_cannot_be_exported_is_named(tmp_path):
+    """A user's own function, several policies or an unknown ending: said, and nothing written."""
+    lambdas = Recording(GOLDEN / "legacy" / "2.7.2" / "ppo_lambda_connectors")
+    with pytest.warns(UserWarning, match="item by item"):
+        actor = Actor.from_policy(lambdas.load("default_policy"))
+
+    with pytest.raises(PieceError, match="HalveObs, ShiftAction"):
+        export_actor(actor, tmp_path / "a.pt2")
+    with pytest.raises(PieceError, match=r"what a\.bin is to be"):
+        export_actor(actor, tmp_path / "a.bin")
+    several = Actor.from_checkpoint(
+        GOLDEN / "legacy" / "2.7.2" / "ppo_multiagent" / "algo_checkpoint"
+    )
+    with pytest.raises(PieceError, match="several policies"):
+        export_actor(several, tmp_path / "a.pt2")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_line_exports(tmp_path, capsys):
+    """`rlconnect export` writes the file, its manifest, and says what goes in and comes out."""
+    out = tmp_path / "pendulum.pt2"
+
+    code = main(["export", str(PENDULUM), "--out", str(out)])
+
+    assert code == 0
+    assert "obs (batch, 3) float32" in capsys.readouterr().out
+    assert out.exists()
+    code = main(["export", str(PENDULUM), "--out", str(tmp_path / "p"), "--to", "pt2", "--json"])
+    assert code == 0
+    assert json.loads(capsys.readouterr().out)["kind"] == "pt2"
+    assert main(["export", str(PENDULUM), "--out", str(tmp_path / "p.bin")]) == 2
+
+
+@pytest.mark.slow
+def test_torchs_compiler_gives_the_same(rng):
+    """The compiled step equals the actor's, where there is a compiler for it."""
+    import shutil
+
+    if not (shutil.which("g++") or shutil.which("clang++")):
+        pytest.skip("no C++ compiler")
+    policy, wide = chained(1)
+    actor = Actor.from_policy(policy)
+    program = compile_actor(actor, batch=4, backend="inductor")
+    states = program.start(4)
+    for step in range(2):
+        obs = rng.uniform(-3, 3, (4, *wide.shape)).astype(np.float32)
+        found, states = program(obs, states, first=np.full(4, step == 0))
+        assert np.allclose(actor.act(obs), found.numpy(), atol=1e-5)

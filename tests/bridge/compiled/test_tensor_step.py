@@ -1,0 +1,191 @@
+"""The whole step as one torch module gives what the actor gives, whatever the pieces."""
+
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+from rlconnect.bridge import Actor, adapt
+from rlconnect.bridge.compiled.flat_step import FlatStep
+from rlconnect.bridge.compiled.program import SplitWarning, compile_actor
+from rlconnect.core import nest
+from rlconnect.core.adapters import (
+    Clip,
+    DropFeatures,
+    ExtendAction,
+    InsertFeatures,
+    MapActions,
+    Scale,
+    SelectFeatures,
+    StackFrames,
+)
+from rlconnect.core.errors import ConfigError, PieceError
+from rlconnect.legacy import Policy, create_connectors_for_policy, local_policy_inference
+
+from tests.legacy.replay import GOLDEN, Recording, folders
+from tests.legacy.test_recordings import MODELS
+
+CASES = [f for f in folders(GOLDEN / "legacy") if "lambda" not in f.name and "adapt" not in f.name]
+
+
+def made(observation_space, action_space, **config):
+    """A fresh policy with its default connectors."""
+    policy = Policy(observation_space, action_space, {"seed": 5, **config})
+    create_connectors_for_policy(policy, policy.config)
+    return policy
+
+
+def chained(seed):
+    """A policy behind a random chain of steps, and the space it then sees."""
+    rng = np.random.default_rng(seed)
+    wide = spaces.Box(-3, 3, (int(rng.integers(3, 7)),), np.float32)
+    menu = [
+        lambda n: DropFeatures([int(rng.integers(n))]),
+        lambda n: SelectFeatures(rng.permutation(n).tolist()),
+        lambda n: InsertFeatures([int(rng.integers(n + 1))], [0.5]),
+        lambda n: Scale(float(rng.uniform(0.1, 2)), float(rng.normal())),
+        lambda n: Clip(-1.0, 1.5),
+        lambda n: StackFrames(2),
+    ]
+    steps, space = [], wide
+    for choice in rng.integers(len(menu), size=int(rng.integers(1, 5))):
+        step = menu[choice](space.shape[0])
+        space, steps = step.bind(space).space, [*steps, step]
+        if space.shape[0] < 2:
+            break
+    is_discrete = bool(rng.integers(2))
+    acts = spaces.Discrete(3) if is_discrete else spaces.Box(-2, 1, (2,), np.float32)
+    action = MapActions([2, 0, 1]) if is_discrete else ExtendAction([0.25])
+    model = [{}, {"use_lstm": True, "lstm_use_prev_action": True}][int(rng.integers(2))]
+    extra = {"observation_filter": ["NoFilter", "MeanStdFilter"][int(rng.integers(2))]}
+    policy = made(space, acts, model={"fcnet_hiddens": [8], **model}, **extra)
+    for connector in policy.agent_connectors["MeanStdObservationFilterAgentConnector"]:
+        connector.filter(rng.normal(size=(20, *space.shape)).astype(np.float32))
+    takes = action.bind(acts).space
+    adapted = adapt(policy, observation_space=wide, action_space=takes, obs=steps, action=action)
+    return adapted, wide
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_random_chains_are_one_thing_in_four_forms(seed, rng):
+    """Item by item through connectors, in a batch, and as tensors: the same actions."""
+    policy, wide = chained(seed)
+    actor = Actor.from_policy(policy)
+    rows = (1, 2, 5)[seed % 3]
+    program = compile_actor(actor, batch=rows)
+    states = program.start(rows)
+    for step in range(4):
+        obs = rng.uniform(-3, 3, (rows, *wide.shape)).astype(np.float32)
+        first = np.full(rows, step == 0)
+
+        batch = actor.act(obs)
+        tensors, states = program(obs, states, first=first)
+
+        alone = [
+            local_policy_inference(policy, row, "agent", obs[row], explore=False)[0][0]
+            for row in range(rows)
+        ]
+        assert np.allclose(batch, alone, atol=1e-5)
+        assert np.allclose(tensors.numpy(), batch, atol=1e-5)
+        assert tensors.numpy().dtype == batch.dtype
+
+
+@pytest.mark.parametrize("folder", CASES, ids=[f"{f.parent.name}/{f.name}" for f in CASES])
+def test_recorded_policies_are_the_same_as_tensors(folder):
+    """Each recorded policy as a flat torch module gives what its actor gives, step by step."""
+    recording = Recording(folder)
+    policy_id = recording.policy_ids[0]
+    actor = Actor.from_policy(recording.load(policy_id, custom_models=MODELS))
+    step = FlatStep(actor.only.plan)
+    plan = actor.only.plan
+    states = [torch.from_numpy(np.repeat(each[None], 3, 0)) for each in plan.start]
+    for number, _, starts, obs, keywords in list(recording.steps(policy_id))[:6]:
+        batch = nest.map_structure(lambda leaf: np.stack([np.asarray(leaf)] * 3), obs)
+        reward = np.full(3, keywords.get("reward", 0.0), np.float32)
+        if starts:
+            actor.reset()
+
+        wanted = actor.act(batch, reward=None if starts else reward)
+        given = [*nest.flatten(batch)]
+        given += [reward] if plan.needs_reward else []
+        given += [np.full(3, starts)] if plan.remembers else []
+        with torch.no_grad():
+            found = step(*[torch.from_numpy(np.array(each)) for each in given], *states)
+
+        leaves = nest.flatten(wanted)
+        states = list(found[len(leaves) :])
+        assert [port.shape for port in step.outputs] == [tuple(each.shape[1:]) for each in found]
+        for want, got in zip(leaves, found, strict=False):
+            scale = max(1.0, float(np.abs(want).max()))
+            assert np.allclose(want, got.numpy(), atol=1e-5 * scale), number
+
+
+def test_a_chain_is_split_where_a_piece_has_no_tensor_form(rng):
+    """The program says which connectors run item by item, and acts as the actor does."""
+    recording = Recording(GOLDEN / "legacy" / "2.7.2" / "ppo_lambda_connectors")
+    policy = recording.load("default_policy")
+    with pytest.warns(UserWarning, match="HalveObs"):
+        actor = Actor.from_policy(policy)
+    obs = rng.normal(size=(5, *actor.observation_space.shape)).astype(np.float32)
+
+    with pytest.warns(SplitWarning, match="HalveObs, ShiftAction run item by item"):
+        program = compile_actor(actor)
+
+    assert np.array_equal(program(obs)[0], actor.act(obs))
+
+
+def test_an_actor_computes_on_a_device(rng):
+    """With a device the step runs as tensors, and tensors stay tensors."""
+    policy, wide = chained(3)
+    plain, moved = Actor.from_policy(policy), Actor.from_policy(policy).to("cpu")
+    for _ in range(3):
+        obs = rng.uniform(-3, 3, (4, *wide.shape)).astype(np.float32)
+
+        wanted = plain.act(obs)
+        found = moved.act(torch.from_numpy(obs))
+
+        assert isinstance(found, torch.Tensor)
+        assert np.allclose(wanted, found.numpy(), atol=1e-5)
+    assert isinstance(plain.act(torch.from_numpy(obs)), torch.Tensor)
+    explored = moved.act(obs, explore=True, seed=1)
+    assert np.array_equal(explored.shape, wanted.shape)
+
+
+def test_half_precision_reports_what_it_costs(rng):
+    """bfloat16 is asked for, and its largest error is a number."""
+    actor = Actor.from_policy(made(spaces.Box(-1, 1, (4,)), spaces.Box(-1, 1, (2,))))
+    obs = rng.uniform(-1, 1, (64, 4)).astype(np.float32)
+
+    half = compile_actor(actor, precision="bfloat16").error_of(obs)
+
+    assert 0 < half < 0.1
+    assert compile_actor(actor).error_of(obs) == 0
+
+
+def test_programs_refuse_what_they_cannot_be(rng):
+    """A graph needs a GPU and a batch; a fixed batch stays fixed."""
+    actor = Actor.from_policy(made(spaces.Box(-1, 1, (4,)), spaces.Discrete(2)))
+
+    with pytest.raises(ConfigError, match="fixed batch on a GPU"):
+        compile_actor(actor, batch=4, backend="cudagraph")
+    with pytest.raises(ConfigError, match="no such backend"):
+        compile_actor(actor, backend="magic")
+    with pytest.raises(PieceError, match="fixed batch"):
+        compile_actor(actor, batch=4)(np.zeros((3, 4), np.float32))
+    with pytest.raises(PieceError, match="no policy 'b'"):
+        compile_actor(actor, policy="b")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("backend", ["eager", "cudagraph"])
+def test_a_gpu_gives_the_same(backend, rng):
+    """On a GPU, recorded as a graph or not, actions equal the CPU's within 1e-4."""
+    for seed in range(6):
+        policy, wide = chained(seed)
+        actor = Actor.from_policy(policy)
+        program = compile_actor(actor, batch=8, device="cuda", backend=backend)
+        states = program.start(8)
+        for step in range(3):
+            obs = rng.uniform(-3, 3, (8, *wide.shape)).astype(np.float32)
+            given = torch.from_numpy(obs).to("cuda")
+            found, states = program(given, states, first=np.full(8, step == 0))
+            assert np.allclose(actor.act(obs), found.cpu().numpy(), atol=1e-4)
