@@ -16,7 +16,7 @@ import typer
 
 from ..core.errors import CheckpointError, RlconnectError
 from ..core.version import __version__
-from . import export_command, migrate_command, proof_commands
+from . import codemod_command, export_command, migrate_command, proof_commands
 
 DONE: Final = 0
 FINDING: Final = 1
@@ -117,6 +117,7 @@ def scan(
 app.command()(proof_commands.adapt)
 app.command()(proof_commands.verify)
 app.command()(proof_commands.rollout)
+app.command()(codemod_command.codemod)
 app.command()(export_command.export)
 app.command()(migrate_command.migrate)
 

@@ -1,0 +1,95 @@
+"""What a rewriting did, file by file, and what it leaves to a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Left:
+    """Something that was left as it was. `line` counts from 1 in the rewritten file's source."""
+
+    line: int
+    what: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A file that could not be read as Python of today, and was not touched."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """One file that changes, or that has something left in it."""
+
+    path: str
+    diff: str
+    changes: tuple[str, ...] = ()
+    left: tuple[Left, ...] = ()
+
+
+@dataclass(frozen=True)
+class CodemodReport:
+    """The outcome over all files.
+
+    Attributes:
+        path: What was asked for.
+        seen: How many Python files were looked at.
+        files: Those that change, or have something left in them.
+        unreadable: Those that were not touched because they could not be read.
+        written: Whether the files were written; otherwise this is what would be done.
+    """
+
+    path: str
+    seen: int
+    files: tuple[FileChange, ...]
+    unreadable: tuple[Unreadable, ...]
+    written: bool
+
+    @property
+    def changed(self) -> tuple[FileChange, ...]:
+        """The files whose text changes."""
+        return tuple(each for each in self.files if each.diff)
+
+    @property
+    def diff(self) -> str:
+        """All changes as one unified diff."""
+        return "".join(each.diff for each in self.files)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left for a person to do."""
+        return not self.unreadable and not any(each.left for each in self.files)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain data."""
+        return {
+            "path": self.path,
+            "seen": self.seen,
+            "written": self.written,
+            "complete": self.is_complete,
+            "files": [
+                {
+                    "path": each.path,
+                    "changes": list(each.changes),
+                    "left": [vars(left) for left in each.left],
+                    "diff": each.diff,
+                }
+                for each in self.files
+            ],
+            "unreadable": [vars(each) for each in self.unreadable],
+        }
+
+    def __str__(self) -> str:
+        verb = "changed" if self.written else "would change"
+        lines = [f"{len(self.changed)} of {self.seen} files {verb}"]
+        for each in self.files:
+            lines.append(f"{each.path}: {len(each.changes)} changes, {len(each.left)} left")
+            lines += [f"  line {left.line}: {left.what}: {left.why}" for left in each.left]
+        lines += [f"{each.path}: not touched: {each.why}" for each in self.unreadable]
+        return "\n".join(lines)
