@@ -26,6 +26,7 @@ _SHAPE: Final = attrgetter("shape")
 _DTYPE: Final = attrgetter("dtype")
 _NUMBERS: Final = "biufc"
 _SMALL: Final = 1024
+_FEW: Final = 8
 _LONG: Final = 8
 
 
@@ -94,16 +95,22 @@ def stack_rows(items: Sequence[Any]) -> Array:
         SpaceError: The shapes differ.
     """
     first = items[0]
-    kind = type(first)
-    if kind is float or kind is int:
-        return _plain_rows(items, "d" if kind is float else "q")
-    if isinstance(first, np.generic) and first.dtype.kind in _NUMBERS:
-        return _number_rows(items, first)
-    if xp.is_tensor(first):
+    if not isinstance(first, np.ndarray):
+        kind = type(first)
+        if kind is float or kind is int:
+            return _plain_rows(items, "d" if kind is float else "q")
+        if isinstance(first, np.generic) and first.dtype.kind in _NUMBERS:
+            return _number_rows(items, first)
+        if not xp.is_tensor(first):
+            return _as_rows(items)
         items = [xp.to_numpy(item) for item in items]
         first = items[0]
-    if not isinstance(first, np.ndarray) or first.ndim == 0:
+    if not first.ndim:
         return _as_rows(items)
+    if len(items) > _FEW:
+        rows = rows_of_alike(items)
+        if rows is not None:
+            return rows
     try:
         shapes = {*map(_SHAPE, items)}
     except AttributeError:  # A list among arrays.
@@ -114,17 +121,32 @@ def stack_rows(items: Sequence[Any]) -> Array:
             expected=f"shape {first.shape}",
             found=f"shapes {sorted(shapes)[:4]}",
         )
-    shape = (len(items), *first.shape)
-    # Joining their bytes is three times as fast as concatenating many small arrays.
-    if first.nbytes <= _SMALL and first.dtype.kind in _NUMBERS:
-        try:
-            if [*map(_DTYPE, items)].count(first.dtype) == len(items):
-                return np.frombuffer(bytearray().join(items), first.dtype).reshape(shape)
-        except (BufferError, TypeError, ValueError):
-            pass  # A tensor or a strided array is among them.
     # One concatenation and a view: numpy's own stack handles every item apart.
-    flat: Array = np.concatenate(items, axis=0)
-    return np.asarray(flat).reshape(shape)
+    flat: Array = np.concatenate(items)
+    return np.asarray(flat).reshape((len(items), *first.shape))
+
+
+def rows_of_alike(items: Sequence[Any]) -> Array | None:
+    """Small arrays of one shape and dtype, stacked by joining their bytes.
+
+    That is three times as fast as concatenating many small arrays.
+
+    Args:
+        items: At least one; the first is an array.
+
+    Returns:
+        None where they are others.
+    """
+    first, count = items[0], len(items)
+    dtype = first.dtype
+    if first.nbytes > _SMALL or dtype.kind not in _NUMBERS:
+        return None
+    try:
+        if len({*map(_SHAPE, items)}) > 1 or [*map(_DTYPE, items)].count(dtype) < count:
+            return None
+        return np.frombuffer(bytearray().join(items), dtype).reshape((count, *first.shape))
+    except (AttributeError, BufferError, TypeError, ValueError):
+        return None  # A list, a tensor or a strided array is among them.
 
 
 def _number_rows(items: Sequence[Any], first: np.generic) -> Array:

@@ -130,14 +130,10 @@ def filter_running(
     values = np.asarray(rows)
     if len(values) == 1:  # A lone row costs as much as its few operations.
         stat.push(values[0])
-        return np.asarray(
-            FrozenFilter.of(stat, rule=rule, demean=demean, destd=destd, clip=clip)(values)
-        )
+        denominator = denominator_of(stat.total, rule) if destd else None
+        return np.asarray(centred(values, stat.total.mean if demean else None, denominator, clip))
     counts, means, sums = stat.push_running(values)
-    denominator = None
-    if destd:
-        denominator = np.sqrt(_variances(counts, means, sums, rule))
-        denominator += SMALL_NUMBER
+    denominator = np.sqrt(_variances(counts, means, sums, rule)) + SMALL_NUMBER if destd else None
     return np.asarray(centred(values, means if demean else None, denominator, clip))
 
 
@@ -165,7 +161,8 @@ def centred(x: Any, mean: Any, denominator: Any, clip: float | None) -> Any:
         if denominator is not None:
             out = np.divide(out, denominator, out=own)
         if clip:
-            out = out.clip(*_bounds(clip), out=own)
+            low, high = _bounds(clip)
+            out = np.minimum(np.maximum(out, low, out=own), high, out=own)
         return out if out.dtype == x.dtype else out.astype(x.dtype)
     value = xp.as_array(x)
     # Torch lets a tensor without axes give way to one with them, numpy takes the wider dtype.

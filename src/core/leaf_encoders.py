@@ -67,7 +67,10 @@ class FlatEncoder:
 
     def write(self, values: Any, out: Array) -> None:
         """Copy the values into `out`."""
-        out[:] = np.reshape(values, (len(out), self.size))
+        if len(self.item_shape) == 1 and type(values) is np.ndarray:
+            out[:] = values
+        else:
+            out[:] = np.reshape(values, (len(out), self.size))
 
     def write_one(self, value: Any, out: Array) -> None:
         """Copy the value into `out`."""

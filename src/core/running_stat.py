@@ -75,7 +75,9 @@ class Moments(NamedTuple):
         delta = value - self.mean
         mean = self.mean + delta / n
         # The old stack's product; Ray 2.60 writes delta * (value - mean), equal up to rounding.
-        sum_sq = self.sum_sq + delta * delta * ((n - 1.0) / n)
+        sum_sq = delta * delta
+        sum_sq *= (n - 1.0) / n
+        sum_sq += self.sum_sq
         return Moments(count, np.asarray(mean), np.asarray(sum_sq))
 
     @classmethod

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from typing_extensions import override
 
 from ...core.batching import batch as batched
+from ...core.batching import rows_of_alike
 from ...core.columns import Columns
 from ...core.errors import SpaceError
 from ...core.types import Array
-from ..batch_items import add_batch_item, add_n_batch_items, single_agent_episode_iterator
+from ..batch_items import (
+    add_batch_item,
+    add_n_batch_items,
+    key_of,
+    single_agent_episode_iterator,
+)
 from ..connector import ConnectorV2
-from ..episodes.column_items import stacked
-
-_SMALL: Final = 1024
+from ..episodes.single_agent import SingleAgentEpisode
 
 
 class FrameStacking(ConnectorV2):
@@ -77,26 +82,41 @@ class FrameStacking(ConnectorV2):
             for episode in single_agent_episode_iterator(episodes, False):
                 add_n_batch_items(batch, Columns.OBS, self._windows(episode), len(episode), episode)
             return batch
-        acting = list(single_agent_episode_iterator(episodes))
-        for episode, item in zip(acting, self._last(acting), strict=True):
+        acting = [*single_agent_episode_iterator(episodes)]
+        items = self._last(acting)
+        if Columns.OBS not in batch:
+            column = {key_of(episode): [item] for episode, item in zip(acting, items, strict=True)}
+            is_free = not batch or {key[-1] for key in column}.isdisjoint(batch)
+            if len(column) == len(acting) > 0 and is_free:
+                batch[Columns.OBS] = column
+                return batch
+        for episode, item in zip(acting, items, strict=True):
             add_batch_item(batch, Columns.OBS, item, episode)
         return batch
 
-    def _last(self, episodes: Sequence[Any]) -> list[Array]:
+    def _last(self, episodes: Sequence[Any]) -> Sequence[Array]:
         """The last frames of each episode, stacked."""
         count = self.num_frames
-        parts = []
-        for episode in episodes:
-            known = min(count, episode.observations.len_incl_lookback())
-            seen = episode.get_observations(slice(-known, None))
-            is_whole = known == count and type(seen) is list
-            parts.append(seen if is_whole else list(self._with_zeros(seen, count)))
-        frames = [frame for part in parts for frame in part]
-        if len(episodes) == 1 or not frames or not _are_small(frames):
-            return [np.concatenate(part, axis=-1) for part in parts]
-        rows = stacked(frames)
-        rows = rows.reshape(len(episodes), count, *rows.shape[1:-1])
-        return list(np.ascontiguousarray(np.moveaxis(rows, 1, -1)))
+        parts = [self._seen(episode) for episode in episodes]
+        if len(episodes) > 1:
+            rows = rows_of_alike([*chain.from_iterable(parts)])
+            if rows is not None:
+                block = rows.reshape(len(parts), count, -1).swapaxes(1, 2)
+                return [*np.ascontiguousarray(block).reshape(len(parts), *rows.shape[1:-1], count)]
+        return [np.concatenate(part, axis=-1) for part in parts]
+
+    def _seen(self, episode: Any) -> list[Array]:
+        """The last frames of an episode, with zeros for those before it."""
+        count = self.num_frames
+        if type(episode) is SingleAgentEpisode:
+            data = episode.observations._data
+            if type(data) is list and len(data) >= count:
+                return data[-count:]
+        known = min(count, episode.observations.len_incl_lookback())
+        seen = episode.get_observations(slice(-known, None))
+        if known == count and type(seen) is list:
+            return seen
+        return list(self._with_zeros(seen, count))
 
     def _windows(self, episode: Any) -> Array:
         steps = len(episode)
@@ -115,14 +135,3 @@ class FrameStacking(ConnectorV2):
         if not missing:
             return rows
         return np.concatenate([np.zeros((missing, *rows.shape[1:]), rows.dtype), rows])
-
-
-def _are_small(frames: Sequence[Any]) -> bool:
-    """Whether all frames are alike and small: then stacking them all at once is quicker."""
-    first = frames[0]
-    return (
-        first.nbytes <= _SMALL
-        and all(type(frame) is np.ndarray for frame in frames)
-        and {frame.shape for frame in frames} == {first.shape}
-        and {frame.dtype for frame in frames} == {first.dtype}
-    )
