@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import argparse
 
-from runs import Run, add_arguments, report, trained
-
 from rlconnect.v2 import PPOConfig
+from runs import Run, add_arguments, report, trained
 
 GOAL, STEPS = 475.0, 150_000
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from runs import Run, add_arguments, report, trained
-
 from rlconnect.v2 import PPOConfig, SingleAgentObservationPreprocessor
+from runs import Run, add_arguments, report, trained
 
 GOAL, STEPS = 0.95, 40_000
 

@@ -1,4 +1,4 @@
-"""CartPole without velocities: what they are has to be remembered. An LSTM solves it, an MLP cannot.
+"""CartPole without velocities, which have to be remembered: an LSTM solves it, an MLP cannot.
 
 python benchmarks/learning/memory.py
 """
@@ -10,9 +10,8 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from runs import Run, add_arguments, report, trained
-
 from rlconnect.v2 import PPOConfig, register_env
+from runs import Run, add_arguments, report, trained
 
 GOAL, STEPS = 300.0, 250_000
 

@@ -9,9 +9,8 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from runs import Run, add_arguments, report, trained
-
 from rlconnect.v2 import PPOConfig, make_multi_agent
+from runs import Run, add_arguments, report, trained
 
 GOAL, STEPS = 300.0, 200_000
 
@@ -40,7 +39,7 @@ def config() -> PPOConfig:
 
 def worse_of_both(result: Mapping[str, Any]) -> float:
     by_module = result["env_runners"].get("module_episode_return_mean", {})
-    return min((float(by_module.get(each, "nan")) for each in ("p0", "p1")))
+    return min(float(by_module.get(each, "nan")) for each in ("p0", "p1"))
 
 
 def main() -> None:
