@@ -34,7 +34,8 @@ def key_of(episode: Any) -> tuple[Any, ...]:
 
 def is_multi_agent(episode: Any) -> bool:
     """Whether an episode is one of several agents."""
-    return hasattr(episode, "agent_episodes")
+    # The class is asked first: an episode's own property would hand its journal out.
+    return hasattr(type(episode), "agent_episodes") or hasattr(episode, "agent_episodes")
 
 
 def single_agent_episode_iterator(

@@ -12,7 +12,7 @@ from typing_extensions import override
 from ..core.errors import PieceError, PipelineError
 from .checkpointable import Checkpointable
 from .connector import ConnectorV2
-from .planning.plan import Plan, Room, Step
+from .planning.plan import Plan, Room, Run, Step
 
 
 class UnsupportedIndexError(PipelineError, NotImplementedError):
@@ -76,11 +76,7 @@ class ConnectorPipelineV2(ConnectorV2):
         """
         shared_data = {} if shared_data is None else shared_data
         kwargs.pop("data", None)  # An outer pipeline's alias of `batch`.
-        if self._is_nested:  # Somebody may have edited a pipeline inside of this one.
-            self._connect_if_edited()
-        plan = self._plan
-        if plan is None or not plan.fits(self.connectors, self._connected):
-            plan = self._planned()
+        plan = self._current_plan()
         given = (rl_module, batch, episodes, explore, shared_data)
         if metrics is None:
             for step in plan.steps:
@@ -134,8 +130,21 @@ class ConnectorPipelineV2(ConnectorV2):
                 )
         return batch
 
-    def _planned(self) -> Plan:
+    def _only_run(self) -> Run | None:
+        """The run that all pieces are in, if there is one."""
+        steps = self._current_plan().steps
+        return steps[0].run if len(steps) == 1 else None
+
+    def _current_plan(self) -> Plan:
         """The plan of the pieces as they are now; they have got their spaces."""
+        if self._is_nested:  # Somebody may have edited a pipeline inside of this one.
+            self._connect_if_edited()
+        plan = self._plan
+        if plan is None or not plan.fits(self.connectors, self._connected):
+            plan = self._planned()
+        return plan
+
+    def _planned(self) -> Plan:
         self._connect_if_edited()
         plan = self._plan = Plan(self.connectors, self._room(), self._connected)
         self._is_nested = any(isinstance(each, ConnectorPipelineV2) for each in plan.pieces)

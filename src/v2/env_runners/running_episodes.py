@@ -10,9 +10,12 @@ import gymnasium as gym
 
 from ...core.columns import DEFAULT_AGENT_ID, DEFAULT_MODULE_ID
 from ..envs.sub_envs import Transitions
+from ..episodes.column_items import taken
+from ..episodes.lookback_buffer import InfiniteLookbackBuffer
 from ..episodes.single_agent import SingleAgentEpisode, first_stretch
 from .appenders import Appenders
 from .episode_metrics import EndedEpisode
+from .step_block import BlockColumns, StepBlock, Stretch
 
 _NOTHING: Final = (0, 0.0, 0.0)
 
@@ -140,15 +143,60 @@ class RunningEpisodes:
             self._appenders.learn(index, episode)
         return 1
 
-    def end(self, index: int) -> EndedEpisode:
+    def add_block(
+        self, block: StepBlock, weights_seq_no: tuple[str, int]
+    ) -> tuple[list[EndedEpisode], list[SingleAgentEpisode]]:
+        """Add the steps of a block, what `record` would have added one by one.
+
+        Args:
+            block: It began with the episodes as they are.
+            weights_seq_no: One output more: its name and value.
+
+        Returns:
+            What the episodes that ended came to, and the episode of each environment as the last
+            step left it.
+        """
+        shown = self.episodes.copy()
+        if not len(block):
+            return [], shown
+        columns = block.columns(weights_seq_no)
+        ended = []
+        for stretch in block.stretches():
+            episode = self.episodes[stretch.env]
+            is_shown = block.is_last(stretch)
+            # Pieces that look at the last step's episodes expect lists.
+            if stretch.is_begun and not is_shown:
+                _fill(episode, stretch, columns)
+            else:
+                if stretch.is_begun:
+                    self.begin(
+                        stretch.env,
+                        columns.observations[stretch.env, stretch.start],
+                        columns.infos[stretch.start - 1][stretch.env],
+                    )
+                    episode._start_time = columns.times[stretch.start - 1]
+                _extend(episode, stretch, columns)
+            episode.t += stretch.stop - stretch.start
+            if stretch.is_over:
+                episode.is_terminated, episode.is_truncated = stretch.terminated, stretch.truncated
+                ended.append(self.end(stretch.env, columns.times[stretch.stop - 1]))
+            if is_shown:
+                shown[stretch.env] = episode
+        return ended, shown
+
+    def end(self, index: int, time: float | None = None) -> EndedEpisode:
         """Put the episode of an environment to the ones done, and have the next one wait.
+
+        Args:
+            index: The environment's.
+            time: When it ended; now by default.
 
         Returns:
             What it came to, with what earlier calls returned of it.
         """
         episode = self.episodes[index]
         self._appenders.forget_one(index)
-        length, total, seconds = self._so_far(index)
+        length, total, seconds = self._so_far(index, time)
         if len(episode):
             self.done.append(episode)
         self.chunks[index] = []
@@ -163,12 +211,12 @@ class RunningEpisodes:
         """Give the episodes that have an observation."""
         return [episode for episode in (*self.done, *self.episodes) if episode.is_reset]
 
-    def _so_far(self, index: int) -> tuple[int, float, float]:
+    def _so_far(self, index: int, time: float | None = None) -> tuple[int, float, float]:
         episode = self.episodes[index]
         length, total, seconds = self._before[index]
         if not len(episode):
             return length, total, seconds
-        episode._last_step_time = perf_counter()
+        episode._last_step_time = perf_counter() if time is None else time
         return (
             length + len(episode),
             total + float(episode.get_return()),
@@ -193,3 +241,38 @@ class RunningEpisodes:
                 taken.append(episode)
                 self.episodes[index] = episode.cut(len_lookback_buffer=lookback)
         return taken
+
+
+def _fill(episode: SingleAgentEpisode, stretch: Stretch, columns: BlockColumns) -> None:
+    """Give an episode that has nothing all its steps: it holds rows of the block's arrays."""
+    index, steps = stretch.env, slice(stretch.start, stretch.stop)
+    with_next = slice(stretch.start, stretch.stop + 1)
+    episode.observations.data = columns.observations[index, with_next]
+    episode.actions.data = columns.actions[index, steps]
+    episode.rewards.data = columns.rewards[index, steps]
+    episode.infos.data = _infos(stretch, columns, stretch.start - 1)
+    episode.extra_model_outputs = {
+        name: InfiniteLookbackBuffer(taken(column, (index, steps)))
+        for name, column in columns.outputs.items()
+    }
+    episode._start_time = columns.times[stretch.start - 1]
+
+
+def _extend(episode: SingleAgentEpisode, stretch: Stretch, columns: BlockColumns) -> None:
+    """Add steps to an episode that has its first observation."""
+    if stretch.start == stretch.stop:
+        return
+    index, steps = stretch.env, slice(stretch.start, stretch.stop)
+    outputs = episode.extra_model_outputs
+    if outputs.keys() != columns.outputs.keys():
+        episode._begin(columns.outputs, episode.rewards.len_incl_lookback())
+    episode.observations.extend(columns.observations[index, steps.start + 1 : steps.stop + 1])
+    episode.actions.extend(columns.actions[index, steps])
+    episode.rewards.extend(columns.rewards[index, steps].tolist())
+    episode.infos.extend(_infos(stretch, columns, stretch.start))
+    for name, column in columns.outputs.items():
+        outputs[name].extend(taken(column, (index, steps)))
+
+
+def _infos(stretch: Stretch, columns: BlockColumns, first: int) -> list[dict[str, Any]]:
+    return [infos[stretch.env] for infos in columns.infos[first : stretch.stop]]

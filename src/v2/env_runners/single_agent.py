@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import Any, Final
 
+import numpy as np
 from gymnasium.spaces import Space
 from typing_extensions import override
 
@@ -18,10 +19,13 @@ from ..metrics.names import (
     ENV_RESET_TIMER,
     WEIGHTS_SEQ_NO,
 )
+from ..planning.answering import listed
 from .observation_watch import expect_finite, warn_if_outside
 from .random_actions import RandomActions
+from .row_acting import RowActing
 from .running_episodes import RunningEpisodes
 from .sample_size import SampleSize
+from .step_block import StepBlock
 from .vector_runner import VectorEnvRunner
 
 ENV: Final = "__env__"
@@ -100,11 +104,23 @@ class SingleAgentEnvRunner(VectorEnvRunner):
         act = self._act_at_random if random_actions else self._act
         steps = 0
         seconds: list[float] = []
+        self._in_envs = seconds
+        rows = self._row_acting(random_actions)
+        may_go_in_rows = (rows or is_silent) and self._is_unseen()
         while size.wants_more(steps, self._num_ended):
-            actions, for_env, outputs = act(explore, self.num_env_steps_sampled_lifetime + steps)
-            before = perf_counter()
-            made = self._stepper.advance(for_env)
-            seconds.append(perf_counter() - before)
+            # The first step goes the usual way: it takes the timers of all pieces.
+            if may_go_in_rows and self._metrics_now is None and type(self._seen) is np.ndarray:
+                may_go_in_rows = False
+                more, odd = self._sample_rows(rows, size, steps)
+                steps += more
+                if odd is None:
+                    continue
+                made, actions, outputs = odd
+            else:
+                actions, for_env, outputs = act(
+                    explore, self.num_env_steps_sampled_lifetime + steps
+                )
+                made = self._advance(for_env)
             steps += self._record(made, actions, outputs)
             if not is_silent:
                 self._cached_to_module = self._to_module(self._shown, explore)
@@ -115,6 +131,86 @@ class SingleAgentEnvRunner(VectorEnvRunner):
             self._cached_to_module = self._to_module(self._shown, explore)
         self._count(steps, {DEFAULT_AGENT_ID: steps}, {DEFAULT_MODULE_ID: steps}, seconds)
         return self._taken(None if size.is_in_episodes else self.config.episode_lookback_horizon)
+
+    def _advance(self, actions: Any) -> Transitions:
+        before = perf_counter()
+        made: Transitions = self._stepper.advance(actions)
+        self._in_envs.append(perf_counter() - before)
+        self._seen = made.observations
+        return made
+
+    def _row_acting(self, random_actions: bool) -> RowActing | None:
+        """The way to act by the module on rows, if there is one."""
+        if random_actions:
+            return None
+        return RowActing.of(self._env_to_module, self._module_to_env, self.module)
+
+    def _is_unseen(self) -> bool:
+        """Whether nobody sees episodes before they are returned, as arrays."""
+        is_watched = self._running.is_watched or self._hooks.of("on_episode_end")
+        return bool(self.config.episodes_to_numpy and not is_watched)
+
+    def _sample_rows(
+        self, rows: RowActing | None, size: SampleSize, steps: int
+    ) -> tuple[int, tuple[Transitions, Any, dict[str, Any]] | None]:
+        """Step until it is enough, handing out the steps to episodes afterwards.
+
+        Args:
+            rows: The way to act; None for random actions.
+            size: How much to sample.
+            steps: How many steps were made.
+
+        Returns:
+            How many steps were made here; and the step that is to be recorded by itself, if there
+            is one that does not go in rows.
+        """
+        block = StepBlock(self._seen, self._running.pending)
+        if rows is not None:
+            rows.begin([each.id_ for each in self._running.episodes], self._shared_data)
+        first, explore, lifetime = steps, self._explore, self.num_env_steps_sampled_lifetime
+        may_end = None if size.episodes is None else size.episodes - self._num_ended
+        odd, outputs, columns, is_acting = None, None, None, False
+        try:
+            while size.wants_more(steps, self._num_ended + block.num_ended):
+                is_acting = True
+                if rows is None:
+                    columns = {Columns.ACTIONS: self._draw(_ALL)[None]}
+                else:
+                    outputs = self._forward(self._cached_to_module, explore, lifetime + steps)
+                    columns = rows.columns(outputs, explore)
+                    if columns is None:
+                        break
+                is_acting = False
+                actions = columns.pop(Columns.ACTIONS)
+                made = self._advance(columns.pop(Columns.ACTIONS_FOR_ENV, actions))
+                if made.failed or made.finals or not block.takes(actions, columns):
+                    odd = made, actions, listed(columns)
+                    break
+                steps += block.add(made, actions, columns, may_end)
+                if rows is not None:
+                    self._cached_to_module = rows.batch(made.observations, block.begun)
+                    if self._cached_to_module is None:
+                        break
+        except Exception:
+            self._hand_out(block)
+            if is_acting:
+                expect_finite(self._running.observed(), "the module could not act")
+            raise
+        self._hand_out(block)
+        if rows is not None and self._cached_to_module is None:
+            self._cached_to_module = self._to_module(self._shown, explore)
+        if rows is not None and columns is None:
+            actions, for_env, rest = _apart(self._to_env(outputs, explore))
+            odd = self._advance(for_env), actions, rest
+        return steps - first, odd
+
+    def _hand_out(self, block: StepBlock) -> None:
+        """Give the steps of a block to episodes."""
+        ended, self._shown = self._running.add_block(block, (WEIGHTS_SEQ_NO, self._weights_seq_no))
+        self._num_ended += len(ended)
+        for each in ended:
+            self._counts.add_ended(each)
+        self._shared_data["memorized_map_structure"] = [each.id_ for each in self._shown]
 
     @override
     def _reset_envs(self, explore: bool) -> None:
@@ -134,6 +230,7 @@ class SingleAgentEnvRunner(VectorEnvRunner):
         if not (self._is_begun or self.config.disable_env_checking):
             warn_if_outside(space, observations)
         self._is_begun = True
+        self._seen = observations
         for index, (observation, info) in enumerate(zip(observations, infos, strict=True)):
             running.begin(index, observation, info)
         self._shared_data = {}
@@ -159,12 +256,10 @@ class SingleAgentEnvRunner(VectorEnvRunner):
     def _act(self, explore: bool, t: int) -> tuple[Any, Any, dict[str, Any]]:
         """Actions as the module has them, as the environments take them, and all else it gave."""
         try:
-            columns = self._from_module(self._cached_to_module, explore, t)
+            return _apart(self._from_module(self._cached_to_module, explore, t))
         except Exception:
             expect_finite(self._running.observed(), "the module could not act")
             raise
-        actions = columns.pop(Columns.ACTIONS)
-        return actions, columns.pop(Columns.ACTIONS_FOR_ENV, actions), columns
 
     def _record(self, made: Transitions, actions: Any, columns: dict[str, Any]) -> int:
         """Add a step of all environments to their episodes; returns how many steps that were."""
@@ -201,6 +296,12 @@ class SingleAgentEnvRunner(VectorEnvRunner):
                 self._end(index)
                 if size.episodes is not None and self._num_ended >= size.episodes:
                     return
+
+
+def _apart(columns: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+    """Actions as the module has them, as the environments take them, and all other columns."""
+    actions = columns.pop(Columns.ACTIONS)
+    return actions, columns.pop(Columns.ACTIONS_FOR_ENV, actions), columns
 
 
 _WATCHING: Final = ("on_episode_created", "on_episode_start", "on_episode_step")

@@ -135,14 +135,22 @@ class VectorEnvRunner(EnvRunner):
 
     def _from_module(self, batch: Any, explore: bool, t: int) -> dict[str, Any]:
         """What the module does with a batch, as actions and columns of the environments."""
+        outputs = self._forward(batch, explore, t)
+        return self._to_env(outputs, explore)
+
+    def _forward(self, batch: Any, explore: bool, t: int) -> Any:
         module = self.module
         began = perf_counter()
         outputs = (
             module.forward_exploration(batch, t=t) if explore else module.forward_inference(batch)
         )
         self._in_module.append(perf_counter() - began)
+        return outputs
+
+    def _to_env(self, outputs: Any, explore: bool) -> dict[str, Any]:
+        """What module-to-env makes of a module's outputs."""
         columns: dict[str, Any] = self._module_to_env(
-            rl_module=module,
+            rl_module=self.module,
             batch=outputs,
             episodes=self._running.episodes,
             explore=explore,

@@ -83,7 +83,7 @@ class ForeignEnvs:
         failed = dict.fromkeys(range(count), told(error))
         return Transitions(rows, [0.0] * count, none, none, infos, {}, failed)
 
-    def _rows(self, observations: Any) -> list[Any]:
+    def _rows(self, observations: Any) -> Any:
         return self._read(list(iterate(self.vector_env.observation_space, observations)))
 
     def _final(self, info: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from ...core.errors import SpaceError
 from ...core.space_fit import explain_mismatch
 
-Rows: TypeAlias = Callable[[Sequence[Any]], list[Any]]
+Rows: TypeAlias = Callable[[Sequence[Any]], Any]
 
 _FLAT: Final = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
 
@@ -20,8 +20,8 @@ _FLAT: Final = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiB
 class RowReader:
     """Gives observations the dtypes of their space, and makes them the reader's own.
 
-    An environment may change in place what it has returned, so everything is copied: arrays into
-    rows of one array for all environments.
+    An environment may change in place what it has returned, so everything is copied: flat
+    observations into the rows of one array, others into a list of items.
 
     Args:
         space: The space of one observation.
@@ -29,15 +29,16 @@ class RowReader:
     Example:
         >>> read = RowReader(spaces.Box(0, 1, (2,), np.float32))
         >>> read([[0, 1], np.ones(2)])
-        [array([0., 1.], dtype=float32), array([1., 1.], dtype=float32)]
+        array([[0., 1.],
+               [1., 1.]], dtype=float32)
     """
 
     def __init__(self, space: spaces.Space[Any]) -> None:
         self.space = space
         self._rows = _rows_of(space)
 
-    def __call__(self, observations: Sequence[Any]) -> list[Any]:
-        """Read one observation for each environment.
+    def __call__(self, observations: Sequence[Any]) -> Any:
+        """Read one observation for each environment, in a list or in the rows of an array.
 
         Raises:
             SpaceError: One has not the form of the space.
@@ -73,11 +74,11 @@ def _rows_of(space: spaces.Space[Any]) -> Rows:
 def _flat_rows(space: spaces.Space[Any]) -> Rows:
     dtype, shape = space.dtype, space.shape
 
-    def rows(items: Sequence[Any]) -> list[Any]:
+    def rows(items: Sequence[Any]) -> Any:
         array = np.array(items, dtype)
         if array.shape[1:] != shape:
             raise ValueError(f"shape {array.shape[1:]}")
-        return list(array)
+        return array
 
     return rows
 

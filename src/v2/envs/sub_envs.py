@@ -23,7 +23,7 @@ Seeds: TypeAlias = int | list[int | None] | None
 
 
 class Transitions(NamedTuple):
-    """One step of all environments, an item each.
+    """One step of all environments, an item each; flat observations are the rows of an array.
 
     An environment whose episode ended in the step before was only reset: its observation is the
     first of a new episode. `finals` holds the last observation and infos of episodes that ended
@@ -32,7 +32,7 @@ class Transitions(NamedTuple):
     observation is the first of the next episode.
     """
 
-    observations: list[Any]
+    observations: Any
     rewards: list[float]
     terminateds: list[bool]
     truncateds: list[bool]
@@ -73,7 +73,7 @@ class SubEnvs(abc.ABC):
     @abc.abstractmethod
     def reset_all(
         self, seed: Seeds = None, options: dict[str, Any] | None = None
-    ) -> tuple[list[Any], list[dict[str, Any]]]:
+    ) -> tuple[Any, list[dict[str, Any]]]:
         """Reset all environments.
 
         Args:

@@ -40,7 +40,7 @@ def drawn(kind: Any, inputs: Any) -> tuple[Tensor, Tensor] | None:
         made = _scattered(inputs)
     else:
         return None
-    return made if isfinite(made[1].sum()) else None
+    return made if isfinite(made[1].sum().item()) else None
 
 
 def _chosen(inputs: Tensor) -> tuple[Tensor, Tensor]:

@@ -32,13 +32,22 @@ class GetActions(ConnectorV2):
         return batch
 
 
-def add_actions(outputs: dict[str, Any], rl_module: Any, explore: bool | None) -> None:
-    """Add actions to the outputs of one module, in place."""
+def add_actions(
+    outputs: dict[str, Any], rl_module: Any, explore: bool | None, kind: Any = None
+) -> None:
+    """Add actions to the outputs of one module, in place.
+
+    Args:
+        outputs: The module's.
+        rl_module: The module.
+        explore: Whether to draw actions, not to take the best ones.
+        kind: The class of its distribution, where the module was asked for it already.
+    """
     if Columns.ACTIONS in outputs or Columns.ACTION_DIST_INPUTS not in outputs:
         return
     inputs = outputs[Columns.ACTION_DIST_INPUTS]
+    kind = kind or action_dist_cls(rl_module, explore)
     if explore:
-        kind = rl_module.get_exploration_action_dist_cls()
         usual = _drawn(kind, inputs)
         if usual is not None:
             outputs[Columns.ACTIONS], logp = usual
@@ -46,7 +55,6 @@ def add_actions(outputs: dict[str, Any], rl_module: Any, explore: bool | None) -
             return
         distribution = kind.from_logits(inputs)
     else:
-        kind = rl_module.get_inference_action_dist_cls()
         distribution = kind.from_logits(inputs).to_deterministic()
     actions = distribution.sample()
     outputs[Columns.ACTIONS] = actions
@@ -56,6 +64,13 @@ def add_actions(outputs: dict[str, Any], rl_module: Any, explore: bool | None) -
         outputs[Columns.ACTION_LOGP] = (
             inputs.new_zeros(inputs.shape[:-1]) if is_nested else distribution.logp(actions)
         )
+
+
+def action_dist_cls(rl_module: Any, explore: bool | None) -> Any:
+    """The class of distributions that a module acts by."""
+    if explore:
+        return rl_module.get_exploration_action_dist_cls()
+    return rl_module.get_inference_action_dist_cls()
 
 
 def _drawn(kind: Any, inputs: Any) -> Any:

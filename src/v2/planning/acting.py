@@ -41,6 +41,7 @@ class _Call:
         "is_stateful",
         "notes",
         "rl_module",
+        "states",
     )
 
     def __init__(
@@ -49,6 +50,7 @@ class _Call:
         is_multi: bool,
         episodes: Sequence[Any],
         blocks: dict[Any, Rows] | None,
+        states: Nest | None = None,
     ) -> None:
         self.rl_module = rl_module
         self.is_multi = is_multi
@@ -58,6 +60,8 @@ class _Call:
         self.blocks = blocks
         self.is_mapped = self.is_batched = False
         self.notes: dict[str, Any] = {}
+        # The states to go on with, where somebody has them at hand.
+        self.states = states
 
     def has_state(self) -> bool:
         """Whether the module carries a state; asked once."""
@@ -147,6 +151,9 @@ def _add_states(piece: AddStatesFromEpisodesToBatch, call: _Call) -> None:
     if piece.as_learner_connector:
         raise Unserved
     if any(Columns.STATE_IN in rows.columns for rows in blocks.values()):
+        return
+    if call.states is not None:
+        blocks[None].columns[Columns.STATE_IN] = call.states
         return
     for module_id, rows in blocks.items():
         module = stateful_module(call.rl_module, module_id)
@@ -260,58 +267,88 @@ _USUAL: Final = (
 )
 
 
-def _one_gather(
-    pieces: tuple[Any, ...],
-    rl_module: Any,
-    batch: dict[str, Any],
-    episodes: Sequence[Any],
-    shared_data: dict[str, Any],
-) -> dict[str, Any]:
-    """All forms at once for a module without a state: the call that is made most often."""
-    add_observations, _, _, batch_items, to_tensors = pieces
-    rows = _last_observations(episodes).get(None)
-    if (
-        rows is None
-        or to_tensors.check_finite
-        or add_observations.as_learner_connector
-        or batch_items.multi_agent
-    ):
-        raise Unserved
-    seen = rows.columns[Columns.OBS]
-    if rl_module is not None:
-        seen = tensors_of(Columns.OBS, seen, to_tensors.device, to_tensors.pin_memory)
-    shared_data["memorized_map_structure"] = rows.keys
-    batch[Columns.OBS] = seen
-    return batch
+class ActingRun:
+    """Pieces on the way to the module as one step.
 
+    Args:
+        pieces: With `BatchIndividualItems` among them.
+    """
 
-def _join(pieces: tuple[Any, ...]) -> Run | None:
-    """A run of pieces that makes arrays of rows; lists of items are quickest made one by one."""
-    if BatchIndividualItems not in map(type, pieces):
-        return None
-    steps = tuple((FORMS[type(piece)], piece) for piece in pieces)
-    is_usual = tuple(map(type, pieces)) == _USUAL
-    last_kind: type = type(None)
-    is_multi_kind = False
+    def __init__(self, pieces: tuple[Any, ...]) -> None:
+        self._pieces = pieces
+        self._steps = tuple((FORMS[type(piece)], piece) for piece in pieces)
+        self.is_usual: Final = tuple(map(type, pieces)) == _USUAL
+        self._last_kind: type = type(None)
+        self._is_multi = False
 
-    def run(
+    def __call__(
+        self,
         rl_module: Any,
         batch: dict[str, Any],
         episodes: Sequence[Any],
         explore: Any,
         shared_data: dict[str, Any],
     ) -> dict[str, Any] | None:
-        nonlocal last_kind, is_multi_kind
-        if type(rl_module) is not last_kind:  # A module of torch is slow to tell what it lacks.
-            is_multi_kind, last_kind = is_multi(rl_module), type(rl_module)
+        """See `Run`."""
+        if type(rl_module) is not self._last_kind:  # A module of torch is slow to tell what it
+            self._is_multi, self._last_kind = is_multi(rl_module), type(rl_module)  # lacks.
         try:
-            if is_usual and not batch and not is_multi_kind and not is_stateful(rl_module):
-                return _one_gather(pieces, rl_module, batch, episodes, shared_data)
-            call = _Call(rl_module, is_multi_kind, episodes, opened(batch) if batch else None)
-            for form, piece in steps:
-                form(piece, call)
+            if self.is_usual and not batch and not self._is_multi and not is_stateful(rl_module):
+                return self._one_gather(
+                    rl_module, batch, _last_observations(episodes).get(None), shared_data
+                )
+            call = _Call(rl_module, self._is_multi, episodes, opened(batch) if batch else None)
+            return self._made(call, batch, shared_data)
         except Unserved:
             return None
+
+    def of_rows(
+        self, rl_module: Any, rows: Rows, states: Nest | None, shared_data: dict[str, Any]
+    ) -> dict[str, Any] | None:
+        """The batch of a single agent's observations that somebody has at hand as rows.
+
+        Args:
+            rl_module: The module.
+            rows: Its observations, with the ids of their episodes.
+            states: What a module with a state goes on with.
+            shared_data: As in a call.
+
+        Returns:
+            What a call with the episodes gives, or None where this is not the usual run.
+        """
+        try:
+            if not self.is_usual:
+                return None
+            if states is None:
+                return self._one_gather(rl_module, {}, rows, shared_data)
+            return self._made(_Call(rl_module, False, (), {None: rows}, states), {}, shared_data)
+        except Unserved:
+            return None
+
+    def _one_gather(
+        self, rl_module: Any, batch: dict[str, Any], rows: Rows | None, shared_data: dict[str, Any]
+    ) -> dict[str, Any]:
+        """All forms at once for a module without a state: the call that is made most often."""
+        add_observations, _, _, batch_items, to_tensors = self._pieces
+        if (
+            rows is None
+            or to_tensors.check_finite
+            or add_observations.as_learner_connector
+            or batch_items.multi_agent
+        ):
+            raise Unserved
+        seen = rows.columns[Columns.OBS]
+        if rl_module is not None:
+            seen = tensors_of(Columns.OBS, seen, to_tensors.device, to_tensors.pin_memory)
+        shared_data["memorized_map_structure"] = rows.keys
+        batch[Columns.OBS] = seen
+        return batch
+
+    def _made(
+        self, call: _Call, batch: dict[str, Any], shared_data: dict[str, Any]
+    ) -> dict[str, Any] | None:
+        for form, piece in self._steps:
+            form(piece, call)
         blocks = call.blocks
         if blocks is None or not call.is_batched:
             return None
@@ -321,7 +358,10 @@ def _join(pieces: tuple[Any, ...]) -> Run | None:
         batch.update(blocks[None].columns)
         return batch
 
-    return run
+
+def _join(pieces: tuple[Any, ...]) -> Run | None:
+    """A run of pieces that makes arrays of rows; lists of items are quickest made one by one."""
+    return ActingRun(pieces) if BatchIndividualItems in map(type, pieces) else None
 
 
 ACTING: Final = Room(frozenset(FORMS), _join)

@@ -41,6 +41,7 @@ class _Call:
         "explore",
         "is_by_agent",
         "is_multi",
+        "kind",
         "new",
         "result",
         "shared",
@@ -53,12 +54,15 @@ class _Call:
         episodes: Sequence[Any],
         explore: Any,
         shared: dict[str, Any],
+        kind: Any = None,
     ) -> None:
         self.is_multi = is_multi
         self.batch = batch
         self.episodes = episodes
         self.explore = explore
         self.shared = shared
+        # The class of the module's distribution, where somebody knows it.
+        self.kind = kind
         # After they are unbatched: rows by module id, None for a single agent.
         self.blocks: dict[Any, Rows] | None = None
         # Whether the batch holds columns, not modules, at its top.
@@ -85,7 +89,7 @@ def _get_actions(piece: GetActions, call: _Call, rl_module: Any) -> None:
     if call.blocks is not None:
         raise Unserved
     if not call.is_multi:
-        add_actions(call.batch, rl_module, call.explore)
+        add_actions(call.batch, rl_module, call.explore, call.kind)
         return
     for module_id, outputs in call.batch.items():
         if module_id in rl_module:
@@ -208,11 +212,7 @@ def _changed(plan: ActionPlan, actions: Nest, is_stretched: bool) -> Nest:
 def _listify(piece: ListifyDataForVectorEnv, call: _Call, rl_module: Any) -> None:
     blocks = call.rows()
     if None in blocks:
-        columns = blocks[None].columns
-        call.result = {
-            name: mapped(np.ndarray.copy, own) if name in BATCHED else _items(own)
-            for name, own in columns.items()
-        }
+        call.result = listed(blocks[None].columns)
         return
     places = {episode.id_: place for place, episode in enumerate(call.episodes)}
     result: dict[str, list[dict[Any, Any]]] = {
@@ -221,10 +221,18 @@ def _listify(piece: ListifyDataForVectorEnv, call: _Call, rl_module: Any) -> Non
     for rows in blocks.values():
         targets = [(places[eps_id], agent_id) for eps_id, agent_id, _ in rows.keys]
         for name, own in rows.columns.items():
-            listed = result[name]
+            by_env = result[name]
             for (place, agent_id), item in zip(targets, _items(own), strict=True):
-                listed[place][agent_id] = item
+                by_env[place][agent_id] = item
     call.result = result
+
+
+def listed(columns: Mapping[str, Nest]) -> dict[str, Any]:
+    """The columns of a single agent as a vector environment takes them: actions as arrays."""
+    return {
+        name: mapped(np.ndarray.copy, own) if name in BATCHED else _items(own)
+        for name, own in columns.items()
+    }
 
 
 def _names(call: _Call, blocks: Mapping[Any, Rows]) -> list[str]:
@@ -286,33 +294,70 @@ FORMS: Final[dict[type, Form]] = {
 }
 
 
-def _join(pieces: tuple[Any, ...]) -> Run | None:
-    """A run of pieces that begins with arrays; lists of items are quickest taken one by one."""
-    if UnBatchToIndividualItems not in map(type, pieces):
-        return None
-    steps = tuple((FORMS[type(piece)], piece) for piece in pieces)
-    last_kind: type = type(None)
-    is_multi_kind = False
+class AnsweringRun:
+    """Pieces on the way back from the module as one step.
 
-    def run(
+    Args:
+        pieces: With `UnBatchToIndividualItems` among them.
+    """
+
+    def __init__(self, pieces: tuple[Any, ...]) -> None:
+        self._steps = tuple((FORMS[type(piece)], piece) for piece in pieces)
+        self.is_listing: Final = type(pieces[-1]) is ListifyDataForVectorEnv
+        self._last_kind: type = type(None)
+        self._is_multi = False
+
+    def __call__(
+        self,
         rl_module: Any,
         batch: dict[str, Any],
         episodes: Sequence[Any],
         explore: Any,
         shared_data: dict[str, Any],
     ) -> dict[str, Any] | None:
-        nonlocal last_kind, is_multi_kind
-        if type(rl_module) is not last_kind:  # A module of torch is slow to tell what it lacks.
-            is_multi_kind, last_kind = is_multi(rl_module), type(rl_module)
-        call = _Call(is_multi_kind, batch, episodes, explore, shared_data)
+        """See `Run`."""
+        if type(rl_module) is not self._last_kind:  # A module of torch is slow to tell what it
+            self._is_multi, self._last_kind = is_multi(rl_module), type(rl_module)  # lacks.
+        call = _Call(self._is_multi, batch, episodes, explore, shared_data)
         try:
-            for form, piece in steps:
+            for form, piece in self._steps:
                 form(piece, call, rl_module)
         except Unserved:
             return None
         return _closed(call)
 
-    return run
+    def rows(
+        self,
+        rl_module: Any,
+        batch: dict[str, Any],
+        explore: Any,
+        shared_data: dict[str, Any],
+        kind: Any,
+    ) -> dict[str, Nest] | None:
+        """The columns of a single agent as arrays, before they are listed.
+
+        Args:
+            rl_module: The module.
+            batch: Its outputs.
+            explore: Whether it explores.
+            shared_data: As in a call.
+            kind: The class of its distribution, if it was asked for.
+
+        Returns:
+            What a call would list; None where it cannot serve, as in a call.
+        """
+        call = _Call(False, batch, (), explore, shared_data, kind)
+        try:
+            for form, piece in self._steps[:-1]:
+                form(piece, call, rl_module)
+            return call.rows()[None].columns
+        except Unserved:
+            return None
+
+
+def _join(pieces: tuple[Any, ...]) -> Run | None:
+    """A run of pieces that begins with arrays; lists of items are quickest taken one by one."""
+    return AnsweringRun(pieces) if UnBatchToIndividualItems in map(type, pieces) else None
 
 
 ANSWERING: Final = Room(frozenset(FORMS), _join)
