@@ -17,9 +17,10 @@ from ...v2.connector import ConnectorV2
 from ...v2.env_to_module.written_observations import last_seen, own_space, write_last
 from .agent_spaces import first_space, space_behind
 from .connector_state import learnt_by, live_connector, restored
+from .legacy_columns import add_view_columns
 from .plain_context import context_to_data
 from .slots import Slot, Slots
-from .step_records import carried, carry, first_row, last_answer, step_data
+from .step_records import carried, carry, last_answer, step_data
 from .views_beside import columns_beside, is_observation_stacked, windows_of
 
 
@@ -38,7 +39,8 @@ class LegacyAgentConnectorV2(ConnectorV2):
         connector: The connector or pipeline, or its `to_state()`.
         context: What it is built with, live or as plain data; its own if None.
         multi_agent: Whether spaces are by agent id.
-        module_id: Only the agents of this module; all if None.
+        module_id: Only the agents of this module; all if None. With it columns are left to
+            `LegacyColumnsV2`: in a batch of several modules, observations have to come first.
         is_training: Whether filters learn from what passes; they stand still as in inference
             otherwise.
 
@@ -105,9 +107,9 @@ class LegacyAgentConnectorV2(ConnectorV2):
             self._run([own[place] for place in new], [slots[place] for place in new], shared_data)
         kept = {key_of(e): (e.t, slot.made) for e, slot in zip(own, slots, strict=True)}
         carry(shared_data, kept, list(map(key_of, walked)))
-        for episode, slot in zip(own, slots, strict=True):
-            if isinstance(slot.made, AgentConnectorsOutput):
-                self._add_columns(batch, episode, slot.made.sample_batch)
+        if self.module_id is None:
+            for episode, slot in zip(own, slots, strict=True):
+                add_view_columns(batch, episode, slot.made, self._columns, self._is_stacked)
         self._slots.close(episodes)
         return batch
 
@@ -138,7 +140,7 @@ class LegacyAgentConnectorV2(ConnectorV2):
         for episode, slot, given, record in zip(episodes, slots, records, made, strict=True):
             self._write_back(episode, given.data, record.data)
             slot.acts_as = record.agent_id
-            slot.see(episode, record.data)
+            slot.see(episode, record.data, episode.get_observations(-1))
 
     def _tell_answer(self, episode: Any, slot: Slot) -> None:
         """Tell the connector what the policy answered one step ago, as the episode has it."""
@@ -164,15 +166,6 @@ class LegacyAgentConnectorV2(ConnectorV2):
         old = given.raw_dict if isinstance(given, AgentConnectorsOutput) else given
         if new is not None and new is not old["new_obs"]:
             write_last(episode, new, own_space(self.observation_space, episode))
-
-    def _add_columns(self, batch: dict[str, Any], episode: Any, built: Mapping[str, Any]) -> None:
-        """What the policy looks at beside the observation, into the batch."""
-        key = key_of(episode)
-        for view, column in self._columns.items():
-            if view in built:
-                batch.setdefault(column, {})[key] = [first_row(built[view])]
-        if self._is_stacked:
-            batch.setdefault("obs", {})[key] = [first_row(built["obs"])]
 
     # Spaces
 

@@ -22,24 +22,34 @@ class Slot:
         acts_as: The name under which the policy knows it; an adapter may rename agents.
         t: The step seen last, -1 before the first.
         made: What a piece made of that step, to give again should it be asked again.
+        left: The observation it left in the episode.
     """
 
-    __slots__ = ("_episode", "acts_as", "agent_id", "env_id", "made", "t")
+    __slots__ = ("_episode", "acts_as", "agent_id", "env_id", "left", "made", "t")
 
     def __init__(self, env_id: int, agent_id: Any) -> None:
         self.env_id = env_id
         self.agent_id = self.acts_as = agent_id
         self.t = -1
         self.made: Any = None
+        self.left: Any = None
         self._episode: Any = None
 
     def has_seen(self, episode: Any) -> bool:
-        """Whether the last step of this very episode was seen already."""
-        return self.t == episode.t and self._episode is episode
+        """Whether the last observation of this very episode was seen already.
 
-    def see(self, episode: Any, made: Any) -> None:
+        An agent that is done without a last observation has its one before repeated.
+        """
+        if self._episode is not episode:
+            return False
+        if self.t == episode.t:
+            return True
+        is_repeated = episode.is_done and self.left is not None
+        return bool(is_repeated and episode.get_observations(-1) is self.left)
+
+    def see(self, episode: Any, made: Any, left: Any = None) -> None:
         """Take note of the last step of an episode."""
-        self.t, self.made, self._episode = episode.t, made, episode
+        self.t, self.made, self.left, self._episode = episode.t, made, left, episode
 
     def __deepcopy__(self, memo: Any) -> Slot:
         """A copy of a pipeline goes on with the next step; episodes are not copied with it."""
@@ -62,6 +72,7 @@ class Slots:
         self._reset = reset
         self._numbers = count()
         self._envs: dict[Any, dict[Any, Slot]] = {}
+        self._over: set[Any] = set()
 
     def of(self, episode: Any) -> Slot:
         """The slot of an agent's episode."""
@@ -83,12 +94,18 @@ class Slots:
         return slot
 
     def close(self, episodes: Iterable[Any]) -> None:
-        """Forget those that are over, and the oldest where too many were never ended."""
-        known = list(episodes)
-        for episode in known:
-            if episode.is_done:
-                self.forget(episode.id_ if is_multi_agent(episode) else key_of(episode)[0])
-        most = max(_KEPT, 4 * len(known))
+        """Forget those that were over at the last call, and the oldest of far too many.
+
+        Runners show an episode that has just ended more than once.
+        """
+        names = {
+            episode.id_ if is_multi_agent(episode) else key_of(episode)[0]: episode.is_done
+            for episode in episodes
+        }
+        for name in self._over - names.keys():
+            self.forget(name)
+        self._over = {name for name, is_done in names.items() if is_done}
+        most = max(_KEPT, 4 * len(names))
         while len(self._envs) > most:
             self.forget(next(iter(self._envs)))
 

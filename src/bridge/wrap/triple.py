@@ -12,15 +12,19 @@ from ...core.errors import PieceError
 from ...legacy.adapted import acted_space, seen_space
 from ...legacy.context import ConnectorContext
 from ...legacy.policy import Policy
+from ...v2.common.add_observations import AddObservationsFromEpisodesToBatch
 from ...v2.common.agent_to_module_mapping import AgentMapping
+from ...v2.connector import ConnectorV2
 from ...v2.env_to_module.defaults import env_to_module_pipeline
 from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ...v2.module_to_env.defaults import module_to_env_pipeline
 from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from .action_connector import LegacyActionConnectorV2
 from .agent_connector import LegacyAgentConnectorV2
+from .legacy_columns import LegacyColumnsV2
 from .multi_policy_module import LegacyMultiPolicyModule
 from .policy_module import LegacyPolicyModule
+from .views_beside import columns_beside, is_observation_stacked
 
 V2Triple: TypeAlias = tuple[EnvToModulePipeline, Any, ModuleToEnvPipeline]
 """`(env_to_module, module, module_to_env)`."""
@@ -89,37 +93,70 @@ def policy_to_v2(
         env_to_module_pipeline(
             observation_space,
             action_space,
-            custom=[wrapped_agent_side(each, name) for name, each in policy.items()],
+            custom=wrapped_agent_sides(policy),
             agents=agents,
         ),
         module,
         module_to_env_pipeline(
             observation_space,
             action_space,
-            custom=[wrapped_action_side(each, name) for name, each in policy.items()],
+            custom=wrapped_action_sides(policy),
             is_multi_agent=True,
             normalize_actions=False,
         ),
     )
 
 
-def use_policy(config: Any, policy: Policy, *, custom: Mapping[str, Any] | None = None) -> Any:
+def use_policy(
+    config: Any,
+    policy: Policy | Mapping[str, Policy],
+    *,
+    custom: Mapping[str, Any] | None = None,
+) -> Any:
     """Let a config's runners act as a policy, and its learners go on with the policy's weights.
 
     Args:
-        config: An `AlgorithmConfig` of the new stack; changed and returned.
-        policy: A policy with connectors.
+        config: An `AlgorithmConfig` of the new stack; changed and returned. For several policies
+            its `multi_agent(policies=..., policy_mapping_fn=...)` says which agent has which.
+        policy: A policy with connectors, or several by module id.
         custom: The user's own classes it was loaded with: `{"custom_models": {...}}`.
     """
-    own = copy.deepcopy(policy)
+    if isinstance(policy, Policy):
+        own: Policy | dict[str, Policy] = copy.deepcopy(policy)
+        spec: Any = LegacyPolicyModule.spec_of(policy, custom=custom)
+    else:
+        own = {name: copy.deepcopy(each) for name, each in policy.items()}
+        spec = LegacyMultiPolicyModule.spec_of(policy, custom=custom)
     return (
         config.environment(normalize_actions=False, clip_actions=False)
         .env_runners(
-            env_to_module_connector=lambda env, spaces, device: wrapped_agent_side(own),
-            module_to_env_connector=lambda env, spaces: wrapped_action_side(own),
+            env_to_module_connector=lambda env, spaces, device: wrapped_agent_sides(own),
+            module_to_env_connector=lambda env, spaces: wrapped_action_sides(own),
         )
-        .rl_module(rl_module_spec=LegacyPolicyModule.spec_of(policy, custom=custom))
+        .rl_module(rl_module_spec=spec)
     )
+
+
+def wrapped_agent_sides(policy: Policy | Mapping[str, Policy]) -> list[ConnectorV2]:
+    """The pieces that stand for the agent connectors of a policy, or of several by module id."""
+    if isinstance(policy, Policy):
+        return [wrapped_agent_side(policy)]
+    contexts = {name: ConnectorContext.from_policy(each) for name, each in policy.items()}
+    return [
+        *[wrapped_agent_side(each, name) for name, each in policy.items()],
+        AddObservationsFromEpisodesToBatch(),
+        LegacyColumnsV2(
+            columns={name: columns_beside(ctx) for name, ctx in contexts.items()},
+            stacked=[name for name, ctx in contexts.items() if is_observation_stacked(ctx)],
+        ),
+    ]
+
+
+def wrapped_action_sides(policy: Policy | Mapping[str, Policy]) -> list[ConnectorV2]:
+    """The pieces that stand for the action connectors of a policy, or of several."""
+    if isinstance(policy, Policy):
+        return [wrapped_action_side(policy)]
+    return [wrapped_action_side(each, name) for name, each in policy.items()]
 
 
 def wrapped_agent_side(policy: Policy, module_id: str | None = None) -> LegacyAgentConnectorV2:

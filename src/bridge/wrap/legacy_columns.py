@@ -1,0 +1,81 @@
+"""What legacy policies look at beside observations, into the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gymnasium.spaces import Space
+from typing_extensions import override
+
+from ...core.columns import Columns
+from ...legacy.types import AgentConnectorsOutput
+from ...v2.batch_items import key_of, single_agent_episode_iterator
+from ...v2.connector import ConnectorV2
+from .step_records import carried, first_row
+
+
+class LegacyColumnsV2(ConnectorV2):
+    """Adds the columns of several wrapped policies, behind the piece that adds observations.
+
+    The batch of several modules goes by its first column, so that one must hold all agents.
+
+    Args:
+        input_observation_space: Of what comes in.
+        input_action_space: Of what comes in.
+        columns: For each module id, the batch's names of columns by the policy's views.
+        stacked: The modules whose observations are more than the last one.
+    """
+
+    def __init__(
+        self,
+        input_observation_space: Space[Any] | None = None,
+        input_action_space: Space[Any] | None = None,
+        *,
+        columns: Mapping[str, Mapping[str, str]],
+        stacked: Sequence[str] = (),
+    ) -> None:
+        super().__init__(input_observation_space, input_action_space)
+        self.columns = columns
+        self.stacked = stacked
+
+    @override
+    def __call__(
+        self,
+        *,
+        batch: dict[str, Any],
+        episodes: Sequence[Any],
+        shared_data: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        for episode in single_agent_episode_iterator(episodes):
+            made = carried(shared_data, episode)
+            own = self.columns.get(episode.module_id, {})
+            add_view_columns(batch, episode, made, own, episode.module_id in self.stacked)
+        return batch
+
+
+def add_view_columns(
+    batch: dict[str, Any],
+    episode: Any,
+    made: Any,
+    columns: Mapping[str, str],
+    is_stacked: bool,
+) -> None:
+    """Add what a policy looks at beside the last observation of an episode.
+
+    Args:
+        batch: Changed in place.
+        episode: Of one agent.
+        made: What the policy's agent connectors gave; nothing to do before they are at their end.
+        columns: The batch's names of columns by the policy's views.
+        is_stacked: Whether what it takes as observation is another one, too.
+    """
+    if not isinstance(made, AgentConnectorsOutput):
+        return
+    key, built = key_of(episode), made.sample_batch
+    for view, column in columns.items():
+        if view in built:
+            batch.setdefault(column, {})[key] = [first_row(built[view])]
+    if is_stacked:
+        batch.setdefault(Columns.OBS, {})[key] = [first_row(built[Columns.OBS])]
