@@ -27,7 +27,16 @@ def to_ray(plan: MigrationPlan, path: str | os.PathLike[str], *, only_module: bo
 
     `RLModule.from_checkpoint(path / "rl_module")` loads the module, and the pipelines' classes
     load `env_to_module_connector` and `module_to_env_connector`, whose names are those of an
-    env-runner's checkpoint.
+    env-runner's checkpoint. A whole algorithm's folder would hold Ray's own config object, so an
+    algorithm is built from a config of yours (`rl_module(model_config=module.model_config)`, and
+    the pieces of the pipeline as its connectors), and takes the parts over:
+
+        algo.restore_from_path(
+            path / "rl_module", component="learner_group/learner/rl_module/default_policy")
+        algo.env_runner.restore_from_path(
+            path / "env_to_module_connector", component="env_to_module_connector")
+
+    In Ray, best actions of Dict and Tuple spaces fail in its own GetActions; exploring works.
 
     Args:
         plan: Its applied steps are native.

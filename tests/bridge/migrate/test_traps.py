@@ -91,8 +91,8 @@ def test_the_guides_way_gives_other_numbers():
     assert apart.max() > 1e6
 
 
-def test_nested_observations_keep_the_old_order():
-    """Keys in the space's order where that is what the network was trained on."""
+def test_nested_observations_are_flattened_as_before():
+    """Discrete parts one-hot, each part where the network was trained to find it."""
     space = Dict(
         {
             "b": Discrete(3),
