@@ -125,6 +125,32 @@ class Actor:
         players = {str(name): player_of(each) for name, each in policies.items()}
         return cls(players, policy_mapping_fn=policy_mapping_fn, seed=seed)
 
+    @classmethod
+    def from_v2(
+        cls,
+        env_to_module: Any,
+        module: Any,
+        module_to_env: Any,
+        *,
+        seed: int | None = None,
+    ) -> Self:
+        """An actor of pipelines and one module of the new stack; they stay as they are.
+
+        Filters are frozen: acting does not move their statistics.
+
+        Args:
+            env_to_module: From episodes to the module; None for the default pieces.
+            module: A torch RLModule.
+            module_to_env: From the module to the environment.
+            seed: Of exploration.
+        """
+        from ...core.columns import DEFAULT_MODULE_ID
+        from .loading import triple_player
+        from .v2_plan import Triple
+
+        triple = Triple(env_to_module, module, module_to_env, DEFAULT_MODULE_ID)
+        return cls({DEFAULT_MODULE_ID: triple_player(triple)}, seed=seed)
+
     # Acting.
 
     def act(

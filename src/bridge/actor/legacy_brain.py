@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...core import nest
 from ...core.types import Nest
 from ...legacy.exploration import Exploration
 from ...legacy.heads.acting import choose_actions
-from ...legacy.networks import ArrayNetwork
 from ...legacy.policy import Policy
 
 
@@ -70,19 +68,3 @@ class LegacyBrain:
         from .legacy_tensors import LegacyTensors
 
         return LegacyTensors(self.policy)
-
-    @property
-    def has_array_network(self) -> bool:
-        """Whether there is a numpy twin of the network."""
-        return isinstance(self.policy.networks.numpy, ArrayNetwork)
-
-
-def as_int32(actions: Nest) -> Nest:
-    """Actions with their whole numbers in 32 bits, as policies of the old stack hand them out."""
-    return nest.map_structure(_int32, actions)
-
-
-def _int32(leaf: Any) -> Any:
-    if str(leaf.dtype).endswith("int64"):
-        return leaf.int() if hasattr(leaf, "int") else leaf.astype(np.int32)
-    return leaf

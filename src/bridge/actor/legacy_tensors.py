@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ...core.types import Nest
 from ...legacy.policy import Policy
-from .legacy_brain import as_int32
+from .int_actions import as_int32
 
 
 class LegacyTensors(nn.Module):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from ...core.columns import DEFAULT_MODULE_ID
+from ...core.errors import PieceError, UnknownNameError
 from ...core.vault import open_checkpoint
 from ...legacy.policy import Policy
 from .legacy_plan import legacy_plan
@@ -26,12 +29,77 @@ def player_of(policy: Policy) -> Player:
     return PipelinePlayer(own, plan) if plan.missing else PlannedPlayer(plan, own, legacy_plan)
 
 
+def triple_player(triple: Any) -> Player:
+    """What plays copies of pipelines and a module: their plan, or they themselves."""
+    from .episode_player import EpisodePlayer
+    from .v2_plan import v2_plan
+
+    own = copy.deepcopy(triple)
+    plan = v2_plan(own)
+    return EpisodePlayer(own, plan) if plan.missing else PlannedPlayer(plan, own, v2_plan)
+
+
 def players_of(
     path: str | os.PathLike[str], policy_ids: Sequence[str] | None, **options: Any
 ) -> tuple[dict[str, Player], Any]:
     """The players of a checkpoint by policy id, and who plays whom if that was saved."""
     checkpoint = open_checkpoint(path)
+    if checkpoint.modules and not checkpoint.policies:
+        return _module_players(path, policy_ids, options), None
     loaded = Policy.from_checkpoint(path, policy_ids, **options)
     policies = loaded if isinstance(loaded, dict) else {loaded.name: loaded}
     players = {name: player_of(each) for name, each in policies.items()}
     return players, mapping_of(checkpoint.extra)
+
+
+def _module_players(
+    path: Any, policy_ids: Sequence[str] | None, options: Mapping[str, Any]
+) -> dict[str, Player]:
+    """Players of a new-stack checkpoint: with its pipelines where it holds them."""
+    from ...v2.module_to_env.defaults import module_to_env_pipeline
+    from ...v2.modules.rl_module import RLModule
+    from .v2_plan import Triple
+
+    if _has_pipelines(path):
+        from ..migrate.way_in import load_triple
+
+        to_module, module, to_env = load_triple(path, **options)
+    else:
+        to_module, module, to_env = None, RLModule.from_checkpoint(path, **options), None
+    modules = dict(module.items()) if hasattr(module, "items") else {DEFAULT_MODULE_ID: module}
+    names = list(modules) if policy_ids is None else list(policy_ids)
+    for name in names:
+        if name not in modules:
+            raise UnknownNameError(
+                f"no module {name!r} in {path}", expected=", ".join(map(repr, modules))
+            )
+    if len(modules) > 1 and to_module is not None:
+        _refuse_own_pieces(path, to_module)
+        to_module = None
+    found = {}
+    for name in names:
+        own = modules[name]
+        after = to_env
+        if to_env is None or len(modules) > 1:
+            after = module_to_env_pipeline(own.observation_space, own.action_space)
+        found[name] = triple_player(Triple(to_module, own, after, name))
+    return found
+
+
+def _has_pipelines(path: Any) -> bool:
+    folders = ("env_runner", "eval_env_runner", "")
+    return any((Path(path) / each / "env_to_module_connector").is_dir() for each in folders)
+
+
+def _refuse_own_pieces(path: Any, pipeline: Any) -> None:
+    from ...v2.common.agent_to_module_mapping import AgentToModuleMapping
+    from .v2_plan import STRUCTURE
+
+    known = (*STRUCTURE, AgentToModuleMapping)
+    own = [type(each).__name__ for each in pipeline.connectors if type(each) not in known]
+    if own:
+        raise PieceError(
+            f"{path} holds several modules behind pieces of its own",
+            found=", ".join(own),
+            hint="act by its pipelines: load_triple(path), then a MultiAgentEnvRunner.",
+        )

@@ -172,7 +172,8 @@ def onnx_runner(data: bytes, step: FlatStep) -> Runner:
 
 def _pt2(program: Any) -> bytes:
     buffer = io.BytesIO()
-    torch.export.save(program, buffer)
+    with _quiet():
+        torch.export.save(program, buffer)
     return buffer.getvalue()
 
 

@@ -17,7 +17,7 @@ from tests.bridge.compiled.test_tensor_step import chained, made
 from tests.legacy.replay import GOLDEN, Recording
 
 # torch's own loader and compiler call parts of torch that it has deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 CASES = ["ppo_pendulum_norm_meanstd", "ppo_lstm_prev", "ppo_dict_obs_complex"]
 PENDULUM = GOLDEN / "legacy" / "2.7.2" / "ppo_pendulum_norm_meanstd" / "algo_checkpoint"
 

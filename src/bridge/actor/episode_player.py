@@ -1,0 +1,125 @@
+"""A module acting for many slots through pipelines that have no batched form."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core import nest, xp
+from ...core.batching import batch, unbatch
+from ...core.errors import PieceError
+from ...core.types import Nest
+from ...v2.episodes.single_agent import SingleAgentEpisode
+from .forms import ObservationForm, a_leaf
+from .plan import ActPlan
+from .slots import Key, default_keys
+from .v2_plan import Triple
+
+
+class EpisodePlayer:
+    """Pipelines and a module run as they are: each slot is an episode.
+
+    Args:
+        triple: The pipelines and the module.
+        plan: What there is of a plan; it names what is missing.
+    """
+
+    def __init__(self, triple: Triple, plan: ActPlan) -> None:
+        self.triple, self.plan = triple, plan
+        self.observation_space, self.action_space = plan.observation_space, plan.action_space
+        self.form = ObservationForm(plan.observation_space, is_exact=False)
+        self.remembers, self.missing = True, plan.missing
+        self._episodes: dict[Key, SingleAgentEpisode] = {}
+        self._done: dict[Key, dict[str, Any]] = {}
+
+    def act(
+        self,
+        obs: Nest,
+        keys: Sequence[Key] | None,
+        reward: Any,
+        ended: Any,
+        explore: bool,
+        rng: np.random.Generator,
+        starts_anew: bool,
+    ) -> Nest:
+        """Actions for observations with a leading axis, through the pipelines."""
+        import torch
+
+        count = len(a_leaf(obs))
+        keys = default_keys(count) if keys is None else keys
+        over = [] if ended is None else [keys[int(at)] for at in np.flatnonzero(ended)]
+        if starts_anew:
+            self._forget(over)
+        rewards = np.zeros(count) if reward is None else np.asarray(xp.to_numpy(reward))
+        seen = unbatch(nest.map_structure(xp.to_numpy, obs))
+        episodes = [
+            self._stepped(key, item, float(earned))
+            for key, item, earned in zip(keys, seen, rewards, strict=True)
+        ]
+        env_to_module, module, module_to_env, _ = self.triple
+        shared: dict[str, Any] = {}
+        common = {"rl_module": module, "episodes": episodes, "explore": explore}
+        given = env_to_module(batch={}, shared_data=shared, **common)
+        forward = module.forward_exploration if explore else module.forward_inference
+        with torch.random.fork_rng(devices=()):
+            torch.manual_seed(int(rng.integers(2**63)))
+            made = module_to_env(batch=forward(given), shared_data=shared, **common)
+        actions = made.pop("actions")
+        for_env = made.pop("actions_for_env", actions)
+        for row, key in enumerate(keys):
+            extra = {name: column[row] for name, column in made.items()}
+            self._done[key] = {"action": actions[row], "extra_model_outputs": extra}
+        if not starts_anew:
+            self._forget(over)
+        return batch([nest.map_structure(np.asarray, action) for action in for_env])
+
+    def reset(self, env_ids: Iterable[Hashable] | None) -> None:
+        """Forget the episodes of some environments; of all if None."""
+        gone = None if env_ids is None else set(env_ids)
+        self._forget([key for key in self._episodes if gone is None or key[0] in gone])
+
+    def state_dict(self) -> dict[str, Any]:
+        """Every episode's state, and what was done last in it."""
+        return {
+            "slots": [list(key) for key in self._episodes],
+            "episodes": [each.get_state() for each in self._episodes.values()],
+            "done": [self._done.get(key) for key in self._episodes],
+        }
+
+    def load_state_dict(self, state: Any) -> None:
+        """Go on from what `state_dict` gave.
+
+        Raises:
+            PieceError: It is another kind of actor's.
+        """
+        if "episodes" not in state:
+            raise PieceError("this state is of another policy", expected="episodes")
+        self.reset(None)
+        triples = zip(state["slots"], state["episodes"], state["done"], strict=True)
+        for (env_id, agent_id), episode, done in triples:
+            key = (env_id, agent_id)
+            self._episodes[key] = SingleAgentEpisode.from_state(episode)
+            if done is not None:
+                self._done[key] = done
+
+    def to(self, device: str | None) -> None:
+        """Let the module compute on a device."""
+        self.triple.module.to(device or "cpu")
+
+    def _stepped(self, key: Key, obs: Any, reward: float) -> SingleAgentEpisode:
+        episode = self._episodes.get(key)
+        if episode is None:
+            episode = self._episodes[key] = SingleAgentEpisode(
+                observation_space=self.observation_space, action_space=self.action_space
+            )
+            episode.add_env_reset(observation=obs)
+        else:
+            episode.add_env_step(observation=obs, reward=reward, **self._done[key])
+        return episode
+
+    def _forget(self, keys: Iterable[Key]) -> None:
+        for key in keys:
+            self._episodes.pop(key, None)
+            self._done.pop(key, None)

@@ -1,0 +1,186 @@
+"""Pipelines and a module of the new stack, translated piece by piece into a plan."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from gymnasium import spaces
+
+from ...core import nest, xp
+from ...core.actions import ActionPlan
+from ...core.adapters import StackFrames
+from ...core.errors import PieceError
+from ...core.filters import FrozenFilter
+from ...legacy.rows import zero_of
+from ...v2.common.add_observations import AddObservationsFromEpisodesToBatch
+from ...v2.common.add_states import AddStatesFromEpisodesToBatch
+from ...v2.common.add_time_dim import AddTimeDimToBatchAndZeroPad
+from ...v2.common.batch_individual_items import BatchIndividualItems
+from ...v2.common.flatten_observations import FlattenObservations
+from ...v2.common.frame_stacking import FrameStacking
+from ...v2.common.numpy_to_tensor import NumpyToTensor
+from ...v2.common.tensor_to_numpy import TensorToNumpy
+from ...v2.env_to_module.adapt_observations import AdaptObservations
+from ...v2.env_to_module.frame_stacking import FrameStackingEnvToModule
+from ...v2.env_to_module.mean_std_filter import MeanStdFilter
+from ...v2.env_to_module.preprocess_observations import PreprocessObservations
+from ...v2.module_to_env.adapt_actions import AdaptActions
+from ...v2.module_to_env.get_actions import GetActions
+from ...v2.module_to_env.listify_data_for_vector_env import ListifyDataForVectorEnv
+from ...v2.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
+from ...v2.module_to_env.remove_time_rank import RemoveSingleTsTimeRankFromBatch
+from ...v2.module_to_env.squash_greedy_actions import SquashGreedyActions
+from ...v2.module_to_env.unbatch_to_individual_items import UnBatchToIndividualItems
+from .module_brain import ModuleBrain, state_leaves
+from .part import Part, action_part, filter_part
+from .plan import ActPlan, narrowed
+from .recall import Column, Look
+
+STRUCTURE: Final = (
+    AddObservationsFromEpisodesToBatch,
+    AddStatesFromEpisodesToBatch,
+    AddTimeDimToBatchAndZeroPad,
+    BatchIndividualItems,
+    GetActions,
+    ListifyDataForVectorEnv,
+    NumpyToTensor,
+    RemoveSingleTsTimeRankFromBatch,
+    TensorToNumpy,
+    UnBatchToIndividualItems,
+)
+"""Pieces that move numbers and change none."""
+
+
+class Triple(NamedTuple):
+    """What acts in the new stack; pipelines may be None: then there are the default pieces.
+
+    Args:
+        env_to_module: From episodes to a forward batch.
+        module: What computes.
+        module_to_env: From its outputs to actions.
+        name: What to call it.
+    """
+
+    env_to_module: Any
+    module: Any
+    module_to_env: Any
+    name: str = "default_policy"
+
+
+def v2_plan(triple: Triple) -> ActPlan:
+    """The plan of pipelines and a module; pieces without a batched form are named in `missing`.
+
+    Filters are frozen: acting does not move their statistics.
+    """
+    module = triple.module
+    obs, action, missing = [], [], []
+    for piece in _pieces(triple.env_to_module):
+        parts = _agent_side(piece)
+        missing += [type(piece).__name__] if parts is None else []
+        obs += parts or []
+    for piece in _pieces(triple.module_to_env):
+        parts = _action_side(piece)
+        missing += [type(piece).__name__] if parts is None else []
+        action += parts or []
+    seen = getattr(triple.env_to_module, "input_observation_space", None)
+    acted = getattr(triple.module_to_env, "action_space", None)
+    starts = state_leaves(module)
+    return ActPlan(
+        triple.name,
+        module.observation_space if seen is None else seen,
+        module.action_space if acted is None else acted,
+        ModuleBrain(module),
+        tuple(obs),
+        tuple(action),
+        columns=tuple(Column(f"state_out_{n}", 1, each) for n, each in enumerate(starts)),
+        looks=tuple(Look(f"state_in_{n}", f"state_out_{n}") for n in range(len(starts))),
+        observation=nest.map_structure(
+            lambda leaf: narrowed(np.asarray(leaf)), zero_of(module.observation_space)
+        ),
+        missing=tuple(missing),
+        origin={
+            "stack": "new",
+            "policy": triple.name,
+            "module": type(module).__name__,
+            "connectors": [
+                type(each).__name__
+                for pipeline in (triple.env_to_module, triple.module_to_env)
+                for each in _pieces(pipeline)
+            ],
+        },
+    )
+
+
+def _pieces(pipeline: Any) -> list[Any]:
+    found: list[Any] = []
+    for piece in [] if pipeline is None else pipeline.connectors:
+        found += _pieces(piece) if hasattr(piece, "connectors") else [piece]
+    return found
+
+
+def _agent_side(piece: Any) -> list[Part] | None:
+    """The parts a piece amounts to; None if it has no batched form."""
+    kind, name = type(piece), type(piece).__name__
+    if kind in STRUCTURE:
+        return []
+    if getattr(piece, "multi_agent", False):
+        return None
+    if kind is FlattenObservations or kind is PreprocessObservations:
+        _ = piece.observation_space  # planned when it is asked for
+        plan = piece._plans.get(None)
+        return None if plan is None else [Part(name, plan.transform_batch)]
+    if kind is MeanStdFilter:
+        return _filter(piece, name)
+    if kind in (FrameStacking, FrameStackingEnvToModule):
+        space = piece.input_observation_space
+        return [Part.of(name, StackFrames(piece.num_frames, "zero").bind(space))]
+    if kind is AdaptObservations:
+        return [Part.of(name, bound) for bound in piece._bound_of(None).obs]
+    return None
+
+
+def _filter(piece: MeanStdFilter, name: str) -> list[Part]:
+    settings: dict[str, Any] = {
+        "rule": piece.variance_rule,
+        "demean": piece.de_mean_to_zero,
+        "destd": piece.de_std_to_one,
+        "clip": piece.clip_by_value,
+    }
+    frozen = [FrozenFilter.of(stat, **settings) for stat in piece._stats_of(None)]
+    space = piece.input_observation_space
+    is_flat = not isinstance(space, (spaces.Dict, spaces.Tuple))
+    filters = frozen[0] if is_flat else nest.unflatten_as(zero_of(space), frozen)
+    part = filter_part(name, filters)
+    return [] if part is None else [part]
+
+
+def _action_side(piece: Any) -> list[Part] | None:
+    kind, name = type(piece), type(piece).__name__
+    if kind in STRUCTURE:
+        return []
+    if getattr(piece, "multi_agent", False):
+        return None
+    if kind is NormalizeAndClipActions:
+        if not (piece.normalize_actions or piece.clip_actions):
+            return []
+        if piece.input_action_space is None:
+            raise PieceError(
+                f"{name} does not know the action space",
+                hint="give its pipeline an input_action_space.",
+            )
+        plan: ActionPlan = piece.plan_of(None)
+        stretches = bool(piece.normalize_actions)
+        if not (plan.unsquashes if stretches else plan.clips):
+            return []
+        return [action_part(name, plan, "unsquash" if stretches else "clip")]
+    if kind is SquashGreedyActions:
+        return [Part(name, _squashed)]
+    if kind is AdaptActions:
+        bound = piece._fitted(piece._given(piece.input_action_space))
+        return [Part.of(name, each) for each in bound.actions]
+    return None
+
+
+def _squashed(actions: Any) -> Any:
+    return nest.map_structure(lambda leaf: xp.namespace(leaf).tanh(leaf), actions)

@@ -1,0 +1,194 @@
+"""Modules of the new stack act through an actor as they do through their own pipelines."""
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+from rlconnect.bridge import Actor, SlowPieceWarning, policy_to_v2
+from rlconnect.bridge.actor.episode_player import EpisodePlayer
+from rlconnect.bridge.actor.v2_plan import Triple, v2_plan
+from rlconnect.bridge.compiled.program import compile_actor
+from rlconnect.bridge.migrate.way_in import load_triple
+from rlconnect.core.adapters import AdapterChain, DropFeatures, MapActions
+from rlconnect.core.errors import PieceError, UnknownNameError
+from rlconnect.legacy import Policy
+from rlconnect.v2 import (
+    AdaptActions,
+    AdaptObservations,
+    ConnectorV2,
+    FlattenObservations,
+    FrameStackingEnvToModule,
+    MeanStdFilter,
+    RLModule,
+    RLModuleSpec,
+)
+from rlconnect.v2.env_to_module.defaults import env_to_module_pipeline
+from rlconnect.v2.module_to_env.defaults import module_to_env_pipeline
+from rlconnect.v2.modules.ppo import DefaultPPOTorchRLModule
+
+from tests.legacy.replay import GOLDEN
+
+MODULES = GOLDEN.parent / "module_checkpoints"
+ALGORITHM = GOLDEN / "new" / "2.60.0-algo_pkl"
+NAMES = ["appo", "bc", "dqn", "ppo", "ppo_choices", "ppo_inference", "ppo_lstm", "sac"]
+
+
+def through_pipelines(triple):
+    """An actor that runs the pipelines themselves, whatever they hold."""
+    return Actor({"default_policy": EpisodePlayer(triple, v2_plan(triple))})
+
+
+def module_for(observation_space, action_space, **model):
+    """A fresh module of PPO."""
+    return RLModuleSpec(
+        module_class=DefaultPPOTorchRLModule,
+        observation_space=observation_space,
+        action_space=action_space,
+        model_config={"fcnet_hiddens": [8], **model},
+    ).build()
+
+
+def same_course(fast, slow, space, rng, *, rows=4, steps=4):
+    """Hold two actors to one another over a course, in which one slot ends early."""
+    space.seed(7)
+    for step in range(steps):
+        obs = [space.sample() for _ in range(rows)]
+        ended = np.arange(rows) == 1 if step == 2 else None
+
+        mine, its = (each.act(obs, reward=np.ones(rows), terminated=ended) for each in (fast, slow))
+
+        assert np.allclose(mine, its, atol=1e-5), step
+        assert mine.dtype == its.dtype
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_saved_modules_act_as_through_pipelines(name, rng):
+    """A module saved alone gets the default pieces; the answers are those of real pipelines."""
+    actor = Actor.from_checkpoint(MODULES / name)
+    module = RLModule.from_checkpoint(MODULES / name)
+    module = module if not hasattr(module, "items") else module["default_policy"]
+    to_env = module_to_env_pipeline(module.observation_space, module.action_space)
+    to_module = env_to_module_pipeline(module.observation_space, module.action_space)
+
+    assert not actor.missing
+    slow = through_pipelines(Triple(to_module, module, to_env))
+    same_course(actor, slow, module.observation_space, rng)
+
+
+def test_an_algorithm_of_ray_acts_with_its_filter(rng):
+    """The pipelines of an algorithm's folder come along, their filters frozen."""
+    actor = Actor.from_checkpoint(ALGORITHM)
+    to_module, module, to_env = load_triple(ALGORITHM)
+    for piece in to_module.connectors:
+        if isinstance(piece, MeanStdFilter):
+            piece.update_stats = False
+
+    slow = through_pipelines(Triple(to_module, module, to_env))
+    same_course(actor, slow, module_space(actor), rng)
+    assert "MeanStdFilter" in actor.only.plan.origin["connectors"]
+    with pytest.raises(UnknownNameError, match="no module 'other'"):
+        Actor.from_checkpoint(ALGORITHM, policy_ids="other")
+
+
+def module_space(actor):
+    """The actor's observations, within reach."""
+    return spaces.Box(-1, 1, actor.observation_space.shape, np.float32)
+
+
+@pytest.mark.parametrize("lstm", [False, True])
+def test_pieces_become_parts(lstm, rng):
+    """Adapter, flattening and a frozen filter: an actor, its tensors and the pipelines agree."""
+    given = spaces.Dict({"gear": spaces.Discrete(3), "speed": spaces.Box(-1, 1, (2,))})
+    acts = spaces.Discrete(2)
+    mean_std = MeanStdFilter(update_stats=False)
+    pieces = [
+        FlattenObservations(),
+        AdaptObservations(chain=AdapterChain(obs=[DropFeatures([0])])),
+        mean_std,
+    ]
+    to_module = env_to_module_pipeline(given, acts, custom=pieces)
+    module = module_for(to_module.observation_space, acts, use_lstm=lstm, max_seq_len=4)
+    for stat in mean_std._stats_of(None):
+        stat.push_batch(rng.normal(2, 3, (50, 4)))
+    wider = AdaptActions(None, acts, chain=AdapterChain(action=[MapActions([4, 1])]))
+    to_env = module_to_env_pipeline(given, acts, custom=[])
+    to_env.append(wider)
+    actor = Actor.from_v2(to_module, module, to_env)
+
+    same_course(actor, through_pipelines(Triple(to_module, module, to_env)), given, rng)
+
+    assert not actor.missing
+    program = compile_actor(actor)
+    obs = [given.sample() for _ in range(5)]
+    rows = {name: np.stack([each[name] for each in obs]) for name in given.spaces}
+    found, _ = program(rows, program.start(5), first=np.ones(5, bool))
+    actor.reset()
+    assert np.array_equal(found.numpy(), actor.act(rows))
+    assert set(found.tolist()) <= {1, 4}
+
+
+def test_frames_are_stacked_a_row_a_slot(rng):
+    """Frame stacking keeps the frames before in arrays; zeros stand for those before the first."""
+    frame = spaces.Box(-1, 1, (6, 1), np.float32)
+    to_module = env_to_module_pipeline(
+        frame, spaces.Discrete(3), custom=[FrameStackingEnvToModule(num_frames=3)]
+    )
+    flat = spaces.Box(-1, 1, (18,), np.float32)
+    plan = v2_plan(Triple(to_module, module_for(flat, spaces.Discrete(3)), None))
+
+    assert [part.name for part in plan.obs] == ["FrameStackingEnvToModule"]
+    assert plan.start[0].shape == (6, 2)
+
+
+class Doubled(ConnectorV2):
+    """A user's piece."""
+
+    def __call__(self, *, batch, episodes, **kwargs):
+        for episode in episodes:
+            seen = episode.get_observations(-1)
+            self.add_batch_item(batch, "obs", 2 * seen, episode)
+        return batch
+
+
+def test_a_users_piece_runs_as_it_is(rng):
+    """It is named, and the pipelines run; the states of an LSTM go through episodes."""
+    space = spaces.Box(-1, 1, (3,), np.float32)
+    module = module_for(space, spaces.Box(-2, 2, (1,)), use_lstm=True, max_seq_len=4)
+    to_module = env_to_module_pipeline(space, module.action_space, custom=[Doubled()])
+    to_env = module_to_env_pipeline(space, module.action_space)
+
+    with pytest.warns(SlowPieceWarning, match="Doubled"):
+        actor = Actor.from_v2(to_module, module, to_env)
+    plain = Actor.from_v2(None, module, to_env)
+
+    for _ in range(3):
+        obs = rng.uniform(-0.5, 0.5, (4, 3)).astype(np.float32)
+        assert np.allclose(actor.act(obs), plain.act(2 * obs), atol=1e-5)
+    state = actor.state_dict()
+    actor.reset()
+    actor.load_state_dict(state)
+    obs = rng.uniform(-0.5, 0.5, (4, 3)).astype(np.float32)
+    assert np.allclose(actor.act(obs), plain.act(2 * obs), atol=1e-5)
+
+
+def test_a_wrapped_policy_acts_as_the_policy(rng):
+    """An old policy in the new stack's form gives an actor that does the same."""
+    path = GOLDEN / "legacy" / "2.7.2" / "ppo_pendulum_norm_meanstd" / "algo_checkpoint"
+    policy = Policy.from_checkpoint(path)["default_policy"]
+
+    with pytest.warns(SlowPieceWarning, match="LegacyAgentConnectorV2"):
+        actor = Actor.from_v2(*policy_to_v2(policy))
+
+    same_course(Actor.from_policy(policy), actor, module_space(actor), rng)
+
+
+def test_exploring_is_drawn_or_refused():
+    """Distributions are drawn from by the seed; a module that explores by itself says so."""
+    ppo, dqn = (Actor.from_checkpoint(MODULES / name) for name in ("ppo", "dqn"))
+    obs = np.zeros((64, *ppo.observation_space.shape), np.float32)
+
+    first, again = (ppo.act(obs, explore=True, seed=4) for _ in range(2))
+
+    assert np.array_equal(first, again)
+    assert len(set(first.tolist())) > 1
+    with pytest.raises(PieceError, match="explores in its own forward pass"):
+        dqn.act(np.zeros(dqn.observation_space.shape, np.float32), explore=True)
