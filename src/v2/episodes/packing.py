@@ -22,6 +22,9 @@ from .space_state import REWARD_SPACE, space_from_pickle, space_to_pickle
 
 _LARGEST_PACKED: Final = 1 << 16
 _ALIGNMENT: Final = 8
+_ZEROS: Final = bytes(_ALIGNMENT)
+
+_ONLY_DICTS: Final = {dict}
 
 # How a buffer's items are written.
 _AS_THEY_ARE, _AS_A_LIST, _PACKED, _EMPTY_DICTS = range(4)
@@ -54,10 +57,9 @@ def packed_buffers(
             size = data.nbytes
             code = _code_of(data.dtype)
             if 0 < size <= _LARGEST_PACKED and code:
-                block += (data, data[-1:])
-                size += size // len(data)
-                if size % _ALIGNMENT:
-                    block.append(bytes(-size % _ALIGNMENT))
+                room = size // len(data)
+                room += -(size + room) % _ALIGNMENT
+                block += (data, _ZEROS if room == _ALIGNMENT else bytes(room))
                 headers.append((_PACKED, lookback, mark, code, data.shape))
             else:
                 headers.append((_AS_THEY_ARE, lookback, mark, *_with_room(buffer)))
@@ -129,4 +131,4 @@ def _contiguous(part: Any) -> Any:
 
 
 def _are_empty_dicts(data: list[Any]) -> bool:
-    return not any(data) and list(map(type, data)).count(dict) == len(data)
+    return not any(data) and {*map(type, data)} == _ONLY_DICTS
