@@ -47,6 +47,7 @@ _HOME: Final = {
     "AddNextObservationsFromEpisodesToTrainBatch": ".learner.add_next_observations",
     "AddObservationsFromEpisodesToBatch": ".common.add_observations",
     "AddOneTsToEpisodesAndTruncate": ".learner.add_one_ts",
+    "AddPreviousSteps": ".env_to_module.add_previous_steps",
     "AddStatesFromEpisodesToBatch": ".common.add_states",
     "AddTimeDimToBatchAndZeroPad": ".common.add_time_dim",
     "AgentToModuleMapping": ".common.agent_to_module_mapping",

@@ -26,6 +26,7 @@ TABLE = [
     ("AddNextObservationsFromEpisodesToTrainBatch", BOX, Discrete(3), {}),
     ("AddObservationsFromEpisodesToBatch", BOX, Discrete(3), {"as_learner_connector": True}),
     ("AddOneTsToEpisodesAndTruncate", BOX, Discrete(3), {}),
+    ("AddPreviousSteps", BOX, Discrete(3), {"rewards": None}),
     ("AddStatesFromEpisodesToBatch", BOX, Discrete(3), {"as_learner_connector": True}),
     ("AddTimeDimToBatchAndZeroPad", BOX, Discrete(3), {"as_learner_connector": True}),
     ("AgentToModuleMapping", AGENTS, AGENTS, PICK),

@@ -16,10 +16,11 @@ from ...core.space_corners import corners
 from ...legacy.adapted import seen_space
 from ...legacy.policy import Policy
 from ...v2.common.flatten_observations import FlattenObservations
+from ...v2.env_to_module.add_previous_steps import AddPreviousSteps
 from ...v2.env_to_module.mean_std_filter import MeanStdFilter
 from ...v2.env_to_module.preprocess_observations import PreprocessObservations
 from ...v2.learner.clip_rewards import ClipRewards
-from ..wrap.views_beside import columns_beside, is_observation_stacked, windows_of
+from ..wrap.views_beside import columns_beside, is_observation_stacked
 from .snippets import agent_snippet
 from .twin import Twin, gone, native, wrapped
 
@@ -124,13 +125,20 @@ def _filter(policy: Policy, connector: Any) -> Twin:
 
 def _state_buffer(policy: Policy, connector: Any) -> Twin:
     beside = _beside(policy)
-    if beside:
+    if beside and _previous(policy) is None:
         return wrapped(f"the views behind it need the policy's last answer ({beside})")
     return gone("episodes hold actions and states; AddStatesFromEpisodesToBatch reads them")
 
 
 def _views(policy: Policy, connector: Any) -> Twin:
     beside = _beside(policy)
+    previous = _previous(policy)
+    if beside and previous is not None:
+        return native(
+            f"AddPreviousSteps({_words(previous)})",
+            lambda: [AddPreviousSteps(actions=previous["actions"], rewards=previous["rewards"])],
+            "episodes hold the last action and reward",
+        )
     if beside:
         return wrapped(
             f"the network, which stays, looks at {beside}; for a native one V2 has "
@@ -144,9 +152,26 @@ def _beside(policy: Policy) -> str:
     names = list(columns_beside(ctx))
     if is_observation_stacked(ctx):
         names.append("stacked observations")
-    if windows_of(ctx):
-        names.append("several earlier states")
     return ", ".join(names)
+
+
+def _previous(policy: Policy) -> dict[str, str | None] | None:
+    """Settings of `AddPreviousSteps` that give what the network looks at; None if none do."""
+    ctx = _context(policy)
+    simple = (spaces.Discrete, spaces.MultiDiscrete, spaces.Box)
+    if is_observation_stacked(ctx) or not isinstance(policy.action_space, simple):
+        return None
+    found: dict[str, str | None] = {"actions": None, "rewards": None}
+    for name, column in columns_beside(ctx).items():
+        view = (ctx.view_requirements or {})[name]
+        source = view.data_col or name
+        if source not in found or found[source] or view.shift_arr.tolist() != [-1]:
+            return None
+        found[source] = column
+    agent: Any = policy.agent_connectors
+    if found["rewards"] and agent["ClipRewardAgentConnector"]:
+        return None  # the network was trained on clipped ones
+    return found
 
 
 def _sees_rewards(policy: Policy) -> bool:

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
 from rlconnect.bridge import MigrationPlan, plan_migration, scoreboard
+from rlconnect.bridge.proof.verify import staged
 from rlconnect.core.errors import ConfigError, CorruptCheckpointError, UnknownNameError
 from rlconnect.legacy import Policy
+from rlconnect.legacy.stages import LegacyStages
 from rlconnect.v2 import FlattenObservations
 
 from tests.bridge.migrate.networks import POLICIES, policy_of
@@ -219,6 +221,32 @@ def test_the_score_counts_pieces():
     assert score.own["code"] == 2
     assert score.share_native > 0.95
     assert "authors' own" in str(score)
+
+
+@pytest.mark.parametrize("name", ["2.7.2/ppo_lstm_prev", "2.2.0/ppo_lstm_prev"])
+def test_earlier_actions_and_rewards_are_the_old_ones(name):
+    """A network that looks at its last action and reward gets both, in every mixture."""
+    plan = plan_of(CASES[name])
+    rng = np.random.default_rng(0)
+    steps, slots = 5, ["a", "b"]
+    seen = rng.uniform(-1, 1, (steps, 2, *plan.observation_space.shape)).astype(np.float32)
+    earned = rng.normal(size=(steps, 2))
+    views = next(step for step in plan.steps if step.name.startswith("ViewRequirement"))
+
+    for last in [None, *range(len(plan.steps))]:
+        if last is not None:
+            plan.steps[last].is_applied = plan.steps[last].is_native
+        old, new = LegacyStages(plan.policy), staged(plan.triple())
+        old.reset(slots)
+        for step in range(steps):
+            rewards = None if step == 0 else list(earned[step])
+            wanted = old.step(slots, list(seen[step]), rewards)
+            found = new.step(slots, list(seen[step]), rewards)
+
+            np.testing.assert_allclose(found["outputs"], wanted["outputs"], rtol=1e-5, atol=1e-6)
+
+    assert views.kind == "native"
+    assert views.is_applied
 
 
 def test_squashed_actions_are_squashed_without_exploring():
