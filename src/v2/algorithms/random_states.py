@@ -55,17 +55,22 @@ def set_random_state(runner: Any, state: Mapping[str, Any]) -> None:
         return
     for env, own in zip(environments, held, strict=True):
         if own is not None:
-            set_generator_state(env.unwrapped.np_random, own)
+            set_generator_state(env.np_random, own)
     runner._is_begun = True  # The next reset is not the first, seeded one.
     runner._needs_initial_reset = True
 
 
-def _environments(runner: Any) -> list[Any]:
-    return list(getattr(getattr(runner, "env", None), "envs", None) or ())
+def _environments(holder: Any) -> list[Any]:
+    """The environments of a runner, those inside of others included."""
+    found = []
+    for env in getattr(getattr(holder, "env", holder), "envs", None) or ():
+        inner = getattr(env, "unwrapped", env)
+        found += [inner, *_environments(inner)]
+    return found
 
 
 def _of_env(env: Any) -> dict[str, Any] | None:
-    generator = getattr(env.unwrapped, "np_random", None)
+    generator = getattr(env, "np_random", None)
     if not isinstance(generator, np.random.Generator):
         return None
     return generator_state(generator)
