@@ -13,6 +13,7 @@ from .rules import (
     FLAG,
     INTEGER,
     NOT_NEGATIVE,
+    POSITIVE,
 )
 from .section import Section, Setting, idle
 
@@ -71,6 +72,9 @@ FAULT_TOLERANCE: Final = Section(
         "max_num_env_runner_restarts": Setting(1000, AT_LEAST_0, "How often."),
         "restart_failed_sub_environments": Setting(
             False, FLAG, "Whether an environment that raises is made anew."
+        ),
+        "env_step_timeout_s": Setting(
+            None, POSITIVE, "When a step or reset hangs; environments get processes of their own."
         ),
         "env_runner_restore_timeout_s": Setting(1800.0, NOT_NEGATIVE, "Patience with a new one."),
         **idle(

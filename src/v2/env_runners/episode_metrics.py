@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..metrics import names
+
+_OF_AGENTS: Final = ("agent_episode_return_mean", names.EPISODE_AGENT_RETURN_MEAN)
+_OF_MODULES: Final = ("module_episode_return_mean", names.EPISODE_MODULE_RETURN_MEAN)
+"""Two spellings each: RLlib's documents have one, its runners log the other."""
 
 
 class EndedEpisode(NamedTuple):
@@ -106,9 +110,10 @@ class SampleCounts:
         metrics.log_value(
             names.EPISODE_DURATION_SEC_MEAN, episode.seconds, reduce="mean", window=window
         )
-        for name, returns in (
-            ("agent_episode_return_mean", episode.by_agent),
-            ("module_episode_return_mean", episode.by_module),
+        for spellings, returns in (
+            (_OF_AGENTS, episode.by_agent),
+            (_OF_MODULES, episode.by_module),
         ):
             for owner, value in returns.items():
-                metrics.log_value((name, str(owner)), value, reduce="mean", window=window)
+                for name in spellings:
+                    metrics.log_value((name, str(owner)), value, reduce="mean", window=window)

@@ -60,7 +60,7 @@ def make_vector_env(config: Any, worker_index: int = 0, num_workers: int = 0) ->
     creator = env_creator_of(config.env)
     makers = [lambda context=context: _checked(creator(context)) for context in contexts]
     is_restarting = bool(config.restart_failed_sub_environments)
-    timeout = getattr(config, "env_step_timeout_s", None)
+    timeout = config.env_step_timeout_s
     envs: SyncEnvs | ProcessEnvs
     if mode == "async" or timeout is not None:  # Only a process can be told to end.
         envs = ProcessEnvs(makers, is_restarting=is_restarting, timeout=timeout)

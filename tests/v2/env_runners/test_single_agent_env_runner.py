@@ -300,6 +300,8 @@ def test_metrics_have_rllibs_keys():
     assert counted(metrics, "episode_return_mean", "episode_return_max") == [8.0, 10.0]
     assert metrics["agent_episode_return_mean"]["default_agent"].peek() == 8.0
     assert metrics["module_episode_return_mean"]["default_policy"].peek() == 8.0
+    assert metrics["agent_episode_returns_mean"]["default_agent"].peek() == 8.0
+    assert metrics["module_episode_returns_mean"]["default_policy"].peek() == 8.0
     assert metrics["num_module_steps_sampled"]["default_policy"].peek() == 8
     assert {
         "sample",
@@ -448,3 +450,37 @@ def test_a_runner_comes_back_from_its_folder(tmp_path):
         "env_to_module_connector",
         "module_to_env_connector",
     }
+
+
+def test_a_hanging_environment_is_made_anew_after_the_configs_patience():
+    """`env_step_timeout_s` gives environments processes of their own and ends those that hang."""
+    config = (
+        PPOConfig()
+        .environment(Count, env_config={"hang_at": (0, 2)})
+        .fault_tolerance(restart_failed_sub_environments=True, env_step_timeout_s=0.5)
+    )
+    runner = SingleAgentEnvRunner(config=config)
+
+    episodes = runner.sample(num_timesteps=2)
+
+    assert [len(episode) for episode in episodes] == [1, 1]
+    assert episodes[0].is_truncated
+    runner.stop()
+
+
+def test_a_runner_comes_back_from_its_checkpoint(tmp_path):
+    """Weights and the steps so far are those that were saved; the config is given again."""
+    config = PPOConfig().environment(Count).debugging(seed=3)
+    runner = SingleAgentEnvRunner(config=config)
+    runner.sample(num_timesteps=4)
+    runner.save_to_path(tmp_path / "runner")
+
+    again = SingleAgentEnvRunner.from_checkpoint(
+        tmp_path / "runner", module_classes={"PPOConfig": config}
+    )
+
+    assert again.num_env_steps_sampled_lifetime == 4
+    saved, restored = runner.get_weights(), again.get_weights()
+    assert saved.keys() == restored.keys()
+    assert all(np.array_equal(saved[name], restored[name]) for name in saved)
+    assert sum(map(len, again.sample(num_timesteps=3))) == 3
