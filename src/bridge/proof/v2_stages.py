@@ -11,6 +11,7 @@ from ...core import nest, xp
 from ...core.batching import batch as batch_items
 from ...core.columns import Columns
 from ...core.types import Nest
+from ...legacy.agent.obs_preproc import ObsPreprocessorConnector
 from ...legacy.stages import stages_of
 from ...v2.apis import ValueFunctionAPI
 from ...v2.common.stateful_modules import is_stateful
@@ -158,6 +159,19 @@ class V2Stages:
         if set(held) == set(_LSTM):  # with an axis for one layer
             return [held[name].reshape(len(held[name]), -1) for name in _LSTM]
         return nest.flatten(state)
+
+
+def without_checks(triple: Sequence[Any]) -> Sequence[Any]:
+    """The triple, whose wrapped preprocessors no longer check observations now and then.
+
+    That an adapter leads out of a policy's space is something to look at in a proof, no error.
+    """
+    for piece in _pieces(triple[0]):
+        wrapped = getattr(piece, "connector", None)
+        for each in getattr(wrapped, "connectors", [wrapped]):
+            if isinstance(each, ObsPreprocessorConnector):
+                each.stop_checking()
+    return triple
 
 
 def _pieces(pipeline: Any) -> list[Any]:

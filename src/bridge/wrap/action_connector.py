@@ -11,7 +11,9 @@ from typing_extensions import override
 
 from ...core.columns import Columns
 from ...core.errors import PieceError
+from ...legacy.action.adapt_actions import AdaptActionsConnector
 from ...legacy.connector import ActionConnector
+from ...legacy.pipeline import ConnectorPipeline
 from ...legacy.types import ActionConnectorDataType, AgentConnectorsOutput
 from ...v2.batch_items import key_of, single_agent_episode_iterator
 from ...v2.connector import ConnectorV2
@@ -114,6 +116,18 @@ class LegacyActionConnectorV2(ConnectorV2):
         batch[Columns.ACTIONS_FOR_ENV] = done
         self._slots.close(episodes)
         return batch
+
+    @override
+    def recompute_output_action_space(
+        self, input_observation_space: Any, input_action_space: Any
+    ) -> Any:
+        """What the environment takes; only adapters change it."""
+        own = self.connector
+        adapters = own[AdaptActionsConnector] if isinstance(own, ConnectorPipeline) else [own]
+        for adapter in adapters[-1:]:
+            if isinstance(adapter, AdaptActionsConnector):
+                return adapter.action_space
+        return input_action_space
 
     def _acted(
         self,

@@ -158,6 +158,7 @@ class BoundChain:
         self.act: Callable[[Nest], Nest] = _composed(self.actions)
         self.reward: Callable[[Any], Any] = _composed(self.rewards)
         self._observe = None if self.memory else _composed(self.obs)
+        self._calls = [_closed(bound) for bound in self.obs]
 
     def observe(self, obs: Nest) -> Nest:
         """The policy's observations for the environment's, `(..., *item)`.
@@ -185,11 +186,11 @@ class BoundChain:
         """
         kept = []
         memories = iter(memory)
-        for bound in self.obs:
+        for bound, call in zip(self.obs, self._calls, strict=True):
             if bound.memory is None:
-                obs = bound.formula(obs, *bound.constants)
+                obs = call(obs)
             else:
-                obs, own = bound.formula(obs, next(memories), is_first, *bound.constants)
+                obs, own = call(obs, next(memories), is_first)
                 kept.append(own)
         return obs, tuple(kept)
 
@@ -231,22 +232,22 @@ def _composed(bounds: list[Bound]) -> Callable[[Nest], Nest]:
     return composed
 
 
-def _closed(bound: Bound) -> Callable[[Nest], Nest]:
+def _closed(bound: Bound) -> Callable[..., Any]:
     """The formula with its constants, wherever the value lies."""
     formula, constants = bound.formula, bound.constants
     if not constants:
         return formula
     by_device: dict[Any, tuple[Any, ...]] = {}
 
-    def call(value: Nest) -> Nest:
+    def call(value: Nest, *memory: Any) -> Any:
         first = value if type(value) is np.ndarray else nest.flatten(value)[0]
         if not xp.is_tensor(first):
-            return formula(value, *constants)
+            return formula(value, *memory, *constants)
         placed = by_device.get(first.device)
         if placed is None:
             placed = tuple(xp.on_device(each, first.device) for each in constants)
             by_device[first.device] = placed
-        return formula(value, *placed)
+        return formula(value, *memory, *placed)
 
     return call
 

@@ -286,3 +286,18 @@ def test_an_unknown_step_gets_a_suggestion():
     """A misspelt kind names the nearest one."""
     with pytest.raises(UnknownNameError, match="select_features"):
         step_from_data({"step": "select_feature", "indices": [0]})
+
+
+def test_steps_beside_one_that_remembers_take_tensors_too():
+    """A chain with a memory gives tensors for tensors, constants included."""
+    chain = AdapterChain(obs=[Scale([2, 1]), StackFrames(2)])
+    bound = chain.bind(spaces.Box(0, 9, (2,)), spaces.Discrete(2))
+    obs = np.ones((3, 2), np.float32)
+    first = np.ones(3, bool)
+
+    expected, _ = bound.observe_next(obs, bound.start(3), first)
+    memory = tuple(map(torch.as_tensor, bound.start(3)))
+    found, kept = bound.observe_next(torch.as_tensor(obs), memory, torch.as_tensor(first))
+
+    np.testing.assert_array_equal(found.numpy(), expected)
+    assert isinstance(kept[0], torch.Tensor)
