@@ -31,6 +31,7 @@ def config(**env_runners):
                 "num_env_runners": 2,
                 "num_envs_per_env_runner": 2,
                 "rollout_fragment_length": 50,
+                "sample_timeout_s": 600.0,  # A busy machine is not what is tested.
                 "env_to_module_connector": lambda env, spaces, device: MeanStdFilter(),
                 **env_runners,
             }
