@@ -102,6 +102,7 @@ def sampled(env, calls, *, looks, envs=3, model=None, kind=None, random=False, *
         config = config.callbacks(Looking)
     runner = SingleAgentEnvRunner(config=config)
     made = [runner.sample(random_actions=random, **call) for call in calls]
+    runner.stop()
     return runner, made
 
 
@@ -137,6 +138,13 @@ CASES = {
     "cut_off": (Count, CALLS, {"env_config": {"truncate": True}}),
     "lists": (Spread, CALLS, {"episodes_to_numpy": False}),
     "lookback": (Spread, CALLS, {"episode_lookback_horizon": 4}),
+    "own_vector": ("CartPole-v1", CALLS, {"gym_env_vectorize_mode": "vector_entry_point"}),
+    "own_vector_at_random": (
+        "CartPole-v1",
+        CALLS,
+        {"gym_env_vectorize_mode": "vector_entry_point", "random": True},
+    ),
+    "processes": ("CartPole-v1", CALLS, {"gym_env_vectorize_mode": "async", "envs": 2}),
     "failing": (Count, CALLS, {"env_config": {"raise_at": (2, 2)}}),
     "failing_at_random": (Count, CALLS, {"env_config": {"raise_at": (2, 2)}, "random": True}),
 }
