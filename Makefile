@@ -50,7 +50,7 @@ $(DOCS_STAMP): $(STAMP)
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
 
-demo: $(STAMP)  ## scan and inspect the sample checkpoints
+demo: $(STAMP)  ## inspect, act, adapt, migrate, prove: the whole story on a sample
 	@$(PY) examples/demo.py
 
 test: $(STAMP)  ## run the test suite

@@ -1,51 +1,79 @@
-"""What rlconnect does today, on the sample checkpoints: `make demo` runs this.
+"""The whole story of an old policy, on a sample checkpoint: `make demo` runs this.
 
-Each command is shown as you would type it, then run.
+Ray 2.60 wrote the policy, no Ray is installed. It is looked at, it acts; its environment changes,
+it is adapted, it moves to the new stack, and it is proven that nothing else changed. Each command is
+shown as you would type it, then run.
 """
 
 import argparse
+import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SAMPLES = HERE / "checkpoints"
-STEPS = (
-    ("Which checkpoints lie here, and how whole are they?", ["scan", "."]),
+SAMPLE = HERE / "checkpoints" / "ppo-cartpole-ray-2.60"
+CHANGED = "changed_cartpole:ChangedCartPole"
+STEPS = ("--obs", "drop_features([4, 5])", "--action", "extend_action([0])")
+
+STORY = (
+    ("What is this checkpoint?", ["inspect", "{old}"], 0),
+    ("It acts, without Ray.", ["rollout", "{old}", "--env", "CartPole-v1", "--episodes", "5"], 0),
     (
-        "What is this one? Ray 2.7 wrote it; no Ray is installed.",
-        ["inspect", "ppo-pendulum-ray-2.7"],
+        "The environment has grown: two more features, one more action. What would absorb it?",
+        ["adapt", "{old}", "--env", CHANGED],
+        1,  # it asks
     ),
-    ("And this one, of Ray 2.0, a pickle inside a pickle?", ["inspect", "sac-pendulum-ray-2.0"]),
     (
-        "TensorFlow wrote this one. Here is every array, without TensorFlow.",
-        ["inspect", "ppo-frozenlake-tensorflow-2022", "--weights"],
+        "We know what is new, so we say it.",
+        ["adapt", "{old}", "--env", CHANGED, *STEPS, "--out", "{adapted}"],
+        0,
     ),
-    ("A path that holds no checkpoint is told in two lines.", ["inspect", "README.md"]),
-)
-SCRIPTS = (
-    ("Act with an old policy in CartPole, without Ray.", "02_act_with_an_old_policy.py"),
-    ("The environment has grown: adapt the policy.", "04_adapt_to_a_new_environment.py"),
-    ("Save it in a form that outlives pickle.", "05_export_without_pickle.py"),
+    (
+        "The same returns as before, in the changed environment.",
+        ["rollout", "{adapted}", "--env", CHANGED, "--episodes", "5"],
+        0,
+    ),
+    (
+        "Over to the new stack, each step proven equal or taken back.",
+        ["migrate", "{adapted}", "--out", "{migrated}"],
+        0,
+    ),
+    (
+        "Do both do the same? The page shows it.",
+        ["verify", "{adapted}", "{migrated}", "--env", CHANGED, "--report", "{report}"],
+        0,
+    ),
+    (
+        "Old weights, new stack, changed environment.",
+        ["rollout", "{migrated}", "--env", CHANGED, "--episodes", "5"],
+        0,
+    ),
 )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--samples", type=Path, default=SAMPLES, help="folder of checkpoints")
-    samples = parser.parse_args().samples
+    parser.add_argument(
+        "--out", type=Path, help="folder for what is written; a new one if left out"
+    )
+    out = parser.parse_args().out or Path(tempfile.mkdtemp(prefix="rlconnect-demo-"))
+    places = {"old": SAMPLE, "adapted": out / "adapted", "migrated": out / "migrated"}
+    places["report"] = out / "report.html"
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
+    }
 
-    for number, (question, arguments) in enumerate(STEPS, 1):
-        print(f"\n{number}. {question}\n\n$ rlconnect {' '.join(arguments)}\n", flush=True)
-        done = subprocess.run([sys.executable, "-m", "rlconnect", *arguments], cwd=samples)
-        expected = 2 if arguments[-1] == "README.md" else 0
+    for number, (title, words, expected) in enumerate(STORY, 1):
+        words = [word.format(**places) for word in words]
+        shown = " ".join(f'"{word}"' if " " in word else word for word in words)
+        print(f"\n{number}. {title}\n\n$ rlconnect {shown}\n", flush=True)
+        done = subprocess.run([sys.executable, "-m", "rlconnect", *words], env=env)
         if done.returncode != expected:
             sys.exit(f"that ended with {done.returncode}, where {expected} was expected.")
-    for number, (title, script) in enumerate(SCRIPTS, len(STEPS) + 1):
-        print(f"\n{number}. {title}\n\n$ python examples/{script}\n", flush=True)
-        if subprocess.run([sys.executable, HERE / script]).returncode:
-            sys.exit(f"{script} failed.")
-    print("\nRead on: docs/legacy.md, and the other examples in their order.")
+    print(f"\nOpen {places['report']} in a browser. Read on: docs/adapting.md, and examples/.")
 
 
 if __name__ == "__main__":

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..core.errors import UnknownNameError
 from ..core.vault import open_checkpoint
 from ..legacy.policy import Policy
+
+if TYPE_CHECKING:
+    from .migrate.checkpoint import MigratedPolicy
 
 
 def load(path: str | os.PathLike[str], policy: str | None = None, **options: Any) -> Any:
@@ -41,6 +45,13 @@ def load(path: str | os.PathLike[str], policy: str | None = None, **options: Any
             f"no module {policy!r} in {path}", expected=", ".join(map(repr, module.keys()))
         )
     return module[policy]
+
+
+def load_migrated_at(path: str | os.PathLike[str]) -> MigratedPolicy | None:
+    """The migrated policy in a folder; None if the folder holds something else."""
+    from .migrate.checkpoint import load_migrated
+
+    return load_migrated(path) if Path(path, "migration.json").is_file() else None
 
 
 def load_policies(path: str | os.PathLike[str], **options: Any) -> dict[str, Policy]:

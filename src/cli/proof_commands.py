@@ -137,17 +137,20 @@ def verify(
             raise PieceError(
                 "a certificate is checked without an environment", hint="name a second checkpoint."
             )
-        for loaded in _policies(path, policy).values():
+        from ..bridge.loading import load_migrated_at
+
+        migrated = load_migrated_at(path)
+        held = _policies(path, policy).values() if migrated is None else (migrated,)
+        for loaded in held:
             verdicts.append(verify_certificate(loaded, absolute=tolerance, relative=tolerance))
     else:
-        from ..legacy.stages import LegacyStages
+        from ..bridge.proof.verify import staged
 
-        mine, yours = _policy(path, policy), _policy(other, policy)
         with progress_line("comparing", shown=not as_json) as advance:
             verdicts.append(
                 compare(
-                    LegacyStages(mine, path),
-                    LegacyStages(yours, other),
+                    staged(_acting(path, policy), path),
+                    staged(_acting(other, policy), other),
                     env=None if env is None else _env(env),
                     episodes=episodes,
                     samples=samples,
@@ -190,10 +193,14 @@ def rollout(
     from ..bridge.rollout import rollout as play
     from .progress import progress_line
 
-    acting = _policy(path, policy)
     with progress_line("playing", shown=not as_json) as advance:
         played = play(
-            acting, _env(env), episodes=episodes, seed=seed, explore=explore, progress=advance
+            _actor(path, policy),
+            _env(env),
+            episodes=episodes,
+            seed=seed,
+            explore=explore,
+            progress=advance,
         )
     if as_json:
         print_json(played.to_dict())
@@ -202,6 +209,25 @@ def rollout(
         from .theme import console
 
         console().print(rollout_page(path, env, played))
+
+
+def _acting(path: str, policy: str | None) -> Any:
+    """What a checkpoint holds, as something whose stages can be compared."""
+    from ..bridge.loading import load_migrated_at
+
+    migrated = load_migrated_at(path)
+    return _policy(path, policy) if migrated is None else migrated.triple
+
+
+def _actor(path: str, policy: str | None) -> Any:
+    """What a checkpoint holds, as something that plays."""
+    from ..bridge.actor.actor import Actor
+    from ..bridge.loading import load_migrated_at
+
+    migrated = load_migrated_at(path)
+    if migrated is not None:
+        return Actor.from_v2(*migrated.triple)
+    return Actor.from_policy(_policy(path, policy)) if policy else Actor.from_checkpoint(path)
 
 
 def _policies(path: str, policy: str | None) -> dict[str, Any]:

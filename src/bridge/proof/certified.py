@@ -7,26 +7,35 @@ from typing import Any
 from ...legacy.certificate import compare_with_certificate
 from ...legacy.policy import Policy
 from ...legacy.stages import LegacyStages
+from ..migrate.checkpoint import MigratedPolicy, compare_with_source
+from .staged import Staged
+from .v2_stages import V2Stages
 from .verify import Verdict
 
 
 def verify_certificate(
-    policy: Policy, *, absolute: float = 1e-5, relative: float = 1e-5
+    policy: Policy | MigratedPolicy, *, absolute: float = 1e-5, relative: float = 1e-5
 ) -> Verdict:
     """Hold a loaded policy to the certificate it was saved with.
 
     Args:
-        policy: Loaded from a checkpoint that rlconnect wrote.
+        policy: Loaded from a checkpoint that rlconnect wrote, migrated or not.
         absolute: The tolerance for numbers near 0.
         relative: The tolerance as a share of the number.
 
     Raises:
         WeightsError: It has no certificate.
     """
-    extra: Any = {} if policy.record is None else policy.record.extra
-    certificate = extra.get("certificate") or {}
-    stages = compare_with_certificate(policy, certificate, absolute=absolute, relative=relative)
-    shown = LegacyStages(policy)
+    shown: Staged
+    if isinstance(policy, Policy):
+        extra: Any = {} if policy.record is None else policy.record.extra
+        certificate: Any = extra.get("certificate") or {}
+        stages = compare_with_certificate(policy, certificate, absolute=absolute, relative=relative)
+        shown = LegacyStages(policy)
+    else:
+        certificate = policy.certificate
+        stages = compare_with_source(policy, absolute=absolute, relative=relative)
+        shown = V2Stages(policy.triple)
     return Verdict(
         shown.name,
         "its certificate",

@@ -170,15 +170,20 @@ def verify(
     return Verdict(ours.name, theirs.name, stages, steps, source, tolerance, returns, pieces)
 
 
-def staged(policy: Any) -> Staged:
-    """A policy as something whose stages can be looked at."""
+def staged(policy: Any, name: str = "") -> Staged:
+    """A policy as something whose stages can be looked at.
+
+    Args:
+        policy: A policy, a triple of the new stack, or something with stages of its own.
+        name: What to call a policy or a triple.
+    """
     if isinstance(policy, Policy):
-        return LegacyStages(policy)
+        return LegacyStages(policy, name)
     if isinstance(policy, (tuple, list)):
         from .v2_stages import V2Stages, is_triple
 
         if is_triple(policy):
-            return V2Stages(policy)
+            return V2Stages(policy, name)
     if hasattr(policy, "step") and hasattr(policy, "reset") and hasattr(policy, "name"):
         stages: Staged = policy
         return stages
