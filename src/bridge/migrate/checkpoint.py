@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from ...core.batching import unbatch
 from ...core.errors import CorruptCheckpointError, WeightsError
 from ...core.stage_differences import Differences, StageComparison
@@ -31,6 +33,7 @@ from ...v2.modules.rl_module import RLModule
 from ..proof.v2_stages import without_checks
 from ..proof.verify import staged
 from ..wrap.triple import V2Triple
+from .observation_form import in_native_form
 from .plan import MigrationPlan
 
 ENV_TO_MODULE: Final = "env_to_module_connector"
@@ -153,7 +156,10 @@ def compare_with_source(
     differences = Differences(absolute, relative)
     for number, (seen, wanted) in enumerate(zip(rows, certificate["steps"], strict=True)):
         rewards = None if number == 0 else [0.0] * len(slots)
-        differences.add(stages.step(slots, seen, rewards), dict(wanted))
+        found = stages.step(slots, seen, rewards)
+        if isinstance(found["observation"], np.ndarray):
+            wanted = in_native_form(wanted, migrated.env_to_module.input_observation_space)
+        differences.add(found, dict(wanted))
     stages.reset(slots)
     return differences.stages()
 

@@ -12,6 +12,7 @@ from torch import nn
 
 from ...core.errors import RlconnectError
 from ...legacy.heads.algorithms import FAMILIES
+from ...legacy.models.complex import ComplexInputNetwork
 from ...legacy.models.fcnet import FullyConnectedNetwork
 from ...legacy.models.lstm import LSTMWrapper
 from ...legacy.models.rlmodule import RLModuleNet
@@ -31,6 +32,7 @@ from .layer_stacks import (
     trunk_stack,
 )
 from .module_settings import with_rest
+from .nested_modules import nested_module
 from .q_modules import dqn_module, sac_module
 from .refusal import NoTwin, Refusal
 from .rlmodule_weights import module_of_weights
@@ -49,8 +51,9 @@ _DISTRIBUTIONS = {
 def native_module(policy: Policy) -> RLModule | Refusal:
     """Give the network of a policy as a native RLModule.
 
-    Dense, convolutional and LSTM networks move, with a value branch that shares layers or has its
-    own, with free log-deviations, for PPO, APPO, IMPALA, A2C, A3C, PG, MARWIL, BC, DQN and SAC.
+    Dense, convolutional and LSTM networks move, and those of nested observations without images,
+    with a value branch that shares layers or has its own, with free log-deviations, for PPO, APPO,
+    IMPALA, A2C, A3C, PG, MARWIL, BC, DQN and SAC.
 
     Args:
         policy: It stays as it is.
@@ -94,6 +97,8 @@ def _module(policy: Policy) -> RLModule:
 
 
 def _actor_critic(policy: Policy, model: Any) -> RLModule:
+    if isinstance(model, ComplexInputNetwork) and policy.algorithm not in _CLASSES:
+        return nested_module(policy, model, inf)
     trunk = trunk_stack(model)
     is_recurrent = isinstance(model, LSTMWrapper)
     critic = None if is_recurrent else critic_stack(model)

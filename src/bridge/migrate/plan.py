@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,18 +12,21 @@ from gymnasium.spaces import Space
 
 from ...core.errors import ConfigError, CorruptCheckpointError, UnknownNameError
 from ...core.space_codec import space_from_data, space_to_data
+from ...core.types import Nest
 from ...core.vault.own.atomic import replaced_file
 from ...legacy.adapted import seen_space
 from ...legacy.defaults import create_connectors_for_policy
 from ...legacy.policy import Policy
 from ...legacy.stages import LegacyStages
 from ...v2.connector import ConnectorV2
+from ..proof.v2_stages import without_checks
 from ..proof.verify import Verdict, verify
 from ..wrap.triple import V2Triple
 from .action_twins import action_twin
 from .agent_twins import agent_twin
 from .mixture import learner_pieces, mixture
 from .native_module import native_module
+from .observation_form import in_native_form
 from .refusal import Refusal
 from .snippets import network_snippet
 from .step import MigrationStep, Side, summary_of
@@ -162,8 +165,9 @@ class MigrationPlan:
 
     def verify(self, **options: Any) -> Verdict:
         """Compare the mixture of this moment with the source; options as of `verify`."""
-        source = _Source(self.policy, self.observation_space)
-        return verify(self.triple(), source, **{**self.proofs, **options})
+        is_native = any(s.is_applied for s in self.steps if s.side == "network")
+        source = _Source(self.policy, self.observation_space, is_native)
+        return verify(without_checks(self.triple()), source, **{**self.proofs, **options})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan's state as JSON; a live policy is exported beside it.
@@ -266,9 +270,17 @@ class MigrationPlan:
 class _Source(LegacyStages):
     """The source in the environment it acts in."""
 
-    def __init__(self, policy: Policy, observation_space: Space[Any]) -> None:
+    def __init__(self, policy: Policy, observation_space: Space[Any], is_native: bool) -> None:
         super().__init__(policy)
         self._seen = observation_space
+        self._is_native = is_native
+
+    def step(
+        self, slots: Sequence[Hashable], observations: Sequence[Nest], rewards: Sequence[Any] | None
+    ) -> dict[str, Nest]:
+        """What each stage gave; observations as a native network takes them, beside one."""
+        found = super().step(slots, observations, rewards)
+        return in_native_form(found, self.policy.observation_space) if self._is_native else found
 
     @property
     def observation_space(self) -> Any:

@@ -78,7 +78,13 @@ REFUSED = {
     "ddpg": ("DDPG", VECTOR, ARM, {}, {}),
     "sac without squashing": ("SAC", VECTOR, ARM, {"normalize_actions": False}, {}),
     "soft q": ("DQN", VECTOR, Discrete(3), {"exploration_config": {"type": "SoftQ"}}, DENSE),
-    "nested": ("PPO", Dict({"a": VECTOR}), Discrete(3), {}, {"_disable_preprocessor_api": True}),
+    "nested": (
+        "PPO",
+        Dict({"a": VECTOR, "b": IMAGE}),
+        Discrete(3),
+        {},
+        {**CONV, "_disable_preprocessor_api": True},
+    ),
 }
 
 

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary
 from rlconnect.bridge import MigrationPlan, plan_migration, scoreboard
 from rlconnect.bridge.proof.verify import staged
 from rlconnect.core.errors import ConfigError, CorruptCheckpointError, UnknownNameError
@@ -25,6 +25,7 @@ FULLY_NATIVE = {
     "2.0.1/ppo_cartpole_meanstd",
     "2.60.0/ppo_dict_obs_flat",
     "2.7.2/dqn_c51",
+    "2.7.2/ppo_dict_obs_complex",
     "2.7.2/ppo_image_vision",
     "2.7.2/ppo_pendulum_norm_meanstd",
     "2.7.2/sac_cont",
@@ -76,6 +77,18 @@ def test_any_subset_of_steps_is_equal_to_the_source(name):
         verdict = plan.verify()
 
         assert verdict.is_equal, f"{verdict} with {row}"
+
+
+def test_nested_observations_with_layers_behind_become_native():
+    """Trunks of different widths side by side, joined by layers that native heads hold."""
+    space = Dict({"a": Box(-1, 1, (3,), np.float32), "b": Discrete(4), "c": MultiBinary(2)})
+    model = {"fcnet_hiddens": [6, 5], "post_fcnet_hiddens": [7], "_disable_preprocessor_api": True}
+    config = {"seed": 0, "_disable_preprocessor_api": True, "model": model}
+
+    plan = MigrationPlan(Policy(space, Discrete(3), config), samples=4).apply()
+
+    assert plan.is_done, str(plan)
+    assert next(step for step in plan.steps if step.name == "network").is_applied
 
 
 def test_a_plan_stops_where_it_is_told_and_goes_back():
