@@ -1,8 +1,8 @@
 """The whole story of an old policy, on a sample checkpoint: `make demo` runs this.
 
 Ray 2.60 wrote the policy, no Ray is installed. It is looked at, it acts; its environment changes,
-it is adapted, it moves to the new stack, and it is proven that nothing else changed. Each command is
-shown as you would type it, then run.
+it is adapted, it moves to the new stack, and it is proven that nothing else changed. Each command
+is shown as you would type it, then run.
 """
 
 import argparse

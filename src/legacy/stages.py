@@ -14,6 +14,7 @@ from ..core.errors import PieceError
 from ..core.types import Nest
 from .adapted import acted_space, seen_space
 from .agent.obs_preproc import ObsPreprocessorConnector
+from .connector import ActionConnector
 from .policy import Policy
 from .types import ActionConnectorDataType, AgentConnectorDataType
 
@@ -59,9 +60,9 @@ class LegacyStages:
         network = (f"{self.policy.algorithm} network", f"{count:,} numbers")
         return [
             ("environment", " ".join(str(self.observation_space).split())),
-            *((type(each).__name__, _detail(each)) for each in agent.connectors),
+            *((_short(each), _detail(each)) for each in agent.connectors),
             network,
-            *((type(each).__name__, _detail(each)) for each in action.connectors),
+            *((_short(each), _detail(each)) for each in action.connectors),
             ("environment", str(self.action_space)),
         ]
 
@@ -122,13 +123,16 @@ def stages_of(
     return found
 
 
+def _short(connector: Any) -> str:
+    return type(connector).__name__.removesuffix("Connector").removesuffix("Agent")
+
+
 def _detail(connector: Any) -> str:
     chain = getattr(connector, "chain", None)
-    return (
-        ""
-        if chain is None
-        else ", ".join(type(step).__name__ for step in chain.obs or chain.action)
-    )
+    if chain is None:
+        return ""
+    steps = chain.action if isinstance(connector, ActionConnector) else chain.obs
+    return ", ".join(type(step).__name__ for step in steps)
 
 
 def _joined(parts: list[Nest]) -> Nest:

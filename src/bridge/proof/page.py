@@ -97,13 +97,18 @@ def _table(stages: tuple[StageComparison, ...]) -> str:
 def _returns(verdict: Verdict, returns: Returns) -> str:
     mean, half = returns.difference
     interval = f" &plusmn; {half:.3g} (95 %)" if np.isfinite(half) else ""
-    names = (verdict.ours[:20], verdict.theirs[:20])
+    names = (_short(verdict.ours), _short(verdict.theirs))
     return (
         f"<div class=card>{return_pairs(returns.ours, returns.theirs, names)}"
         f"<p>{len(returns.ours)} episodes, each alone with the same seeds: "
         f"{np.mean(returns.ours):.4g} and {np.mean(returns.theirs):.4g}, "
         f"difference {mean:.3g}{interval}.</p></div>"
     )
+
+
+def _short(name: str) -> str:
+    """A name that fits below a chart: of a path its last part."""
+    return name.rstrip("/").rpartition("/")[2][:24]
 
 
 def _number(value: float) -> str:
