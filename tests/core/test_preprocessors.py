@@ -228,3 +228,24 @@ def test_checking_tolerates_lists_and_number_types():
         check_observation(space, {"a": np.ones(2) * 2, "d": 1})
     with pytest.raises(SpaceError, match="outside"):
         check_observation(space, {"a": np.ones(2)})
+
+
+@pytest.mark.parametrize("count", [1, 2, 9, 40])
+@pytest.mark.parametrize("is_odd", [False, True])
+def test_several_observations_are_flattened_as_each_alone(count, is_odd):
+    """Rows made leaf by leaf hold what each observation alone gives, also if one is a list."""
+    space = Dict(
+        a=Box(-1, 1, (2, 2), np.float32),
+        b=Tuple((Discrete(3, start=1), MultiDiscrete([2, 3]))),
+        c=Box(0, 255, (3,), np.uint8),
+    )
+    space.seed(count)
+    observations = [space.sample() for _ in range(count)]
+    if is_odd:
+        observations[-1]["c"] = observations[-1]["c"].tolist()
+    plan = flatten_observations_plan(space)
+
+    rows = plan.transform_items(observations)
+
+    assert all(row.dtype == np.float32 for row in rows)
+    np.testing.assert_array_equal(rows, [plan.transform(each) for each in observations])
