@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from ...core import nest, xp
 from ...core.types import Nest
 from ...legacy.exploration import Exploration
 from ...legacy.heads.acting import choose_actions
+from ...legacy.networks import MAX_NUMPY_ROWS, rows_of
 from ...legacy.policy import Policy
 
 
 class LegacyBrain:
     """What a policy computes with: numpy up to 1,024 rows where its network has a numpy twin.
 
-    The rule is `legacy.networks`' own. The policy's rows, timesteps and random numbers are its
-    own too, so that an actor explores as the policy would.
+    Larger batches and other networks run in torch, without the value estimate, and stay tensors
+    up to the action. The policy's timesteps are its own, so that an actor explores as it would.
 
     Args:
         policy: The policy.
@@ -25,6 +27,7 @@ class LegacyBrain:
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
+        self._tensors: Any = None
         self._prepares = type(policy.exploration).prepare is not Exploration.prepare
 
     @property
@@ -34,12 +37,35 @@ class LegacyBrain:
         return getattr(network.head, "direct", None) if network is not None else None
 
     def run(self, columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
-        """Distribution inputs and next states."""
-        found = self.policy._forward(columns, states)
-        return found.dist_inputs, found.state_out
+        """Distribution inputs, a tensor where torch computes them, and next states."""
+        network = self.policy.networks.numpy
+        if network is not None and rows_of(columns["obs"]) <= MAX_NUMPY_ROWS:
+            found = network.run(columns, states, None)
+            return found.dist_inputs, found.state_out
+        inputs, after = self._on_torch(columns, states)
+        return inputs, after
+
+    def _on_torch(self, columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
+        import torch
+
+        from ...core.tensors import as_tensors
+
+        device = self.policy.device
+        if self._tensors is None:
+            self._tensors = self.tensor_module().to(device)
+        with torch.inference_mode():
+            inputs, after = self._tensors(
+                {name: as_tensors(part, device) for name, part in columns.items()},
+                [as_tensors(part, device) for part in states],
+            )
+        return inputs, [xp.to_numpy(part) for part in after]
 
     def greedy(self, inputs: Any) -> Nest:
         """The most probable actions."""
+        is_custom = self.policy.networks.numpy is None
+        if is_custom and xp.is_tensor(inputs):
+            return nest.map_structure(xp.to_numpy, self._tensors.greedy(inputs))
+        inputs = xp.to_numpy(inputs)  # choosing among few is quicker there
         if self._prepares:
             inputs = self.policy.exploration.prepare(inputs)
         chooser = self.policy.networks.for_rows(len(inputs)).chooser(self.policy.rng)
@@ -50,6 +76,7 @@ class LegacyBrain:
     def explored(self, inputs: Any, rng: np.random.Generator) -> Nest:
         """Actions as the policy's exploration picks them; counts its timesteps."""
         policy = self.policy
+        inputs = xp.to_numpy(inputs)
         network = policy.networks.for_rows(len(inputs))
         actions, _ = choose_actions(
             network.chooser(rng),

@@ -28,6 +28,10 @@ _CLOSE: Final = 1e-5
 _SHORT: Final = 64
 """Up to that many logits one row is handled as plain numbers."""
 
+_FEW: Final = 16
+_MANY: Final = 512
+"""So many rows of so few logits are handled column by column."""
+
 _LANCZOS: Final = (
     0.99999999999980993,
     676.5203681218851,
@@ -67,11 +71,32 @@ def most_probable(logits: Array) -> Array:
         top = max(row)
         if sorted(row)[-2] < top - _CLOSE:
             return np.array([row.index(top)], np.int32)
+    if logits.ndim == 2 and len(logits) > 1:
+        if len(logits) >= _MANY and 1 < logits.shape[-1] <= _FEW:
+            return _most_probable_of_few(logits)
+        best = logits.argmax(axis=-1)
+        top = logits[np.arange(len(logits)), best]
+        if np.count_nonzero(logits > (top - _CLOSE)[:, None]) == len(logits):
+            plain: Array = best.astype(np.int32)
+            return plain
     near = logits > logits.max(axis=-1, keepdims=True) - _CLOSE
     if np.count_nonzero(near) == logits.size // logits.shape[-1]:
         chosen: Array = logits.argmax(axis=-1).astype(np.int32)
     else:
         chosen = softmax(log_softmax(logits)).argmax(axis=-1).astype(np.int32)
+    return chosen
+
+
+def _most_probable_of_few(logits: Array) -> Array:
+    # One vector operation a choice: numpy reduces many short rows ten times as slowly.
+    columns = np.ascontiguousarray(logits.T)
+    near = columns > np.maximum.reduce(columns) - _CLOSE
+    chosen: Array = np.zeros(len(logits), np.int32)
+    for index in range(1, len(columns)):
+        chosen += near[index] * np.int32(index)
+    if np.count_nonzero(near) != len(logits):
+        rows = np.flatnonzero(near.sum(axis=0) != 1)
+        chosen[rows] = softmax(log_softmax(logits[rows])).argmax(axis=-1)
     return chosen
 
 

@@ -31,7 +31,8 @@ def runner(path):
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
         wanted = {each.name for each in session.get_inputs()}
         return lambda given: session.run(None, {n: given[n] for n in names if n in wanted})
-    module = torch.export.load(path.open("rb")).module()
+    with path.open("rb") as file:
+        module = torch.export.load(file).module()
 
     def run(given):
         with torch.no_grad():
