@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,30 +12,22 @@ from gymnasium.spaces import Space
 
 from ...core.errors import ConfigError, CorruptCheckpointError, UnknownNameError
 from ...core.space_codec import space_from_data, space_to_data
-from ...core.types import Nest
 from ...core.vault.own.atomic import replaced_file
 from ...legacy.adapted import seen_space
 from ...legacy.defaults import create_connectors_for_policy
 from ...legacy.policy import Policy
-from ...legacy.stages import LegacyStages
 from ...v2.connector import ConnectorV2
 from ..proof.v2_stages import without_checks
 from ..proof.verify import Verdict, verify
 from ..wrap.triple import V2Triple
-from .action_twins import action_twin
-from .agent_twins import agent_twin
 from .mixture import learner_pieces, mixture
 from .native_module import native_module
-from .observation_form import in_native_form
-from .refusal import Refusal
-from .snippets import network_snippet
-from .step import MigrationStep, Side, summary_of
-from .twin import Twin
+from .source_stages import SourceStages
+from .step import summary_of
+from .step_order import steps_of
 
 _FORMAT: Final = "rlconnect-migration"
 _VERSION: Final = 1
-_FIRST: Final = ("ViewRequirementAgentConnector", "FlattenDataAgentConnector")
-"""They need what StateBufferConnector gives, so they go before it does."""
 
 
 class MigrationPlan:
@@ -87,7 +79,7 @@ class MigrationPlan:
             "relative": relative,
         }
         self.module = native_module(policy)
-        self.steps = _steps(policy, self.module)
+        self.steps = steps_of(policy, self.module)
         self.proof: dict[str, Any] = {}
 
     @property
@@ -166,7 +158,7 @@ class MigrationPlan:
     def verify(self, **options: Any) -> Verdict:
         """Compare the mixture of this moment with the source; options as of `verify`."""
         is_native = any(s.is_applied for s in self.steps if s.side == "network")
-        source = _Source(self.policy, self.observation_space, is_native)
+        source = SourceStages(self.policy, self.observation_space, is_native)
         return verify(without_checks(self.triple()), source, **{**self.proofs, **options})
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -267,27 +259,6 @@ class MigrationPlan:
         return "\n".join([head, *map(str, self.steps)])
 
 
-class _Source(LegacyStages):
-    """The source in the environment it acts in."""
-
-    def __init__(self, policy: Policy, observation_space: Space[Any], is_native: bool) -> None:
-        super().__init__(policy)
-        self._seen = observation_space
-        self._is_native = is_native
-
-    def step(
-        self, slots: Sequence[Hashable], observations: Sequence[Nest], rewards: Sequence[Any] | None
-    ) -> dict[str, Nest]:
-        """What each stage gave; observations as a native network takes them, beside one."""
-        found = super().step(slots, observations, rewards)
-        return in_native_form(found, self.policy.observation_space) if self._is_native else found
-
-    @property
-    def observation_space(self) -> Any:
-        """What the environment gives."""
-        return self._seen
-
-
 def plan_migration(
     path_or_policy: str | os.PathLike[str] | Policy,
     policy_id: str | None = None,
@@ -347,56 +318,3 @@ def one_policy(source: str, policy_id: str | None, **options: Any) -> Policy:
 
 def _custom(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name.startswith("custom_") and value}
-
-
-def _steps(policy: Policy, module: Any) -> list[MigrationStep]:
-    agent: Any = policy.agent_connectors
-    action: Any = policy.action_connectors
-    before = [
-        _step("agent", place, each, agent_twin(policy, each))
-        for place, each in enumerate(agent.connectors)
-    ]
-    # A piece goes before those whose output it needs; sorting keeps the others' order.
-    behind = [each for each in before if each.name == "StateBufferConnector"]
-    others = [each for each in before if each.name != "StateBufferConnector"]
-    steps = [
-        *(each for each in others if each.name not in _FIRST),
-        *(each for each in reversed(others) if each.name in _FIRST),
-        *behind,
-        _network_step(policy, module),
-        *(
-            _step("action", place, each, action_twin(policy, each, action.connectors[:place]))
-            for place, each in enumerate(action.connectors)
-        ),
-    ]
-    _number(steps)
-    return steps
-
-
-def _step(side: Side, place: int, connector: Any, twin: Twin) -> MigrationStep:
-    return MigrationStep(type(connector).__name__, side, place, twin, twin.kind != "code")
-
-
-def _network_step(policy: Policy, module: Any) -> MigrationStep:
-    if not isinstance(module, Refusal):
-        text = f"{type(module).__name__}"
-        twin = Twin("native", "its weights fit V2's default network", text)
-        return MigrationStep("network", "network", 0, twin)
-    model = policy.networks.torch().head.model
-    is_own = "of its author" in module.reason
-    twin = Twin(
-        "code" if is_own else "wrapped",
-        module.reason,
-        "the old network, wrapped",
-        snippet=network_snippet(type(model).__name__) if is_own else "",
-    )
-    return MigrationStep("network", "network", 0, twin, is_builtin=not is_own)
-
-
-def _number(steps: list[MigrationStep]) -> None:
-    """Make names unique: the second one of a class is `Class_2`."""
-    seen: dict[str, int] = {}
-    for step in sorted(steps, key=lambda step: (step.side, step.place)):
-        seen[step.name] = count = seen.get(step.name, 0) + 1
-        if count > 1:
-            step.name = f"{step.name}_{count}"

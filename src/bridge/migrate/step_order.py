@@ -1,0 +1,75 @@
+"""The steps of a migration in the order in which they can be applied."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ...legacy.policy import Policy
+from .action_twins import action_twin
+from .agent_twins import agent_twin
+from .refusal import Refusal
+from .snippets import network_snippet
+from .step import MigrationStep, Side
+from .twin import Twin
+
+_FIRST: Final = ("ViewRequirementAgentConnector", "FlattenDataAgentConnector")
+"""They need what StateBufferConnector gives, so they go before it does."""
+
+
+def steps_of(policy: Policy, module: Any) -> list[MigrationStep]:
+    """A step for each connector and the network.
+
+    Args:
+        policy: The source, with connectors.
+        module: Its native module, or a `Refusal`.
+    """
+    agent: Any = policy.agent_connectors
+    action: Any = policy.action_connectors
+    before = [
+        _step("agent", place, each, agent_twin(policy, each))
+        for place, each in enumerate(agent.connectors)
+    ]
+    # A piece goes before those whose output it needs; sorting keeps the others' order.
+    behind = [each for each in before if each.name == "StateBufferConnector"]
+    others = [each for each in before if each.name != "StateBufferConnector"]
+    steps = [
+        *(each for each in others if each.name not in _FIRST),
+        *(each for each in reversed(others) if each.name in _FIRST),
+        *behind,
+        _network_step(policy, module),
+        *(
+            _step("action", place, each, action_twin(policy, each, action.connectors[:place]))
+            for place, each in enumerate(action.connectors)
+        ),
+    ]
+    _number(steps)
+    return steps
+
+
+def _step(side: Side, place: int, connector: Any, twin: Twin) -> MigrationStep:
+    return MigrationStep(type(connector).__name__, side, place, twin, twin.kind != "code")
+
+
+def _network_step(policy: Policy, module: Any) -> MigrationStep:
+    if not isinstance(module, Refusal):
+        text = f"{type(module).__name__}"
+        twin = Twin("native", "its weights fit V2's default network", text)
+        return MigrationStep("network", "network", 0, twin)
+    model = policy.networks.torch().head.model
+    is_own = "of its author" in module.reason
+    twin = Twin(
+        "code" if is_own else "wrapped",
+        module.reason,
+        "the old network, wrapped",
+        snippet=network_snippet(type(model).__name__) if is_own else "",
+    )
+    return MigrationStep("network", "network", 0, twin, is_builtin=not is_own)
+
+
+def _number(steps: list[MigrationStep]) -> None:
+    """Make names unique: the second one of a class is `Class_2`."""
+    seen: dict[str, int] = {}
+    for step in sorted(steps, key=lambda step: (step.side, step.place)):
+        seen[step.name] = count = seen.get(step.name, 0) + 1
+        if count > 1:
+            step.name = f"{step.name}_{count}"
