@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from .actor import Actor
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """What `Actor.act` is given beside the observations; see there."""
 
     env_ids: Any = None
@@ -102,8 +100,7 @@ def _for_agents(actor: Actor, obs: Mapping[Any, Any], asked: Asked) -> dict[Any,
         earned = None
         if asked.reward is not None and all(agent in asked.reward for agent in agents):
             earned = np.asarray([asked.reward[agent] for agent in agents])
-        own = replace(
-            asked,
+        own = asked._replace(
             env_ids=[asked.env_ids] * len(agents),
             agent_ids=agents,
             reward=earned,
@@ -132,8 +129,7 @@ def _by_rows(actor: Actor, obs: Any, asked: Asked) -> Any:
     for name, places in _groups(actor, agents).items():
         player = actor.players[name]
         rows, _ = player.form.rows([each_obs[at] for at in places])
-        own = replace(
-            asked,
+        own = asked._replace(
             env_ids=[envs[at] for at in places],
             agent_ids=[agents[at] for at in places],
             reward=_at(asked.reward, places),
