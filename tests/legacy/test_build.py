@@ -55,15 +55,15 @@ def test_a_checkpoint_without_policy_files_says_what_is_gone(tmp_path):
         Policy.from_checkpoint(tmp_path)
 
 
-def test_an_unregistered_connector_is_named():
+def test_an_unregistered_connector_is_named(monkeypatch):
     """A pipeline with a user's connector loads once the name is registered, and says so."""
     path = GOLDEN / "legacy" / "2.7.2" / "ppo_lambda_connectors" / "algo_checkpoint"
-    held = REGISTERED.pop("HalveObs")
+    monkeypatch.delitem(REGISTERED, "HalveObs")
 
     with pytest.raises(NameError, match=r"'HalveObs'.*\n.*register_lambda_agent_connector"):
         Policy.from_checkpoint(path)
 
-    REGISTERED["HalveObs"] = held
+    monkeypatch.undo()
     policy = Policy.from_checkpoint(path)["default_policy"]
     assert isinstance(policy.agent_connectors.connectors[0], LAMBDAS["HalveObs"])
 
