@@ -14,7 +14,6 @@ from .registry import env_creator_of
 from .sub_envs import SubEnvs
 from .sync_envs import SyncEnvs
 
-
 # As gymnasium spells it; before 1.0 it was another word.
 _BY_ENTRY_POINT: Final = (
     "vector_entry_point" if hasattr(gym.envs.registration, "VectorizeMode") else "custom"
