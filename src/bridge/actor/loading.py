@@ -43,6 +43,8 @@ def players_of(
     path: str | os.PathLike[str], policy_ids: Sequence[str] | None, **options: Any
 ) -> tuple[dict[str, Player], Any]:
     """The players of a checkpoint by policy id, and who plays whom if that was saved."""
+    if (Path(path) / "rl_module").is_dir() and _has_pipelines(path):
+        return _module_players(path, policy_ids, options), None  # a runner's, or a saved actor's
     checkpoint = open_checkpoint(path)
     if checkpoint.modules and not checkpoint.policies:
         return _module_players(path, policy_ids, options), None

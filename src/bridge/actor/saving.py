@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import PieceError
@@ -17,18 +18,41 @@ if TYPE_CHECKING:
 def save_actor(actor: Actor, path: str | os.PathLike[str]) -> None:
     """Save an actor's policies, and who plays whom; see `Actor.save`.
 
-    A mapping function does not travel: agents it was asked for keep their policy.
+    Policies of the old stack are saved in our own format, a module with its pipelines in the
+    layout of the new stack. A mapping function does not travel: agents it was asked for keep
+    their policy.
     """
-    policies = {}
-    for name, player in actor.players.items():
-        policy = getattr(player, "policy", None)
-        if not isinstance(policy, Policy):
-            raise PieceError(
-                f"{name!r} is no policy of the old stack; such actors are made anew each time",
-                hint="save its module and pipelines with save_to_path().",
-            )
-        policies[name] = policy
-    export_policies(policies, path, extra={"actor": actor_data(actor)})
+    sources = {name: getattr(each, "policy", None) for name, each in actor.players.items()}
+    policies = {name: each for name, each in sources.items() if isinstance(each, Policy)}
+    if len(policies) == len(sources):
+        export_policies(policies, path, extra={"actor": actor_data(actor)})
+        return
+    triples = [getattr(each, "triple", sources[name]) for name, each in actor.players.items()]
+    if len(triples) > 1 or policies:
+        raise PieceError(
+            "several modules of the new stack are not saved as one actor",
+            found=", ".join(map(repr, sources)),
+            hint="save actors of one module each.",
+        )
+    _save_triple(triples[0], Path(os.path.abspath(path)))
+
+
+def _save_triple(triple: Any, path: Path) -> None:
+    from ...v2.checkpoint_files import replaced_tree
+    from ...v2.env_to_module.defaults import env_to_module_pipeline
+    from ...v2.module_to_env.defaults import module_to_env_pipeline
+    from ..migrate.checkpoint import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
+
+    module = triple.module
+    spaces = module.observation_space, module.action_space
+    parts = {
+        ENV_TO_MODULE: triple.env_to_module or env_to_module_pipeline(*spaces),
+        MODULE: module,
+        MODULE_TO_ENV: triple.module_to_env or module_to_env_pipeline(*spaces),
+    }
+    with replaced_tree(path) as folder:
+        for name, part in parts.items():
+            part.save_to_path(folder / name)
 
 
 def actor_data(actor: Actor) -> dict[str, Any]:

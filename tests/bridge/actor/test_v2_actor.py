@@ -192,3 +192,15 @@ def test_exploring_is_drawn_or_refused():
     assert len(set(first.tolist())) > 1
     with pytest.raises(PieceError, match="explores in its own forward pass"):
         dqn.act(np.zeros(dqn.observation_space.shape, np.float32), explore=True)
+
+
+@pytest.mark.parametrize("source", [MODULES / "ppo_lstm", ALGORITHM], ids=["module", "algorithm"])
+def test_a_module_is_saved_with_its_pipelines(source, tmp_path, rng):
+    """What is loaded again acts as what was saved, filter included."""
+    actor = Actor.from_checkpoint(source)
+
+    actor.save(tmp_path / "saved")
+
+    again = Actor.from_checkpoint(tmp_path / "saved")
+    assert not again.missing
+    same_course(actor, again, module_space(actor), rng)
