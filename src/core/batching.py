@@ -160,7 +160,8 @@ def _plain_rows(items: Sequence[Any], code: str) -> Array:
     """Python's floats ("d") or ints ("q")."""
     if code == "d" or np.dtype(int).itemsize == _LONG:
         try:
-            return np.frombuffer(array(code, items), code)
+            # The dtype numpy gives such numbers itself, which prints without its name.
+            return np.frombuffer(array(code, items), float if code == "d" else int)
         except (TypeError, OverflowError):
             pass  # Others are among them: numpy finds the dtype that holds all.
     return _as_rows(items)
