@@ -23,12 +23,14 @@ def config() -> PPOConfig:
             env_to_module_connector=lambda env, spaces, device: MeanStdFilter(),
         )
         .training(
-            train_batch_size=1600,
+            train_batch_size=2048,
             minibatch_size=128,
-            num_epochs=8,
+            num_epochs=10,
             lr=1e-3,
-            gamma=0.95,
-            lambda_=0.5,
+            gamma=0.9,
+            lambda_=0.95,
+            clip_param=0.2,
+            use_kl_loss=False,
             # Returns reach -1,600: no clipping of values, and none of gradients, which would leave
             # nothing of the policy's.
             vf_clip_param=1e6,

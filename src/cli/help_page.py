@@ -21,6 +21,8 @@ _PROOF: Final = (
     ("rlconnect migrate PATH", "what becomes of it in the new stack?"),
     ("rlconnect verify PATH", "does it still act as when it was saved?"),
     ("rlconnect verify PATH OTHER --report r.html", "do two do the same, stage by stage?"),
+    ("rlconnect export PATH --to onnx --out FILE", "one file: raw observations in, actions out"),
+    ("rlconnect codemod PATH", "your own sources: from ray.rllib to rlconnect"),
 )
 _PATHS: Final = (
     ("a folder", "that holds policy_state, module_state or such files"),
