@@ -34,15 +34,15 @@ def config(use_lstm: bool) -> PPOConfig:
         .environment("positions-only")
         .env_runners(num_env_runners=0, num_envs_per_env_runner=16)
         .training(
-            train_batch_size=4096,
-            minibatch_size=512,
-            num_epochs=6,
+            train_batch_size=2048,
+            minibatch_size=256,
+            num_epochs=8,
             lr=1e-3,
-            gamma=0.99,
             lambda_=0.95,
+            clip_param=0.2,
+            use_kl_loss=False,
             vf_clip_param=10_000.0,
-            # Values share layers with the policy; returns are large, so their loss counts less.
-            vf_loss_coeff=0.05,
+            vf_loss_coeff=0.5,
         )
         .rl_module(
             model_config={
@@ -50,7 +50,8 @@ def config(use_lstm: bool) -> PPOConfig:
                 "use_lstm": use_lstm,
                 "lstm_cell_size": 64,
                 "max_seq_len": 20,
-                "vf_share_layers": True,
+                # Values of this size would drown the policy in layers they share.
+                "vf_share_layers": False,
             }
         )
     )
