@@ -7,9 +7,6 @@ written bare in numpy and in torch, and (with `--ray-python`, a Python that has 
 the very same checkpoints. `x3` behind a name: it takes three times as long as rlconnect.
 """
 
-import argparse
-import json
-import re
 import sys
 import tempfile
 from pathlib import Path
@@ -33,43 +30,13 @@ def check_equal(folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=0.1, help="length of a round of a case")
-    parser.add_argument("--filter", default="", help="only cases that match")
-    parser.add_argument("--clock", choices=["cpu", "wall"], default="cpu")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--ray-python", help="a Python that has Ray (2.60 or so)")
-    args = parser.parse_args()
-
+    args = contest.arguments(__doc__, rounds=7)
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
         maker = ("ray", args.ray_python) if args.ray_python else ("rlconnect", sys.executable)
         old_policies.write(place, *maker)
+        folder = Path(place)
         check_equal(folder)
-        backends = {name: sys.executable for name in ("rlconnect", "numpy", "torch")}
-        if args.ray_python:
-            backends["ray"] = args.ray_python
-        contestants = [
-            contest.Contestant(name, python, "old_stack", folder, args.clock, args.seconds)
-            for name, python in backends.items()
-        ]
-        names = [name for name in old_stack.NAMES if re.search(args.filter, name)]
-        if not args.json:
-            print(f"{args.rounds} rounds on {contest.machine()}")
-        results = {}
-        for name in names:
-            results.update(held := contest.hold(contestants, [name], args.rounds))
-            if not args.json:
-                contest.show(held)
-        for contestant in contestants:
-            contestant.close()
-    if args.json:
-        rows = {
-            name: {backend: contest.spread(values) for backend, values in by_backend.items()}
-            for name, by_backend in results.items()
-        }
-        print(json.dumps({"machine": contest.machine(), "clock": args.clock, "seconds": rows}))
+        contest.run(args, "old_stack", old_stack.NAMES, ("numpy", "torch"), folder)
     return 0
 
 

@@ -5,9 +5,11 @@ limit in bare numpy and in bare torch, and real Ray where a Python that has it i
 alternate between them, so that a slow moment of the machine hits all alike.
 """
 
+import argparse
 import json
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -114,3 +116,54 @@ def show(results):
                 ratio = statistics.median(values) / ours["median"]
                 parts.append(f"{backend} {told(statistics.median(values))} = x{ratio:.2f}")
         print("  ".join(parts), flush=True)
+
+
+def arguments(about, rounds):
+    """The options every contest has.
+
+    Args:
+        about: The script's docstring; its first line describes it.
+        rounds: How many rounds there are unless somebody says.
+    """
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--seconds", type=float, default=0.1, help="length of a round of a case")
+    parser.add_argument("--filter", default="", help="only cases that match")
+    parser.add_argument("--clock", choices=["cpu", "wall"], default="cpu")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--ray-python", help="a Python that has Ray (2.60 or so)")
+    return parser.parse_args()
+
+
+def run(args, cases, names, limits, folder):
+    """Measure cases on rlconnect, on the limits and on Ray if there, and print what came out.
+
+    Args:
+        args: What `arguments` gave.
+        cases: Name of the module of cases.
+        names: The cases.
+        limits: The backends that write the same work bare: "numpy", "torch".
+        folder: Where the checkpoints lie.
+    """
+    backends = {name: sys.executable for name in ("rlconnect", *limits)}
+    if args.ray_python:
+        backends["ray"] = args.ray_python
+    contestants = [
+        Contestant(name, python, cases, folder, args.clock, args.seconds)
+        for name, python in backends.items()
+    ]
+    if not args.json:
+        print(f"{args.rounds} rounds on {machine()}")
+    results = {}
+    for name in (name for name in names if re.search(args.filter, name)):
+        results.update(held := hold(contestants, [name], args.rounds))
+        if not args.json:
+            show(held)
+    for contestant in contestants:
+        contestant.close()
+    if args.json:
+        rows = {
+            name: {backend: spread(values) for backend, values in by_backend.items()}
+            for name, by_backend in results.items()
+        }
+        print(json.dumps({"machine": machine(), "clock": args.clock, "seconds": rows}))
