@@ -17,10 +17,8 @@ import typer
 from ..core.errors import CheckpointError, RlconnectError
 from ..core.version import __version__
 from . import codemod_command, export_command, migrate_command, proof_commands
+from .options import DONE, FINDING, MISTAKE, Json, print_json
 
-DONE: Final = 0
-FINDING: Final = 1
-MISTAKE: Final = 2
 _INTERRUPTED: Final = 130
 _LONGEST_LINE: Final = 1200
 # What typer raises for a wrong command line; where that class lives depends on its version.
@@ -34,7 +32,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a page.")]
 
 
 @app.callback()
@@ -78,7 +75,7 @@ def inspect(
     checkpoint = open_checkpoint(path)
     description = describe_checkpoint(checkpoint, policy=policy)
     if as_json:
-        _print_json(description)
+        print_json(description)
     else:
         from .inspect_page import inspect_page, next_lines
         from .theme import console
@@ -104,7 +101,7 @@ def scan(
 
     rows = scan_rows(folder, show_progress=not as_json)
     if as_json:
-        _print_json([row.as_data() for row in rows])
+        print_json([row.as_data() for row in rows])
     else:
         out = console()
         out.print(scan_table(folder, rows, width=out.width))
@@ -120,12 +117,6 @@ app.command()(proof_commands.rollout)
 app.command()(codemod_command.codemod)
 app.command()(export_command.export)
 app.command()(migrate_command.migrate)
-
-
-def _print_json(data: Any) -> None:
-    from .visible import visible_json
-
-    typer.echo(visible_json(data))
 
 
 def main(argv: list[str] | None = None) -> int:

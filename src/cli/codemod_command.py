@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .proof_commands import FINDING, Json, print_json
+from .options import FINDING, Json, print_json
 
 
 def codemod(

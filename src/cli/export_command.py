@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from .options import One, print_json
+
 
 class ArtifactKind(str, Enum):
     """What an artifact may be."""
@@ -26,9 +28,7 @@ def export(
         ArtifactKind | None,
         typer.Option("--to", help="What to write; the ending of FILE says it otherwise."),
     ] = None,
-    policy: Annotated[
-        str | None, typer.Option("--policy", metavar="ID", help="This policy of several only.")
-    ] = None,
+    policy: One = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON.")] = False,
 ) -> None:
     """Write a policy's whole step as one ONNX or torch.export file.
@@ -44,9 +44,7 @@ def export(
         actor = Actor.from_checkpoint(path, policy_ids=policy)
     manifest = export_actor(actor, out, to=None if to is None else to.value)
     if as_json:
-        from .visible import visible_json
-
-        typer.echo(visible_json(manifest))
+        print_json(manifest)
         return
     from .theme import console
     from .visible import visible

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .proof_commands import FINDING, Json, One, print_json
+from .options import FINDING, Json, One, print_json
 
 _PATH = typer.Argument(help="A checkpoint of the old stack, or a plan that --plan saved.")
 

@@ -9,19 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.errors import PieceError
+from .options import FINDING, Env, Json, One, print_json
 
 if TYPE_CHECKING:
     from ..bridge.proof.verify import Verdict
 
-FINDING = 1
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a page.")]
-Env = Annotated[
-    str | None,
-    typer.Option("--env", metavar="ENV", help="An id of gymnasium's, or module:NAME of your own."),
-]
-One = Annotated[
-    str | None, typer.Option("--policy", metavar="ID", help="This policy of several only.")
-]
 _PATH = typer.Argument(help="A checkpoint: a folder, a checkpoint-<n> file, or a URL.")
 
 
@@ -268,10 +260,3 @@ def _env(name: str | None) -> Any:
         return gym.make(name)
     except gym.error.Error as error:
         raise PieceError(f"environment {name!r} cannot be made", found=str(error)) from None
-
-
-def print_json(data: Any) -> None:
-    """Print one JSON document."""
-    from .visible import visible_json
-
-    typer.echo(visible_json(data))
