@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core import nest
 from ...legacy.certificate import compare_with_certificate
 from ...legacy.policy import Policy
 from ...legacy.stages import LegacyStages
@@ -40,15 +41,9 @@ def verify_certificate(
         shown.name,
         "its certificate",
         stages,
-        sum(len(next(iter(step.values()))) for step in _actions(certificate)),
+        sum(len(nest.flatten(step["action"])[0]) for step in certificate["steps"]),
         "kept in its certificate",
         (absolute, relative),
         None,
         tuple(shown.pieces()),
     )
-
-
-def _actions(certificate: Any) -> list[dict[str, Any]]:
-    from ...core import nest
-
-    return [{"action": nest.flatten(step["action"])[0]} for step in certificate["steps"]]

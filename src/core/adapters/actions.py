@@ -9,7 +9,7 @@ from gymnasium import spaces
 
 from .. import xp
 from ..errors import PieceError
-from .discrete import table
+from .discrete import looked_up, table
 from .features import InsertFeatures, SelectFeatures
 from .step import Bound, Step, step
 
@@ -174,15 +174,10 @@ class Undiscretise(Step):
         if not isinstance(space, spaces.Discrete) or space.n != len(self.vectors):
             raise self._mismatch(f"a Discrete of {len(self.vectors)} actions", space)
         vectors = np.array(self.vectors, np.float32)
-        start = int(space.start)
         low = vectors.min() if self.low is None else self.low
         high = vectors.max() if self.high is None else self.high
-
-        def formula(value: Any, vectors: Any) -> Any:
-            places = value - start if start else value
-            return vectors[places.long()] if xp.is_tensor(places) else vectors[np.asarray(places)]
-
-        return Bound(spaces.Box(low, high, (vectors.shape[1],), np.float32), formula, (vectors,))
+        out = spaces.Box(low, high, (vectors.shape[1],), np.float32)
+        return Bound(out, looked_up(int(space.start)), (vectors,))
 
 
 @step("discretise")

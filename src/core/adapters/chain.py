@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -262,8 +262,3 @@ def _as_steps(name: str, given: Any) -> tuple[Step, ...]:
                 hint="a Python function joins as ApplyFunction('name') after register_function().",
             )
     return steps
-
-
-def chain_of(steps: Iterable[Step]) -> AdapterChain:
-    """A chain of observation steps alone."""
-    return AdapterChain(obs=tuple(steps))

@@ -90,10 +90,14 @@ def table(owner: Any, space: spaces.Discrete) -> tuple[Any, tuple[Any, ...]]:
     numbers = np.array(owner.numbers)
     if len(numbers) != space.n:
         raise owner._mismatch(f"{len(numbers)} values", space)
-    start = int(space.start)
+    return looked_up(int(space.start)), (numbers,)
 
-    def formula(value: Any, numbers: Any) -> Any:
+
+def looked_up(start: int) -> Any:
+    """A formula that gives the row of a table for each number from `start` on."""
+
+    def formula(value: Any, rows: Any) -> Any:
         places = value - start if start else value
-        return numbers[places.long()] if xp.is_tensor(places) else numbers[np.asarray(places)]
+        return rows[places.long()] if xp.is_tensor(places) else rows[np.asarray(places)]
 
-    return formula, (numbers,)
+    return formula
