@@ -9,7 +9,7 @@ from gymnasium import spaces
 
 from ..core.adapters import Cast, Discretise, ExtendAction, MapActions, ProjectAction, Scale
 from ..core.adapters.step import box_between
-from .changes import Change, incomparable
+from .changes import Change, incomparable, rounded
 
 
 def action_changes(old: Any, new: Any) -> list[Change]:
@@ -125,5 +125,6 @@ def _discretised(old: spaces.Box, new: spaces.Discrete) -> Change:
 
 
 def _plain(numbers: Any) -> Any:
-    rounded = tuple(float(f"{number:.7g}") for number in np.atleast_1d(numbers).reshape(-1))
-    return rounded[0] if len(set(rounded)) == 1 else rounded
+    """One number where all are alike."""
+    several = rounded(numbers)
+    return several[0] if len(set(several)) == 1 else several

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from gymnasium import spaces
 
 from ..core.adapters import At, Step
@@ -105,6 +106,11 @@ def incomparable(old: Space, new: Space, question: str = "") -> Change:
         f"{old} became {new}",
         question=question or "say which steps lead from one to the other.",
     )
+
+
+def rounded(numbers: Any) -> tuple[float, ...]:
+    """Numbers without the noise of bounds that were float32."""
+    return tuple(float(f"{number:.7g}") for number in np.atleast_1d(numbers).reshape(-1))
 
 
 def listed(items: Iterable[Any], limit: int = 6) -> str:

@@ -10,8 +10,7 @@ from gymnasium import spaces
 
 from ..core.adapters import Cast, DropFeatures, InsertFeatures, Scale, SelectFeatures
 from ..core.errors import SpaceError
-from ..core.types import Array
-from .changes import Change, listed
+from .changes import Change, listed, rounded
 
 Bounds = tuple[float, float]
 
@@ -159,16 +158,11 @@ def _scale_change(old: spaces.Box, new: spaces.Box, order: list[int]) -> list[Ch
         Change(
             "rescaled",
             f"features {names} have other bounds",
-            Scale(_exact(factor), _exact(offset)),
+            Scale(rounded(factor), rounded(offset)),
             "did their units change with the bounds, so that both ends stand for the same? "
             "If only the limits moved, leave this step out.",
         )
     ]
-
-
-def _exact(numbers: Array) -> tuple[float, ...]:
-    """Without the noise of bounds that were float32."""
-    return tuple(float(f"{number:.7g}") for number in numbers)
 
 
 def _dtype_change(old: spaces.Box, new: spaces.Box) -> list[Change]:

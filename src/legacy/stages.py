@@ -16,7 +16,8 @@ from .adapted import acted_space, seen_space
 from .agent.obs_preproc import ObsPreprocessorConnector
 from .connector import ActionConnector
 from .policy import Policy
-from .types import ActionConnectorDataType, AgentConnectorDataType
+from .records import answers_of
+from .types import AgentConnectorDataType
 
 
 class LegacyStages:
@@ -92,16 +93,11 @@ class LegacyStages:
             columns, explore=False
         )
         taken = []
-        for row, record in enumerate(ready):
-            own = (
-                _row(actions, row),
-                [_row(state, row) for state in states],
-                {name: _row(column, row) for name, column in fetches.items()},
-            )
-            raw = record.data.raw_dict
-            asked = ActionConnectorDataType(record.env_id, record.agent_id, raw, own)
-            agent.on_policy_output(asked)
-            taken.append(action(asked).output[0])
+        asked = [record.data.raw_dict for record in ready]
+        slots_of = [(record.env_id, record.agent_id) for record in ready]
+        for answer in answers_of(slots_of, asked, (actions, states, fetches)):
+            agent.on_policy_output(answer)
+            taken.append(action(answer).output[0])
         return stages_of(
             columns["obs"], fetches, states, batch_items([_plain(each) for each in taken])
         )
@@ -137,10 +133,6 @@ def _detail(connector: Any) -> str:
 
 def _joined(parts: list[Nest]) -> Nest:
     return nest.map_structure(lambda *leaves: np.concatenate(leaves), *parts)
-
-
-def _row(column: Nest, row: int) -> Nest:
-    return nest.map_structure(lambda leaf: leaf[row], column)
 
 
 def _plain(action: Nest) -> Nest:
