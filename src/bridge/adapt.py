@@ -20,6 +20,7 @@ from ..legacy.context import ConnectorContext
 from ..legacy.defaults import create_connectors_for_policy
 from ..legacy.policy import Policy
 from .changes import SpaceDiff
+from .environments import live_env
 from .space_diff import diff_spaces
 
 Steps = Sequence[Step] | Step
@@ -184,17 +185,13 @@ def env_spaces(
                 expected="env=, or observation_space= and action_space=",
             )
         return observation_space, action_space
-    made = None
-    if isinstance(env, str):
-        env = made = gym.make(env)
-    elif not hasattr(env, "observation_space") and callable(env):
-        env = made = env()
+    env, is_ours = live_env(env)
     try:
         sees = getattr(env, "single_observation_space", None) or env.observation_space
         takes = getattr(env, "single_action_space", None) or env.action_space
     finally:
-        if made is not None:
-            made.close()
+        if is_ours:
+            env.close()
     return sees, action_space or takes
 
 

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from gymnasium import spaces
+from gymnasium.envs.classic_control import CartPoleEnv
 from rlconnect.bridge.adapt import adapt
 from rlconnect.bridge.proof.verify import verify
 from rlconnect.core.adapters import DropFeatures, InsertFeatures, Scale
@@ -85,7 +86,9 @@ def test_an_adapter_that_cancels_out_changes_nothing():
 def test_both_play_the_same_episodes(cartpole):
     """In an environment each plays alone with the same seeds; returns are paired."""
     verdict = verify(cartpole, cartpole, env="CartPole-v1", episodes=3)
+    by_class = verify(cartpole, cartpole, env=CartPoleEnv, episodes=1)
 
+    assert by_class.is_equal
     assert verdict.is_equal
     assert verdict.returns.ours == verdict.returns.theirs
     assert verdict.returns.difference == (0.0, 0.0)

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 
 from ...core.courses import Course, recorded_courses, sampled_courses
@@ -16,6 +15,7 @@ from ...core.errors import PieceError
 from ...core.stage_differences import Differences, StageComparison
 from ...legacy.policy import Policy
 from ...legacy.stages import LegacyStages
+from ..environments import live_env
 from .staged import Staged
 
 _AT_ONCE = 256
@@ -234,7 +234,7 @@ def _play(
     progress: Callable[[int, int], None] | None,
 ) -> tuple[int, Returns]:
     """Both watch the first one play; then each plays alone with the same seeds."""
-    made = _made(env)
+    made, is_ours = live_env(env)
     steps = 0
     earned: tuple[list[float], list[float]] = ([], [])
     try:
@@ -247,7 +247,7 @@ def _play(
             if progress is not None:
                 progress(number + 1, episodes)
     finally:
-        if made is not env:
+        if is_ours:
             made.close()
     return steps, Returns(tuple(earned[0]), tuple(earned[1]))
 
@@ -286,12 +286,6 @@ def _first_row(action: Any) -> Any:
 
     row = nest.map_structure(lambda leaf: leaf[0], action)
     return row.item() if isinstance(row, np.integer) else row
-
-
-def _made(env: Any) -> Any:
-    if isinstance(env, str):
-        return gym.make(env)
-    return env if hasattr(env, "step") else env()
 
 
 def _check_alike(ours: Staged, theirs: Staged) -> None:
