@@ -198,6 +198,11 @@ def _by_leaf(function: Any, space: AnySpace, fill: Any) -> Nest:
     return map_leaves(function, space, fill)
 
 
+def repeated(item: Nest, count: int) -> Nest:
+    """A column of `count` rows, each of them `item`."""
+    return nest.map_structure(lambda leaf: np.repeat(leaf[None], count, axis=0), item)
+
+
 def joined_rows(parts: Sequence[Nest]) -> Nest:
     """Columns one after the other."""
     if len(parts) == 1:

@@ -107,7 +107,7 @@ class ItemReader(ItemStore):
         steps = [as_step(step) for step in indices]
         if not self.finalized:
             return [self._get_one(step, neg, fill, one_hot_discrete) for step in steps]
-        return self._get_rows(steps, neg, fill, one_hot_discrete)
+        return self._get_rows(steps, neg, fill, one_hot_discrete, like_first=True)
 
     def _get_one(self, step: int, neg: bool, fill: Any, one_hot_discrete: bool) -> Any:
         total = self.len_incl_lookback()
@@ -120,8 +120,15 @@ class ItemReader(ItemStore):
         item = data[place] if type(data) is list else items.taken(data, place)
         return items.one_hot(item, self._known_space()) if one_hot_discrete else item
 
-    def _get_rows(self, steps: list[int], neg: bool, fill: Any, one_hot_discrete: bool) -> Nest:
-        """Rows of arrays at any steps, in one read."""
+    def _get_rows(
+        self,
+        steps: list[int],
+        neg: bool,
+        fill: Any,
+        one_hot_discrete: bool,
+        like_first: bool = False,
+    ) -> Nest:
+        """Rows of arrays at any steps, in one read; on request all in the first one's dtype."""
         total = self.len_incl_lookback()
         length = total - self.lookback
         places = np.array([position_of(step, length, self.lookback, neg) for step in steps], int)
@@ -130,15 +137,27 @@ class ItemReader(ItemStore):
             return self._encoded_many(items.taken(self._data, places), one_hot_discrete)
         if fill is None:
             raise out_of_range("step", steps[int(np.argmin(exists))], length, self.lookback)
-        rows = self._encoded_many(items.taken(self._data, places[exists]), one_hot_discrete)
-        space = None if one_hot_discrete else self._space
-        gaps = items.filled_rows(fill, space, rows, len(places) - int(exists.sum()))
+        missing = len(places) - int(exists.sum())
+        rows = items.taken(self._data, places[exists])
+        if one_hot_discrete:
+            gaps = items.repeated(items.one_hot_fill(fill, self._known_space()), missing)
+        else:
+            gaps = items.filled_rows(fill, self._space, rows, missing)
         if not exists.any():
             return gaps
+        rows = self._encoded_many(rows, one_hot_discrete)
         order = np.empty(len(places), int)
         order[exists] = np.arange(int(exists.sum()))
         order[~exists] = np.arange(int(exists.sum()), len(places))
-        return items.taken(items.joined_rows([rows, gaps]), order)
+        joined = items.taken(items.joined_rows([rows, gaps]), order)
+        if not like_first:
+            return joined
+        is_plain = self._space is None  # numbers of no known space take a dtype that holds all
+        return items.mapped(
+            lambda leaf, first: leaf if is_plain and leaf.ndim == 1 else leaf.astype(first.dtype),
+            joined,
+            rows if exists[0] else gaps,
+        )
 
     def _get_slice(self, steps: slice, neg: bool, fill: Any, one_hot_discrete: bool) -> Any:
         total = self.len_incl_lookback()

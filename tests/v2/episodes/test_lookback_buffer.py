@@ -272,6 +272,41 @@ def test_one_hot_parts():
     assert many["x"].shape == (2, 1)
 
 
+@pytest.mark.parametrize("steps", [[9, 0], slice(-4, 1)])
+def test_gaps_between_one_hot_rows_are_float32_rows(steps):
+    """Missing steps stand beside one-hot rows in their form; Ray 2.60 gives the same."""
+    space = Tuple([Discrete(3), MultiDiscrete([2, 2])])
+    buffer = InfiniteLookbackBuffer([(2, np.array([0, 1]))] * 2, space=space)
+    buffer.finalize()
+
+    discrete, multi = buffer.get(steps, fill=0, one_hot_discrete=True)
+
+    assert (discrete.dtype, multi.dtype) == (np.float32, np.float32)
+    assert discrete[-1].tolist() == [0.0, 0.0, 1.0]
+    assert not discrete[0].any()
+    assert multi[-1].tolist() == [1.0, 0.0, 0.0, 1.0]
+
+
+def test_only_missing_steps_are_one_hot_rows_of_the_fill():
+    """Ray 2.60 gives two rows of 1.5."""
+    buffer = InfiniteLookbackBuffer([np.array([0, 1])], space=MultiDiscrete([2, 3]))
+    buffer.finalize()
+
+    rows = buffer.get([9, 8], fill=1.5, one_hot_discrete=True)
+
+    assert rows.dtype == np.float32
+    assert rows.tolist() == [[1.5] * 5] * 2
+
+
+@pytest.mark.parametrize(("steps", "dtype"), [([9, 0], np.float32), ([0, 9], np.float64)])
+def test_a_list_of_steps_has_the_dtype_of_its_first(steps, dtype):
+    """A gap has the dtype of the space, an item its own; Ray 2.60 takes that of the first."""
+    buffer = InfiniteLookbackBuffer([1.5, 2.5], space=Box(-9, 9, (), np.float32))
+    buffer.finalize()
+
+    assert buffer.get(steps, fill=0.0).dtype == dtype
+
+
 def test_one_hot_needs_a_space():
     """Without a space nobody knows how long a one-hot vector is."""
     with pytest.raises(EpisodeError, match="needs the space"):
