@@ -175,9 +175,9 @@ class AgentReading:
         if isinstance(agent_ids, str) or not isinstance(agent_ids, Collection):
             agent_ids = [agent_ids]
         elif isinstance(agent_ids, (set, frozenset)):
-            unknown = [agent for agent in agent_ids if agent not in self._agents]
-            agent_ids = unknown or [agent for agent in self._agents if agent in agent_ids]
-        return [agent for agent in agent_ids if self._knows(agent)]
+            return [agent for agent in self._agents if agent in agent_ids]
+        # An agent that has not come yet has no data, which is no mistake of who asks.
+        return [agent for agent in agent_ids if agent in self._agents]
 
     def _column(self, agent: Hashable, what: str, key: str | None) -> InfiniteLookbackBuffer | None:
         """The buffer of one agent; None where it never had the output."""

@@ -46,10 +46,16 @@ _SPACES: Final = ("observation_space", "action_space")
 def state_of(episode: MultiAgentEpisode) -> dict[str, Any]:
     """All of an episode as plain data and arrays, by RLlib's names.
 
-    `agent_env_ts` is ours: at which environment step each observation was made, look-back included.
-    RLlib's `env_t_to_agent_t` cannot say that of observations before the look-back.
+    `agent_env_ts` is ours: at which environment steps an agent's observations were made. It is
+    there if RLlib's `env_t_to_agent_t` cannot say that, as of observations before the look-back.
     """
     episode._hand_out()
+    first = episode.env_t_started - episode._len_lookback_buffers
+    untold = {
+        agent: times.copy()
+        for agent, times in episode._env_ts.items()
+        if times != _times_of(episode._agents[agent], episode.env_t_to_agent_t[agent]._data, first)
+    }
     return {
         **{name: getattr(episode, name) for name in _PLAIN},
         **{name: dict(getattr(episode, name)) for name in _BY_AGENT},
@@ -59,7 +65,7 @@ def state_of(episode: MultiAgentEpisode) -> dict[str, Any]:
             agent: {"data": steps._data, "lookback": steps.lookback}
             for agent, steps in episode.env_t_to_agent_t.items()
         },
-        "agent_env_ts": {agent: times.copy() for agent, times in episode._env_ts.items()},
+        **({"agent_env_ts": untold} if untold else {}),
         "agent_episodes": [
             (agent, single.get_state()) for agent, single in episode._agents.items()
         ],

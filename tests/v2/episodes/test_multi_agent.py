@@ -426,6 +426,22 @@ def test_outputs_of_the_agents_may_differ():
         episode.get_extra_model_outputs("nope")
 
 
+@pytest.mark.parametrize("look_back", [0, 1])
+def test_a_state_says_by_own_names_only_what_maps_cannot(look_back):
+    """Ray 2.60 has the keys without `agent_env_ts`; its map begins where the look-back does."""
+    episode = new()
+    episode.add_env_reset(observations={"a": 0, "b": 0})
+    for t in range(1, 4):
+        episode.add_env_step({"a": t}, {"a": 0, **({"b": 0} if t == 1 else {})}, {"a": 0.0})
+
+    assert "agent_env_ts" not in together(3).get_state()
+    state = episode.cut(len_lookback_buffer=look_back).get_state()
+
+    assert MultiAgentEpisode.from_state(state).get_state().get("agent_env_ts") == state.get(
+        "agent_env_ts"
+    )
+
+
 def test_an_output_too_many_is_found():
     """More outputs than before are noticed at the latest after as many steps as agents."""
     episode = new()
@@ -452,8 +468,8 @@ def test_getters_with_other_arguments():
     assert episode.get_observations(99, fill=-1) == {"a": -1, "b": -1}
     with pytest.raises(IndexError, match="99"):
         episode.get_observations(99)
-    with pytest.raises(EpisodeKeyError, match="zz"):
-        episode.get_observations(agent_ids="zz")
+    assert episode.get_observations(agent_ids="not_here_yet") == {}
+    assert episode.get_rewards(-1, agent_ids=["a", "not_here_yet"]) == {"a": 1.5}
     with pytest.raises(EpisodeError, match=r"env_steps.*\n.*env_steps"):
         episode.get_observations(env_steps=False, return_list=True)
     with pytest.raises(EpisodeError, match="several steps"):
