@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from .errors import MultiAgentEnvError
 
 if TYPE_CHECKING:
-    from .multi_agent import MultiAgentEpisode
+    from .agent_reading import AgentReading
     from .single_agent import SingleAgentEpisode
 
 ALL: Final = "__all__"
@@ -20,6 +20,8 @@ _NONE: Final[Mapping[Any, Any]] = {}
 NOBODY: Final[Mapping[Any, Any]] = {ALL: False}
 """The flags most environments return: nobody is done."""
 
+Flags: TypeAlias = tuple[Mapping[Hashable, Any], Mapping[Hashable, Any]]
+"""Which agents are terminated and which are truncated."""
 
 Completed: TypeAlias = tuple[Any, ...]
 """A step of one agent's own, which acted and now observed: its id, its episode, observation,
@@ -27,23 +29,29 @@ action, infos, outputs, terminated flag, truncated flag. A plain tuple, as one i
 
 
 def sort_out(
-    episode: MultiAgentEpisode,
+    episode: AgentReading,
     observations: Mapping[Hashable, Any],
     actions: Mapping[Hashable, Any],
     rewards: Mapping[Hashable, Any],
     infos: Mapping[Hashable, Any],
-    terminateds: Mapping[Hashable, Any],
-    truncateds: Mapping[Hashable, Any],
     outputs: Mapping[Hashable, Any],
-) -> tuple[
-    list[Completed], list[Hashable], list[Hashable], list[tuple[Hashable, bool, bool]], bool
-]:
+    flags: Flags | None,
+) -> tuple[list[Completed], list[Hashable], list[Hashable], list[tuple[Hashable, bool, bool]]]:
     """Decide what a step means for each agent, without changing the episode.
+
+    Args:
+        episode: The episode.
+        observations: As for `add_env_step`, like the next four.
+        actions: By agent.
+        rewards: By agent.
+        infos: By agent.
+        outputs: By agent.
+        flags: Who is terminated and who truncated; None if nobody is.
 
     Returns:
         The steps of their own that agents complete; agents whose action begins to wait for an
         observation; agents that observed for the first time; agents that are done without a step,
-        with their flags; whether anybody is done.
+        with their flags.
 
     Raises:
         MultiAgentEnvError: The data contradicts itself or what was before.
@@ -57,9 +65,6 @@ def sort_out(
         episode._hanging_actions_end,
         episode._hanging_extra_model_outputs_end,
     )
-    flags = None
-    if _is_anybody(terminateds) or _is_anybody(truncateds):
-        flags = terminateds, truncateds
     terminated = truncated = False
     for agent, observation in observations.items():
         single = agents.get(agent)
@@ -120,8 +125,8 @@ def sort_out(
             if single is not None and (single.is_terminated or single.is_truncated):
                 raise _after_the_end(agent)
     if flags:
-        everybody = terminateds.get(ALL) or truncateds.get(ALL)
-        for agent in agents if everybody else {**terminateds, **truncateds}:
+        everybody = any(each.get(ALL) for each in flags)
+        for agent in agents if everybody else {**flags[0], **flags[1]}:
             single = agents.get(agent)
             if single is None or single.is_done or agent in observations or agent in actions:
                 continue
@@ -134,12 +139,7 @@ def sort_out(
                 terminated, truncated = _flags_of(agent, *flags)
                 if terminated or truncated:
                     left.append((agent, terminated, truncated))
-    return completed, hanging, arrived, left, flags is not None
-
-
-def _is_anybody(flags: Mapping[Hashable, Any] | None) -> bool:
-    """Whether any flag is set."""
-    return bool(flags) and flags != NOBODY and any(flags.values())  # type: ignore[union-attr]
+    return completed, hanging, arrived, left
 
 
 def _flags_of(

@@ -59,9 +59,8 @@ def replay(
                 actions[step],
                 rewards[step],
                 _at(infos, step + 1),
-                _NONE,
-                _NONE,
                 _at(outputs, step),
+                None,
             )
     elif actions or rewards:
         raise EpisodeError(

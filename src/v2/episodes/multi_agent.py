@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from time import perf_counter
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
-import gymnasium as gym
 from typing_extensions import Self, override
 
 from ...core.columns import DEFAULT_MODULE_ID
-from ...core.errors import EpisodeError
 from . import agent_stretches
 from .agent_access import AgentAccess
-from .agent_facts import AgentFacts
 from .agent_state import pickle_of, restore_pickle, restore_state, state_of
-from .env_step import ALL, NOBODY, sort_out
-from .errors import EpisodeItemError, EpisodeKeyError, MultiAgentEnvError
+from .agent_stepping import AgentStepping
+from .errors import EpisodeItemError
 from .history import replay
 from .indexing import Steps
 from .journal import Journal
-from .single_agent import SingleAgentEpisode, first_stretch
-
-_NONE: Final[Mapping[Any, Any]] = {}
+from .single_agent import SingleAgentEpisode
 
 MappingFn = Callable[[Any, Any], Any]
 
@@ -33,7 +27,7 @@ def default_mapping(agent_id: Hashable, episode: object, **_: object) -> str:
     return DEFAULT_MODULE_ID
 
 
-class MultiAgentEpisode(AgentFacts, AgentAccess):
+class MultiAgentEpisode(AgentStepping, AgentAccess):
     """What several agents saw, did and earned in one environment, by environment step.
 
     Each agent has a `SingleAgentEpisode` of its own, which starts with its first observation and
@@ -73,23 +67,11 @@ class MultiAgentEpisode(AgentFacts, AgentAccess):
         "_agents",
         "_custom_data",
         "_env_ts",
-        "_hanging_actions_end",
-        "_hanging_extra_model_outputs_end",
-        "_hanging_rewards_begin",
-        "_hanging_rewards_end",
-        "_is_shown",
-        "_journal",
-        "_last_step_time",
         "_len_lookback_buffers",
-        "_start_time",
-        "_stepped",
         "action_space",
         "agent_to_module_mapping_fn",
-        "env_t",
         "env_t_started",
         "id_",
-        "is_terminated",
-        "is_truncated",
         "observation_space",
     )
 
@@ -147,208 +129,6 @@ class MultiAgentEpisode(AgentFacts, AgentAccess):
             agent_t_started or {},
             agent_episode_ids or {},
         )
-
-    # Stepping
-
-    def add_env_reset(
-        self,
-        *,
-        observations: Mapping[Hashable, Any],
-        infos: Mapping[Hashable, Any] | None = None,
-    ) -> None:
-        """Add the first observations.
-
-        Args:
-            observations: What the environment's `reset` returned, by agent.
-            infos: The infos it returned, by agent.
-
-        Raises:
-            EpisodeError: There are first observations already.
-        """
-        if self.is_done or self.is_reset:
-            raise EpisodeError(
-                f"episode {self.id_} cannot be reset: it has first observations",
-                hint="a new episode of the environment is a new MultiAgentEpisode.",
-            )
-        for agent, observation in observations.items():
-            self._add_agent(agent, observation, (infos or _NONE).get(agent))
-        self._stepped = (*observations,)
-        self._start_time = perf_counter()
-        self._open_journal()
-
-    def add_env_step(
-        self,
-        observations: Mapping[Hashable, Any],
-        actions: Mapping[Hashable, Any],
-        rewards: Mapping[Hashable, Any],
-        infos: Mapping[Hashable, Any] | None = None,
-        *,
-        terminateds: Mapping[Hashable, Any] | None = None,
-        truncateds: Mapping[Hashable, Any] | None = None,
-        extra_model_outputs: Mapping[Hashable, Any] | None = None,
-    ) -> None:
-        """Add one step of the environment; all arguments are dicts by agent.
-
-        Args:
-            observations: Those of the agents that are to act next, or are done now.
-            actions: Those of the agents that acted.
-            rewards: What agents earned, whether they acted or not.
-            infos: The infos that came with the observations.
-            terminateds: Which agents terminated; "__all__" for the episode.
-            truncateds: Which agents were truncated; they need a last observation.
-            extra_model_outputs: By agent what its module returned besides the action.
-
-        Raises:
-            EpisodeError: The episode is done.
-            MultiAgentEnvError: The data contradicts itself or what was before.
-        """
-        journal = self._journal
-        # All agents act, observe and go on: the step is only written down.
-        if (
-            journal is not None
-            and [*observations, *actions, *rewards] == journal.thrice
-            and (not terminateds or terminateds == NOBODY or not any(terminateds.values()))
-            and (not truncateds or truncateds == NOBODY or not any(truncateds.values()))
-            and not (self.is_terminated or self.is_truncated)
-            and journal.takes(observations, actions, rewards, infos, extra_model_outputs)
-        ):
-            self.env_t += 1
-            self._last_step_time = perf_counter()
-            return
-        if self.is_terminated or self.is_truncated:
-            raise MultiAgentEnvError(
-                f"episode {self.id_} is already done: no step can be added",
-                hint="a new episode of the environment is a new MultiAgentEpisode.",
-            )
-        self._hand_out()
-        self._add_step(
-            observations,
-            actions,
-            rewards,
-            infos or _NONE,
-            terminateds or _NONE,
-            truncateds or _NONE,
-            extra_model_outputs or _NONE,
-        )
-        self._open_journal()
-
-    def _add_step(
-        self,
-        observations: Mapping[Hashable, Any],
-        actions: Mapping[Hashable, Any],
-        rewards: Mapping[Hashable, Any],
-        infos: Mapping[Hashable, Any],
-        terminateds: Mapping[Hashable, Any],
-        truncateds: Mapping[Hashable, Any],
-        outputs: Mapping[Hashable, Any],
-    ) -> None:
-        """Add a step agent by agent."""
-        completed, hanging, arrived, left, is_anybody_done = sort_out(
-            self, observations, actions, rewards, infos, terminateds, truncateds, outputs
-        )
-        for agent in arrived:
-            self._space_of(agent, self.observation_space, "observation")
-        self.env_t += 1
-        self._last_step_time = now = perf_counter()
-        owed, waiting = self._hanging_rewards_end, self._hanging_actions_end
-        stepped: list[Hashable] = []
-        for agent, single, seen, action, told, own, terminated, truncated in completed:
-            reward = rewards.get(agent, 0.0)
-            if agent in owed:
-                reward = owed.pop(agent) + reward
-            single._append_step(seen, action, reward, told, own)
-            if is_anybody_done:
-                single.is_terminated, single.is_truncated = terminated, truncated
-            single._last_step_time = now
-            self._env_ts[agent].append(self.env_t)
-            if agent in waiting:
-                del waiting[agent]
-                self._hanging_extra_model_outputs_end.pop(agent, None)
-            stepped.append(agent)
-        for agent in hanging:
-            waiting[agent] = actions[agent]
-            self._hanging_extra_model_outputs_end[agent] = dict(outputs.get(agent) or _NONE)
-        present = set(stepped)
-        for agent, reward in rewards.items():
-            if agent not in present:
-                sums = owed if agent in self._agents else self._hanging_rewards_begin
-                sums[agent] = sums.get(agent, 0.0) + reward
-        for agent, terminated, truncated in left:
-            single = self._agents[agent]
-            single.is_terminated, single.is_truncated = terminated, truncated
-        for agent in arrived:
-            self._add_agent(agent, observations[agent], infos.get(agent))
-            stepped.append(agent)
-        if len(stepped) > 1:
-            present.update(arrived)
-            stepped = [agent for agent in self._agents if agent in present]
-        self._stepped = (*stepped,)
-        if is_anybody_done:
-            self.is_terminated = bool(terminateds.get(ALL))
-            self.is_truncated = bool(truncateds.get(ALL))
-            if self._agents and not self.is_done:
-                # As in RLlib: an episode is terminated once all its agents are done, however.
-                self.is_terminated = all(single.is_done for single in self._agents.values())
-
-    def _add_agent(
-        self,
-        agent: Hashable,
-        observation: Any,
-        infos: Any,
-    ) -> None:
-        single = first_stretch(
-            agent,
-            observation,
-            {} if infos is None else infos,
-            self._space_of(agent, self.observation_space, "observation"),
-            self._space_of(agent, self.action_space, ""),
-            self.module_for(agent),
-            self.id_,
-        )
-        self._agents[agent] = single
-        self._env_ts[agent] = [self.env_t]
-
-    def _space_of(self, agent: Hashable, spaces: Any, strictly: str) -> gym.Space[Any] | None:
-        """An agent's space; where spaces are known, observations of other agents are refused."""
-        by_agent: Any = spaces.spaces if isinstance(spaces, gym.spaces.Dict) else spaces
-        if not isinstance(by_agent, Mapping):
-            one_for_all: gym.Space[Any] = spaces
-            return one_for_all
-        if strictly and by_agent and agent not in by_agent:
-            raise EpisodeKeyError(
-                f"episode {self.id_} has no {strictly} space for agent {agent!r}",
-                expected=f"one of {list(by_agent)}",
-                hint=f"add the agent to {strictly}_space, or do not return data for it.",
-            )
-        space: gym.Space[Any] | None = by_agent.get(agent)
-        return space
-
-    # Handing out what the journal holds
-
-    def _open_journal(self) -> None:
-        """Begin to write steps down as they come, if all agents step together."""
-        self._journal = None
-        if not (self._is_shown or self._hanging_actions_end or self._hanging_rewards_end):
-            self._journal = Journal.of(self._agents, self._stepped)
-
-    def _hand_out(self) -> None:
-        """Give the agents' episodes the steps that are only written down so far."""
-        if self._journal is not None and self._journal.rows:
-            self._journal.hand_out(self._agents, self._env_ts, self.env_t, self._last_step_time)
-
-    @override
-    def _last_row(self) -> dict[Hashable, Any] | None:
-        """The last observations; None where an agent's are arrays."""
-        journal = self._journal
-        if journal is not None and journal.rows:
-            return journal.last_observations()
-        found = {}
-        for agent in self._stepped:
-            data = self._agents[agent].observations._data
-            if type(data) is not list or not data:
-                return None
-            found[agent] = data[-1]
-        return found
 
     @property
     def agent_episodes(self) -> dict[Hashable, SingleAgentEpisode]:
