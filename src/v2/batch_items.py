@@ -7,12 +7,15 @@ Before it is batched, a column is a list of items, or a dict of such lists by
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from ..core import nest
 from ..core.batching import BatchedNdArray
 from ..core.errors import PieceError, UnknownNameError
 from ..core.types import Nest
+from .episodes.single_agent import SingleAgentEpisode
+
+_ALONE: Final = frozenset({SingleAgentEpisode})
 
 
 class UnknownColumnError(UnknownNameError, PieceError):
@@ -54,7 +57,10 @@ def single_agent_episode_iterator(
     Raises:
         PieceError: The column has another length than there are episodes, or too few items.
     """
-    walked = _walk(episodes, agents_that_stepped_only)
+    if type(episodes) is list and _ALONE.issuperset(map(type, episodes)):
+        walked = iter(episodes)
+    else:
+        walked = _walk(episodes, agents_that_stepped_only)
     if zip_with_batch_column is None:
         return walked
     if isinstance(zip_with_batch_column, Mapping):
@@ -131,9 +137,10 @@ def add_batch_item(
 def _items(batch: dict[str, Any], column: str, key: tuple[Any, ...] | None) -> list[Any]:
     """The list that an item goes to."""
     held = batch.setdefault(column, [] if key is None else {})
-    if key is not None and isinstance(held, dict):
+    is_mixed = key is not None and not isinstance(held, dict)
+    if isinstance(held, dict) and key is not None:
         held = held.setdefault(key, [])
-    if not isinstance(held, list):
+    if is_mixed or not isinstance(held, list):
         wanted = "one list" if key is None else f"a dict with a list for {key}"
         raise PieceError(
             f"column {column!r} takes no single items",

@@ -141,8 +141,8 @@ class ConnectorV2(Checkpointable):
 
     @input_observation_space.setter
     def input_observation_space(self, value: Any) -> None:
-        self._input_observation_space, self._observation_space = value, None
-        self._is_observation_stale = value is not None
+        self._input_observation_space = value
+        self._is_observation_stale = value is not None  # None is no news: the output stays.
         self._refresh_observation_space()
 
     @property
@@ -152,7 +152,7 @@ class ConnectorV2(Checkpointable):
 
     @input_action_space.setter
     def input_action_space(self, value: Any) -> None:
-        self._input_action_space, self._action_space = value, None
+        self._input_action_space = value
         self._is_action_stale = value is not None
         self._refresh_action_space()
 

@@ -164,8 +164,8 @@ class ConnectorPipelineV2(ConnectorV2):
 
     # Editing
 
-    def remove(self, name_or_class: str | type) -> None:
-        """Remove the first piece of that name or class; warns if there is none."""
+    def remove(self, name_or_class: str | type | ConnectorV2) -> None:
+        """Remove the first piece of a name or class, or this very one; warns if there is none."""
         try:
             place = self._place_of(name_or_class)
         except PipelineError as error:
@@ -174,8 +174,8 @@ class ConnectorPipelineV2(ConnectorV2):
         del self.connectors[place]
         self._connect()
 
-    def insert_before(self, name_or_class: str | type, connector: Any) -> ConnectorV2:
-        """Insert a piece before the first one of a name or class.
+    def insert_before(self, name_or_class: str | type | ConnectorV2, connector: Any) -> ConnectorV2:
+        """Insert a piece before the first one of a name or class, or before this very one.
 
         Returns:
             The piece that now follows it.
@@ -185,8 +185,8 @@ class ConnectorPipelineV2(ConnectorV2):
         """
         return self._insert(name_or_class, connector, 0)
 
-    def insert_after(self, name_or_class: str | type, connector: Any) -> ConnectorV2:
-        """Insert a piece after the first one of a name or class.
+    def insert_after(self, name_or_class: str | type | ConnectorV2, connector: Any) -> ConnectorV2:
+        """Insert a piece after the first one of a name or class, or after this very one.
 
         Returns:
             The piece that is now before it.
@@ -206,18 +206,21 @@ class ConnectorPipelineV2(ConnectorV2):
         self.connectors.append(_piece_of(connector))
         self._connect()
 
-    def _insert(self, name_or_class: str | type, connector: Any, offset: int) -> ConnectorV2:
+    def _insert(
+        self, name_or_class: str | type | ConnectorV2, connector: Any, offset: int
+    ) -> ConnectorV2:
         place = self._place_of(name_or_class)
         neighbour = self.connectors[place]
         self.connectors.insert(place + offset, _piece_of(connector))
         self._connect()
         return neighbour
 
-    def _place_of(self, name_or_class: str | type) -> int:
+    def _place_of(self, wanted: str | type | ConnectorV2) -> int:
         for place, piece in enumerate(self.connectors):
-            if name_or_class is type(piece) or name_or_class == type(piece).__name__:
+            if wanted is piece or wanted is type(piece) or wanted == type(piece).__name__:
                 return place
-        name = name_or_class if isinstance(name_or_class, str) else name_or_class.__name__
+        kind = wanted if isinstance(wanted, type) else type(wanted)
+        name = wanted if isinstance(wanted, str) else kind.__name__
         raise PipelineError(
             f"{type(self).__name__} holds no piece {name!r}",
             expected=f"one of {[type(piece).__name__ for piece in self.connectors]}",

@@ -140,6 +140,7 @@ def test_iterator_hands_out_the_items_of_a_column():
             "before AgentToModuleMapping",
         ),
         (lambda: ConnectorV2.add_batch_item({"c": np.zeros(2)}, "c", 1), "no single items"),
+        (lambda: ConnectorV2.add_batch_item({"c": [1]}, "c", 1, single()), "no single items"),
         (
             lambda: ConnectorV2.foreach_batch_item_change_in_place({"obs": []}, "nope", id),
             "'nope'.*'obs'",

@@ -172,6 +172,31 @@ def test_edits_aimed_at_a_missing_piece_change_nothing(edit, target):
     assert pipeline.connectors == before
 
 
+def test_edits_find_a_piece_itself():
+    """Of two pieces of one class, each can be meant."""
+    first, second = Double(), Double(times=3)
+    pipeline = ConnectorPipelineV2(connectors=[first, second])
+
+    assert pipeline.insert_before(second, Count()) is second
+    assert pipeline.insert_after(second, Count()) is second
+    pipeline.remove(second)
+
+    assert [type(piece).__name__ for piece in pipeline.connectors] == ["Double", "Count", "Count"]
+    with pytest.raises(PipelineError, match="no piece 'Double'"):
+        pipeline.insert_before(second, Count())
+
+
+def test_no_space_is_no_news():
+    """Setting None keeps the spaces that go out, as in Ray 2.60."""
+    piece = Double(BOX, Discrete(2))
+
+    piece.input_observation_space = None
+    piece.input_action_space = None
+
+    assert piece.observation_space.shape == (6,)
+    assert piece.action_space == Discrete(2)
+
+
 def test_removing_a_missing_piece_warns():
     """As in RLlib, `remove` of a piece that is not there is no error."""
     pipeline = ConnectorPipelineV2(connectors=[Count()])
