@@ -9,11 +9,11 @@ import numpy as np
 from gymnasium.spaces import Space
 
 from ...core import nest, xp
+from ...core.adapters.laid import on_arrays
 from ...core.errors import PieceError
 from ...core.types import Nest
 from ...legacy.networks import MAX_NUMPY_ROWS
 from .forms import ObservationForm, a_leaf
-from .part import composed
 from .plan import ActPlan, Running, narrowed, run_step
 from .slots import Key, Slots, default_keys
 
@@ -77,8 +77,8 @@ class PlannedPlayer:
         self.slots = Slots(plan.start)
         self._constants = [part.constants for part in (*plan.obs, *plan.reward, *plan.action)]
         self._tensors: Any = None
-        self._observe = composed(plan.obs) if not plan.start else None
-        self._finish = composed(plan.action)
+        self._observe = on_arrays(plan.obs) if not plan.start else None
+        self._finish = on_arrays(plan.action)
         if device is not None:
             self.to(device)
 

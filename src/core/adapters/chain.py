@@ -13,6 +13,7 @@ from typing_extensions import Self
 from .. import nest, xp
 from ..errors import PieceError, SpaceError
 from ..types import Array, Nest
+from .laid import on_arrays
 from .scaling import Clip, Scale
 from .step import Bound, Step, step_from_data
 
@@ -155,9 +156,9 @@ class BoundChain:
         for bound in self.actions:
             if bound.memory is not None:
                 raise PieceError("an action's step cannot remember", found=str(chain))
-        self.act: Callable[[Nest], Nest] = _composed(self.actions)
-        self.reward: Callable[[Any], Any] = _composed(self.rewards)
-        self._observe = None if self.memory else _composed(self.obs)
+        self.act: Callable[[Nest], Nest] = _composed(self.actions, chain.action)
+        self.reward: Callable[[Any], Any] = _composed(self.rewards, chain.reward)
+        self._observe_arrays = None if self.memory else _on_arrays(self.obs, chain.obs)
         self._calls = [_closed(bound) for bound in self.obs]
 
     def observe(self, obs: Nest) -> Nest:
@@ -166,9 +167,11 @@ class BoundChain:
         Raises:
             PieceError: A step remembers; then `observe_next` is the one to call.
         """
-        if self._observe is None:
+        if type(obs) is np.ndarray and self._observe_arrays is not None:
+            return self._observe_arrays(obs)
+        if self.memory:
             raise PieceError("this chain remembers", hint="call observe_next(obs, memory, first).")
-        return self._observe(obs)
+        return _after_each(self._calls, obs)
 
     def start(self, rows: int) -> tuple[Array, ...]:
         """The memory of so many environments that have just begun."""
@@ -213,23 +216,24 @@ def _bound(
     return bounds, space
 
 
-def _composed(bounds: list[Bound]) -> Callable[[Nest], Nest]:
-    """One function of several, with as few calls as there are."""
-    if not bounds:
-        return lambda value: value
+def _composed(bounds: list[Bound], steps: tuple[Step, ...]) -> Callable[[Nest], Nest]:
+    """One function of several steps, wherever the values lie."""
     calls = [_closed(bound) for bound in bounds]
-    if len(calls) == 1:
-        return calls[0]
-    if len(calls) == 2:
-        first, second = calls
-        return lambda value: second(first(value))
+    quick = _on_arrays(bounds, steps)
+    if quick is None:
+        return lambda value: _after_each(calls, value)
+    return lambda value: quick(value) if type(value) is np.ndarray else _after_each(calls, value)
 
-    def composed(value: Nest) -> Nest:
-        for call in calls:
-            value = call(value)
-        return value
 
-    return composed
+def _on_arrays(bounds: list[Bound], steps: tuple[Step, ...]) -> Callable[[Any], Any] | None:
+    """The same for arrays alone; None of Python functions, which may give anything."""
+    return on_arrays(bounds) if all(each.is_portable for each in steps) else None
+
+
+def _after_each(calls: list[Callable[..., Any]], value: Nest) -> Nest:
+    for call in calls:
+        value = call(value)
+    return value
 
 
 def _closed(bound: Bound) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from gymnasium import spaces
 from .. import xp
 from ..errors import PieceError
 from ..types import Array
+from .laid import Layouts, Selection
 from .step import Bound, Step, box_between, step
 
 
@@ -113,7 +115,7 @@ class InsertFeatures(Step):
         low, high = (np.concatenate([end, values])[source] for end in (box.low, box.high))
         out = box_between(low, high)
         if is_new[box.shape[0] :].all():
-            return Bound(out, _appended, (values,))
+            return Bound(out, _appended, (values,), arrays=_appending(values))
         return Bound(out, _inserted, (values, source))
 
 
@@ -122,7 +124,7 @@ def _selection(box: spaces.Box, indices: Array) -> Bound:
     start = int(indices[0]) if len(indices) else 0
     stop = start + len(indices)
     if np.array_equal(indices, np.arange(start, stop)):
-        return Bound(out, lambda value: value[..., start:stop])
+        return Bound(out, Selection(start, stop, box.shape[-1]))
     return Bound(out, _selected, (indices,))
 
 
@@ -134,11 +136,27 @@ def _appended(value: Any, values: Any) -> Any:
     if xp.is_tensor(value):
         row = values.to(value.dtype).expand((*value.shape[:-1], values.shape[0]))
         return xp.concatenate([value, row], -1)
-    size = value.shape[-1]
-    out = np.empty((*value.shape[:-1], size + len(values)), value.dtype)
-    out[..., :size] = value
-    out[..., size:] = values
-    return out
+    return _appending(values)(value)
+
+
+def _appending(values: Array) -> Callable[[Any], Any]:
+    """The same over arrays: rows that hold the values already are copied, then filled."""
+
+    def layout(key: Any) -> tuple[Array, Any]:
+        (*leading, size), dtype = key
+        rows = np.empty((*leading, size + len(values)), dtype)
+        rows[..., size:] = values
+        return rows, (..., slice(size))
+
+    known = Layouts(layout)
+
+    def call(value: Array) -> Array:
+        ready, place = known[value.shape, value.dtype]
+        rows: Array = ready.copy()
+        rows[place] = value
+        return rows
+
+    return call
 
 
 def _inserted(value: Any, values: Any, source: Any) -> Any:

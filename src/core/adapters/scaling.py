@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ from gymnasium import spaces
 
 from .. import xp
 from ..errors import PieceError
-from .step import Bound, Step, box_between, step
+from ..types import Array
+from .laid import PerFeature
+from .step import Bound, Formula, Step, box_between, step
 
 
 @step("scale")
@@ -46,10 +49,10 @@ class Scale(Step):
         ends = [np.where(np.isnan(end), offset, end) for end in ends]  # 0 times infinity
         out = box_between(np.minimum(*ends), np.maximum(*ends))
         if box.dtype.kind != "f":
-            return Bound(out, _counts_scaled, (factor, offset))
+            return _bound(out, _counts_scaled, (factor, offset))
         if not offset.any():
-            return Bound(out, _scaled, (factor,))
-        return Bound(out, _scaled_and_moved, (factor, offset))
+            return _bound(out, operator.mul, (factor,), (1.0,))
+        return _bound(out, _scaled_and_moved, (factor, offset), (1.0, 0.0))
 
 
 @step("rescale")
@@ -95,8 +98,10 @@ class Rescale(Step):
         offset = new[0] - old[0] * factor
         dtype = box.dtype if box.dtype.kind == "f" else np.dtype(np.float32)
         out = box_between(new[0], new[1], dtype)
-        formula = _scaled_and_moved if box.dtype.kind == "f" else _counts_scaled
-        return Bound(out, formula, (factor.astype(dtype), offset.astype(dtype)))
+        constants = factor.astype(dtype), offset.astype(dtype)
+        if box.dtype.kind != "f":
+            return _bound(out, _counts_scaled, constants)
+        return _bound(out, _scaled_and_moved, constants, (1.0, 0.0))
 
 
 @step("clip")
@@ -124,7 +129,7 @@ class Clip(Step):
         )
         ends = [np.clip(end, low, high) for end in (box.low, box.high)]
         out = box_between(*ends)
-        return Bound(out, xp.clip, (low, high))
+        return _bound(out, xp.clip, (low, high))
 
 
 @step("cast")
@@ -158,8 +163,16 @@ class Cast(Step):
         return Bound(out, lambda value: xp.cast(value, dtype))
 
 
-def _scaled(value: Any, factor: Any) -> Any:
-    return value * factor
+def _bound(
+    out: spaces.Box,
+    formula: Formula,
+    constants: tuple[Array, ...],
+    neutral: tuple[float, ...] = (),
+) -> Bound:
+    """An elementwise step; over arrays it goes by whole batches where its constants are rows."""
+    is_by_feature = any(each.ndim for each in constants)
+    arrays = PerFeature(formula, constants, neutral) if is_by_feature else None
+    return Bound(out, formula, constants, arrays=arrays)
 
 
 def _scaled_and_moved(value: Any, factor: Any, offset: Any) -> Any:

@@ -30,12 +30,14 @@ class Bound:
         formula: A pure function over numpy arrays or torch tensors.
         constants: Arrays the formula takes after the value; a tensor module holds them as buffers.
         memory: What one environment remembers at first, if the step has a memory.
+        arrays: The formula with its constants for numpy alone, where it has a quicker form.
     """
 
     space: spaces.Space[Any]
     formula: Formula
     constants: tuple[Array, ...] = ()
     memory: Array | None = None
+    arrays: Callable[[Any], Any] | None = None
 
 
 class Step(abc.ABC):

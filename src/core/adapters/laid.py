@@ -1,0 +1,189 @@
+"""Steps over numpy arrays with their constants laid out beforehand, a whole batch at a time.
+
+numpy takes two long arrays of one shape several times as fast as it takes one constant row after
+row. Layouts are kept for the last shapes that came; the formulas stay what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from ..types import Array
+
+LARGEST: Final = 1 << 17
+"""Constants are laid out up to that many numbers; beyond, reading them costs what they save."""
+_KEPT: Final = 8
+"""So many layouts are kept: actors alternate between a few shapes."""
+
+
+class Layouts(dict[Any, Any]):
+    """What was made for each of the last few keys; threads may share it.
+
+    Args:
+        make: Makes it from a key that is new.
+    """
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: Any) -> Any:
+        made = self._make(key)
+        if len(self) >= _KEPT:
+            self.clear()
+        self[key] = made
+        return made
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Neighbouring places of the last axis, as a formula.
+
+    Args:
+        start: The first.
+        stop: The one behind the last.
+        width: How many places there are.
+
+    Example:
+        >>> Selection(1, 3, 4)(np.array([5.0, 6.0, 7.0, 8.0]))
+        array([6., 7.])
+    """
+
+    start: int
+    stop: int
+    width: int
+
+    @property
+    def place(self) -> Any:
+        """Those places as an index."""
+        return ..., slice(self.start, self.stop)
+
+    def __call__(self, value: Any) -> Any:
+        """Those places, as a view."""
+        return value[..., self.start : self.stop]
+
+    def widened(self, constant: Array, neutral: float) -> Array:
+        """A constant of the selected places for all of them; the others get a neutral number."""
+        whole = np.full(self.width, neutral, constant.dtype)
+        whole[self.start : self.stop] = constant
+        return whole
+
+
+class PerFeature:
+    """An elementwise formula, its constants in the shape of the values they meet.
+
+    Args:
+        formula: `(value, *constants) -> value`.
+        constants: As the formula takes them.
+        neutral: For each constant a number that changes no value; none if there is no such.
+
+    Example:
+        >>> double = PerFeature(lambda value, factor: value * factor, [np.array([2.0, 3.0])])
+        >>> double(np.ones((2, 2)))
+        array([[2., 3.],
+               [2., 3.]])
+    """
+
+    def __init__(
+        self, formula: Callable[..., Any], constants: Sequence[Array], neutral: Sequence[float] = ()
+    ) -> None:
+        self.formula, self.constants, self.neutral = formula, tuple(constants), tuple(neutral)
+        self._laid = Layouts(lambda shape: [_laid_out(each, shape) for each in self.constants])
+
+    def __call__(self, value: Array) -> Any:
+        """The formula's value."""
+        return self.formula(value, *self._laid[value.shape])
+
+    def behind(self, selection: Selection) -> Callable[[Array], Any] | None:
+        """A selection and then this, as this on all features and the selection after it.
+
+        None where that gains nothing: most features are left out, or constants are no rows.
+        """
+        kept = selection.stop - selection.start
+        is_by_row = all(each.ndim < 2 for each in self.constants)
+        if not (self.neutral and is_by_row and 2 * kept >= selection.width):
+            return None
+        pairs = zip(self.constants, self.neutral, strict=True)
+        whole = [selection.widened(*pair) for pair in pairs]
+
+        def layout(shape: tuple[int, ...]) -> list[Array]:
+            fits = shape[-1:] == (selection.width,)
+            return [_laid_out(each, shape) for each in whole] if fits else []
+
+        formula, place, known = self.formula, selection.place, Layouts(layout)
+
+        def call(value: Array) -> Any:
+            constants = known[value.shape]
+            return formula(value, *constants)[place] if constants else self(value[place])
+
+        return call
+
+
+class ArrayStep(Protocol):
+    """A step bound to its space: `Bound`, and what looks like it."""
+
+    @property
+    def formula(self) -> Callable[..., Any]:
+        """`(value, *constants) -> value`."""
+
+    @property
+    def constants(self) -> tuple[Array, ...]:
+        """What it takes beside the value."""
+
+    @property
+    def arrays(self) -> Callable[[Any], Any] | None:
+        """The same for numpy alone, where there is a quicker form."""
+
+
+def on_arrays(steps: Sequence[ArrayStep]) -> Callable[[Any], Any] | None:
+    """Steps without memory as one function of arrays; None where there are none.
+
+    Args:
+        steps: In order.
+    """
+    calls: list[Callable[[Any], Any]] = []
+    for each in steps:
+        call = _call_of(each)
+        last = calls[-1] if calls else None
+        joined = None
+        if isinstance(last, Selection) and isinstance(call, PerFeature):
+            joined = call.behind(last)
+        calls[len(calls) - (joined is not None) :] = [call if joined is None else joined]
+    if len(calls) < 2:
+        return calls[0] if calls else None
+    if len(calls) == 2:
+        first, second = calls
+        return lambda value: second(first(value))
+
+    def run(value: Any) -> Any:
+        for call in calls:
+            value = call(value)
+        return value
+
+    return run
+
+
+def _call_of(step: ArrayStep) -> Callable[[Any], Any]:
+    if step.arrays is not None:
+        return step.arrays
+    formula, constants = step.formula, step.constants
+    if not constants:
+        return formula
+    if len(constants) == 1:
+        (only,) = constants
+        return lambda value: formula(value, only)
+    return lambda value: formula(value, *constants)
+
+
+def _laid_out(constant: Array, shape: tuple[int, ...]) -> Array:
+    fits = constant.size > 1 and shape[-constant.ndim :] == constant.shape
+    size = 1
+    for each in shape:
+        size *= each
+    if not fits or constant.shape == shape or size > LARGEST:
+        return constant
+    return np.ascontiguousarray(np.broadcast_to(constant, shape))
