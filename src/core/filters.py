@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import nest, xp
-from .running_stat import LEGACY_VARIANCE, Moments, RunningStat, VarianceRule
+from .running_stat import LEGACY_VARIANCE, Moments, RunningMoments, RunningStat, VarianceRule
 from .types import Array, Nest
 
 SMALL_NUMBER: Final = 1e-6
@@ -132,16 +132,16 @@ def filter_running(
         stat.push(values[0])
         denominator = denominator_of(stat.total, rule) if destd else None
         return np.asarray(centred(values, stat.total.mean if demean else None, denominator, clip))
-    counts, means, sums = stat.push_running(values)
-    denominator = np.sqrt(_variances(counts, means, sums, rule)) + SMALL_NUMBER if destd else None
-    return np.asarray(centred(values, means if demean else None, denominator, clip))
+    running = stat.push_running(values)
+    denominator = np.sqrt(_variances(running, values, rule)) + SMALL_NUMBER if destd else None
+    return _scaled(running.deviations if demean else values, denominator, clip, values)
 
 
-def _variances(counts: Array, means: Array, sums: Array, rule: VarianceRule) -> Array:
-    tall = counts.reshape((-1,) + (1,) * (means.ndim - 1))
-    variances = sums / np.maximum(tall - 1.0, 1.0)
-    if len(counts) and counts[0] < 2:  # Counts grow, so no other is that small.
-        variances[0] = np.square(means[0]) if rule.lone == "mean_squared" else 0.0
+def _variances(running: RunningMoments, rows: Array, rule: VarianceRule) -> Array:
+    variances = running.sum_sq / np.maximum(running.counts - 1.0, 1.0)
+    if len(rows) and running.last.pushes == len(rows):  # Nothing was seen before the first.
+        is_squared = rule.lone == "mean_squared"
+        variances[0] = np.square(np.float64(rows[0])) if is_squared else 0.0
     return variances.astype(rule.dtype, copy=False)
 
 
@@ -155,15 +155,7 @@ def centred(x: Any, mean: Any, denominator: Any, clip: float | None) -> Any:
     """`(x - mean) / denominator`, clipped, in the dtype of `x`; None leaves a part out."""
     if isinstance(x, np.ndarray) and x.ndim:
         # What follows below, without asking what kind each number is.
-        out = x if mean is None else x - mean
-        # In place where that neither changes what was given nor rounds differently.
-        own = out if out is not x and out.dtype == np.float64 else None
-        if denominator is not None:
-            out = np.divide(out, denominator, out=own)
-        if clip:
-            low, high = _bounds(clip)
-            out = np.minimum(np.maximum(out, low, out=own), high, out=own)
-        return out if out.dtype == x.dtype else out.astype(x.dtype)
+        return _scaled(x if mean is None else x - mean, denominator, clip, x)
     value = xp.as_array(x)
     # Torch lets a tensor without axes give way to one with them, numpy takes the wider dtype.
     out = xp.cast(value, np.float64) if xp.is_tensor(value) else value
@@ -175,3 +167,15 @@ def centred(x: Any, mean: Any, denominator: Any, clip: float | None) -> Any:
         out = xp.clip(out, -clip, clip)
     out = xp.cast_like(out if xp.is_tensor(out) else np.asarray(out), value)
     return out if value.ndim or xp.is_tensor(value) else out[()]
+
+
+def _scaled(out: Array, denominator: Any, clip: float | None, x: Array) -> Array:
+    """`out / denominator`, clipped, in the dtype of `x`; float64 is changed in place."""
+    # Only where that neither changes what was given nor rounds differently.
+    own = out if out is not x and out.dtype == np.float64 else None
+    if denominator is not None:
+        out = np.divide(out, denominator, out=own)
+    if clip:
+        low, high = _bounds(clip)
+        out = np.minimum(np.maximum(out, low, out=own), high, out=own)
+    return out if out.dtype == x.dtype else out.astype(x.dtype)

@@ -106,34 +106,31 @@ class Moments(NamedTuple):
         between = np.square(self.mean - other.mean) * self.pushes * other.pushes / count
         return Moments(count, np.asarray(mean), np.asarray(self.sum_sq + other.sum_sq + between))
 
-    def running(self, rows: Array) -> tuple[Array, Array, Array]:
+    def running(self, rows: Array) -> RunningMoments:
         """The moments after each of several pushes, without a loop over them.
 
         Args:
             rows: Of shape `(n, *shape)`, pushed in this order.
-
-        Returns:
-            Counts `(n,)`, means and sums of squares `(n, *shape)`; each row counts itself.
         """
-        rows = np.asarray(rows, np.float64)
-        counts = self.pushes + np.arange(1, len(rows) + 1)
+        rows = np.array(rows, np.float64)
+        tall = self.pushes + np.arange(1.0, len(rows) + 1.0).reshape((-1,) + (1,) * (rows.ndim - 1))
         if not len(rows):
-            return counts, rows, rows
-        tall = counts.reshape((-1,) + (1,) * (rows.ndim - 1)).astype(np.float64)
-        centre = self.mean if self.pushes else rows[0]
+            return RunningMoments(tall, rows, rows, self)
+        before = tall - 1.0
         # In place throughout: many rows are more than what stays in the cache.
-        means = np.add.accumulate(rows - centre, axis=0)
+        centre = self.mean if self.pushes else rows[0].copy()
+        rows -= centre
+        means = np.add.accumulate(rows, axis=0)
         means /= tall
-        means += centre
-        terms = np.empty_like(rows)
-        terms[0] = rows[0] - centre
-        np.subtract(rows[1:], means[:-1], out=terms[1:])
+        mean = np.asarray(means[-1] + centre)
+        np.subtract(rows[1:], means[:-1], out=rows[1:])  # from the mean before it
+        deviations = rows * (before / tall)
         # No term is negative, so nothing cancels; the first push of all has weight 0.
-        terms *= terms
-        terms *= (tall - 1.0) / tall
-        sums = np.add.accumulate(terms, axis=0)
-        sums += self.sum_sq
-        return counts, means, sums
+        rows *= deviations
+        rows[0] += self.sum_sq
+        sums = np.add.accumulate(rows, axis=0, out=means)
+        last = Moments(self.pushes + len(rows), mean, np.array(sums[-1]))
+        return RunningMoments(tall, deviations, sums, last)
 
     def variance(self, rule: VarianceRule = LEGACY_VARIANCE) -> Array:
         """The variance, as `rule` has it."""
@@ -144,6 +141,22 @@ class Moments(NamedTuple):
             variance = np.square(self.mean) if is_squared else np.zeros_like(self.mean)
         variance = np.asarray(variance)
         return variance if variance.dtype == rule.dtype else variance.astype(rule.dtype)
+
+
+class RunningMoments(NamedTuple):
+    """The moments after each of several pushes.
+
+    Attributes:
+        counts: How many were seen, `(n, 1, ...)` beside rows of shape `(n, *shape)`.
+        deviations: Each row minus the mean that counts it, `(n, *shape)`.
+        sum_sq: Sums of squared deviations, `(n, *shape)`.
+        last: The moments after all.
+    """
+
+    counts: Array
+    deviations: Array
+    sum_sq: Array
+    last: Moments
 
 
 class RunningStat:
@@ -227,19 +240,18 @@ class RunningStat:
         if self.delta is not None:
             self.delta = self.delta.merged(moments)
 
-    def push_running(self, rows: npt.ArrayLike) -> tuple[Array, Array, Array]:
-        """Count every row, and return the moments after each; see `Moments.running`."""
+    def push_running(self, rows: npt.ArrayLike) -> RunningMoments:
+        """Count every row, and give the moments after each."""
         values = np.asarray(rows)
         self._check(values.shape[1:])
-        counts, means, sums = self.total.running(values)
-        if len(values):
-            before = self.total
-            self.total = Moments(int(counts[-1]), means[-1].copy(), sums[-1].copy())
-            if self.delta is before:
-                self.delta = self.total
-            elif self.delta is not None:
-                self.delta = self.delta.merged(Moments.of_rows(values))
-        return counts, means, sums
+        before = self.total
+        running = before.running(values)
+        self.total = running.last
+        if self.delta is before:
+            self.delta = self.total
+        elif self.delta is not None:
+            self.delta = self.delta.merged(Moments.of_rows(values))
+        return running
 
     def update(self, other: RunningStat) -> None:
         """Count everything that `other` has counted."""

@@ -96,11 +96,14 @@ def test_running_statistics_are_those_after_each_push(numbers, before):
     rows = np.array(numbers)[:, None]
     stat = pushed(rows[:before])
 
-    counts, means, sums = stat.total.running(rows[before:])
+    running = stat.total.running(rows[before:])
 
+    means = rows[before:] - running.deviations
     for place, row in enumerate(rows[before:]):
         stat.push(row)
-        assert_same(Moments(int(counts[place]), means[place], sums[place]), stat.total)
+        found = Moments(int(running.counts[place, 0]), means[place], running.sum_sq[place])
+        assert_same(found, stat.total)
+    assert_same(running.last, stat.total)
 
 
 @given(NUMBERS, st.integers(0, 24))
