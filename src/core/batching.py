@@ -23,7 +23,6 @@ _PLAIN: Final = frozenset(
 )
 
 _SHAPE: Final = attrgetter("shape")
-_DTYPE: Final = attrgetter("dtype")
 _NUMBERS: Final = "biufc"
 _SMALL: Final = 1024
 _FEW: Final = 8
@@ -127,7 +126,7 @@ def stack_rows(items: Sequence[Any]) -> Array:
 
 
 def rows_of_alike(items: Sequence[Any]) -> Array | None:
-    """Small arrays of one shape and dtype, stacked by joining their bytes.
+    """Small plain arrays of one shape and dtype, stacked by joining their bytes.
 
     That is three times as fast as concatenating many small arrays.
 
@@ -137,16 +136,19 @@ def rows_of_alike(items: Sequence[Any]) -> Array | None:
     Returns:
         None where they are others.
     """
-    first, count = items[0], len(items)
-    dtype = first.dtype
+    first = items[0]
+    dtype, shape, plain = first.dtype, first.shape, np.ndarray
     if first.nbytes > _SMALL or dtype.kind not in _NUMBERS:
         return None
-    try:
-        if len({*map(_SHAPE, items)}) > 1 or [*map(_DTYPE, items)].count(dtype) < count:
+    for item in items:  # One look at each takes less time than one pass for each question.
+        if type(item) is not plain or item.shape != shape:
             return None
-        return np.frombuffer(bytearray().join(items), dtype).reshape((count, *first.shape))
-    except (AttributeError, BufferError, TypeError, ValueError):
-        return None  # A list, a tensor or a strided array is among them.
+        if item.dtype is not dtype and item.dtype != dtype:  # Pickled dtypes are copies.
+            return None
+    try:
+        return np.frombuffer(bytearray().join(items), dtype).reshape((len(items), *shape))
+    except (BufferError, TypeError, ValueError):
+        return None  # A strided array is among them, or they are empty.
 
 
 def _number_rows(items: Sequence[Any], first: np.generic) -> Array:

@@ -1,5 +1,6 @@
 """Items to batches and back, for every kind of item RLlib batches."""
 
+import pickle
 from collections import OrderedDict
 
 import numpy as np
@@ -104,6 +105,25 @@ def test_forms_survive():
     assert type(result) is OrderedDict
     assert unbatch(result) == items
     assert unbatch({"a": (np.array([1, 2]),)}) == [{"a": (1,)}, {"a": (2,)}]
+
+
+def test_many_small_arrays_are_rows_whatever_became_of_them():
+    """Unpickled ones have a dtype of their own; strided, wider and tagged ones are joined, too."""
+    items = [np.full(3, k, np.float32) for k in range(40)]
+
+    sent = batch([pickle.loads(pickle.dumps(item)) for item in items])
+    strided = batch([*items[:-1], np.full((3, 2), 39, np.float32)[:, 0]])
+    wider = batch([*items[:-1], np.full(3, 39.0)])
+    with_tag = batch([*items[:-1], BatchedNdArray(items[-1])])
+
+    assert sent.dtype == strided.dtype == with_tag.dtype == np.float32
+    assert wider.dtype == np.float64
+    for made in (sent, strided, wider, with_tag):
+        np.testing.assert_array_equal(made, np.stack(items))
+        assert type(made) is np.ndarray
+        assert made.flags.writeable
+    with pytest.raises(SpaceError, match="different shapes"):
+        batch([*items, np.ones(4, np.float32)])
 
 
 def test_tensors_become_arrays():

@@ -21,7 +21,7 @@ from .lookback_buffer import InfiniteLookbackBuffer
 from .multi_agent import MultiAgentEpisode
 from .single_agent import SingleAgentEpisode
 
-AgentKey: TypeAlias = tuple[str, Hashable, Any]
+AgentKey: TypeAlias = tuple[Any, Hashable, Any]
 """Where a row comes from: multi-agent episode, agent, module."""
 
 _PLAIN: Final = frozenset({list, np.ndarray})
@@ -64,22 +64,61 @@ def gather_last(episodes: Sequence[SingleAgentEpisode], column: str) -> Nest | N
         return None
 
 
-def last_rows(episodes: Sequence[MultiAgentEpisode]) -> tuple[list[AgentKey], list[Any]]:
+def last_rows(episodes: Sequence[MultiAgentEpisode]) -> tuple[list[AgentKey], list[Any]] | None:
     """The last observations of all agents that stepped, with the keys batches use for them.
 
     Args:
         episodes: The order of the rows is theirs, and in each that of its agents' appearance.
 
     Returns:
-        As many keys as observations.
+        As many keys as observations; None where an agent's are arrays.
     """
     keys: list[AgentKey] = []
     rows: list[Any] = []
     for episode in episodes:
-        last = episode.get_observations(-1)
-        keys += [(episode.id_, agent, episode.module_for(agent)) for agent in last]
+        last = episode._last_row()
+        if last is None:
+            return None
+        singles = map(episode._agents.__getitem__, last)
+        keys += [(one.multi_agent_episode_id, one.agent_id, one.module_id) for one in singles]
         rows += last.values()
     return keys, rows
+
+
+def last_rows_by_module(
+    episodes: Sequence[MultiAgentEpisode],
+) -> dict[Any, tuple[list[tuple[Any, Any]], list[Any]]] | None:
+    """What `last_rows` gives, by module, where all agents that are not done act in each step.
+
+    Args:
+        episodes: The order of the rows is theirs.
+
+    Returns:
+        By module id the ids of episode and agent of each row, and the rows; None where not all
+        agents act together, or an episode is there twice.
+    """
+    found: dict[Any, tuple[list[tuple[Any, Any]], list[Any]]] = {}
+    ids = set()
+    for episode in episodes:
+        journal = episode._journal
+        if journal is None:
+            return None
+        last = journal.rows[-1][0] if journal.rows else episode._last_row()
+        for module_id, keys, picked in journal.groups(episode._agents):
+            if module_id in found:
+                own_keys, rows = found[module_id]
+                own_keys += keys
+                rows += picked(last)
+            else:
+                found[module_id] = [*keys], [*picked(last)]
+            ids.add(keys[0][0])
+    return found if len(ids) == len(episodes) else None
+
+
+def stepped_singles(episode: MultiAgentEpisode) -> list[SingleAgentEpisode]:
+    """The own episodes of the agents that stepped; to be read at once, for the journal goes on."""
+    episode._hand_out()
+    return [episode._agents[agent] for agent in episode._stepped]
 
 
 def concat_column(

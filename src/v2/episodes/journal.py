@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeAlias
 
 from typing_extensions import Self
 
 from .single_agent import SingleAgentEpisode
+
+Groups: TypeAlias = list[tuple[Any, list[tuple[Any, Hashable]], Callable[[Any], Sequence[Any]]]]
+"""By module: its id, the ids of episode and agent of each row, what picks the rows of a step."""
 
 
 class Journal:
@@ -21,19 +24,23 @@ class Journal:
 
     Args:
         agents: The agents, in the order they appeared.
+
+    Attributes:
+        agents: Nobody else acts, and none of them is done.
+        rows: Observations, actions, rewards and infos by agent; outputs of each agent.
+        thrice: The agents of the observations, actions and rewards of a step that belongs here.
     """
 
-    __slots__ = ("_agents", "_keys", "_outputs_of", "rows", "thrice")
+    __slots__ = ("_groups", "_keys", "_outputs_of", "agents", "rows", "thrice")
 
     def __init__(self, agents: list[Hashable]) -> None:
-        self._agents = agents
-        # The keys of the observations, actions and rewards of a step that belongs here.
+        self.agents = agents
+        self._groups: Groups | None = None
         self.thrice = agents * 3
         # What the steps must have as extra model outputs, the same for all agents; None means that
         # no step was made yet.
         self._keys: tuple[str, ...] | None = None
         self._outputs_of: Callable[[Any], Any] = tuple
-        # Observations, actions, rewards, infos by agent; outputs of each agent.
         self.rows: list[tuple[Any, ...]] = []
 
     @classmethod
@@ -75,7 +82,7 @@ class Journal:
         """
         told = None
         if outputs:
-            agents = self._agents
+            agents = self.agents
             if [*outputs] != agents:
                 return False
             each = outputs.values()
@@ -104,6 +111,26 @@ class Journal:
         self.rows.append(({**observations}, {**actions}, {**rewards}, infos and {**infos}, told))
         return True
 
+    def groups(self, singles: Mapping[Hashable, SingleAgentEpisode]) -> Groups:
+        """Which agents a module acts for; told once, as nobody gets hold of their episodes.
+
+        Args:
+            singles: The agents' episodes.
+        """
+        if self._groups is None:
+            by_module: dict[Any, list[Hashable]] = {}
+            for agent in self.agents:
+                by_module.setdefault(singles[agent].module_id, []).append(agent)
+            self._groups = [
+                (
+                    module_id,
+                    [(singles[agent].multi_agent_episode_id, agent) for agent in agents],
+                    _picking(agents),
+                )
+                for module_id, agents in by_module.items()
+            ]
+        return self._groups
+
     def last_observations(self) -> dict[Hashable, Any]:
         """The observations of the last row, by agent."""
         last: dict[Hashable, Any] = self.rows[-1][0]
@@ -127,7 +154,7 @@ class Journal:
         rows, self.rows = self.rows, []
         steps = range(env_t - len(rows) + 1, env_t + 1)
         keys = self._keys or ()
-        for place, agent in enumerate(self._agents):
+        for place, agent in enumerate(self.agents):
             single = agents[agent]
             single.observations._data.extend([row[0][agent] for row in rows])
             single.actions._data.extend([row[1][agent] for row in rows])
@@ -153,3 +180,11 @@ def _is_listed(single: SingleAgentEpisode) -> bool:
     return all(
         type(buffer._data) is list for buffer in (*buffers, *single.extra_model_outputs.values())
     )
+
+
+def _picking(agents: Sequence[Hashable]) -> Callable[[Any], Sequence[Any]]:
+    """What takes the items of these agents from a dict by agent."""
+    if len(agents) > 1:
+        return itemgetter(*agents)
+    (agent,) = agents
+    return lambda row: (row[agent],)

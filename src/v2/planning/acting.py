@@ -12,21 +12,15 @@ from typing import Any, Final
 from ...core.columns import Columns
 from ...core.types import Nest
 from ..common.add_observations import AddObservationsFromEpisodesToBatch
-from ..common.add_states import AddStatesFromEpisodesToBatch, last_state
+from ..common.add_states import AddStatesFromEpisodesToBatch
 from ..common.add_time_dim import AddTimeDimToBatchAndZeroPad
 from ..common.agent_to_module_mapping import AgentToModuleMapping, done_agents
 from ..common.batch_individual_items import BatchIndividualItems
 from ..common.numpy_to_tensor import NumpyToTensor, tensors_of
 from ..common.stateful_modules import is_multi, is_stateful, stateful_module
-from ..episodes.gather import last_rows
-from ..episodes.multi_agent import MultiAgentEpisode
-from ..episodes.single_agent import SingleAgentEpisode
+from .latest import agents_of_rows, latest_observations, latest_of_singles, latest_states
 from .plan import Room, Run
-from .rows import Rows, Unserved, by_module, joined, mapped, opened, with_time
-
-_SINGLE: Final = {SingleAgentEpisode}
-_MULTI: Final = {MultiAgentEpisode}
-_LISTS: Final = {list}
+from .rows import Rows, Unserved, mapped, opened, with_time
 
 
 class _Call:
@@ -41,7 +35,6 @@ class _Call:
         "is_stateful",
         "notes",
         "rl_module",
-        "states",
     )
 
     def __init__(
@@ -50,7 +43,6 @@ class _Call:
         is_multi: bool,
         episodes: Sequence[Any],
         blocks: dict[Any, Rows] | None,
-        states: Nest | None = None,
     ) -> None:
         self.rl_module = rl_module
         self.is_multi = is_multi
@@ -60,8 +52,6 @@ class _Call:
         self.blocks = blocks
         self.is_mapped = self.is_batched = False
         self.notes: dict[str, Any] = {}
-        # The states to go on with, where somebody has them at hand.
-        self.states = states
 
     def has_state(self) -> bool:
         """Whether the module carries a state; asked once."""
@@ -88,46 +78,15 @@ def _add_observations(piece: AddObservationsFromEpisodesToBatch, call: _Call) ->
     if piece.as_learner_connector or call.is_batched or call.is_mapped:
         raise Unserved
     if blocks is None:
-        call.blocks = _last_observations(call.episodes)
+        call.blocks = latest_observations(call.episodes)
     elif not all(Columns.OBS in rows.columns for rows in blocks.values()):
-        found = _last_observations(call.episodes)
+        found = latest_observations(call.episodes)
         if [(own, rows.keys) for own, rows in blocks.items()] != [
             (own, rows.keys) for own, rows in found.items()
         ]:
             raise Unserved
         for module_id, rows in blocks.items():
             rows.columns[Columns.OBS] = found[module_id].columns[Columns.OBS]
-
-
-def _last_observations(episodes: Sequence[Any]) -> dict[Any, Rows]:
-    kinds = {*map(type, episodes)}
-    if kinds == _SINGLE:
-        columns = [episode.observations._data for episode in episodes]
-        if {*map(type, columns)} != _LISTS:
-            raise Unserved
-        try:
-            seen = joined([column[-1] for column in columns])
-        except IndexError:
-            raise Unserved from None
-        return {None: Rows(_single_ids(episodes), {Columns.OBS: seen})}
-    if kinds != _MULTI or any(map(_has_arrays, episodes)):
-        raise Unserved
-    keys, items = last_rows(episodes)
-    if len({*keys}) != len(keys):
-        raise Unserved
-    return by_module(keys, {Columns.OBS: items})
-
-
-def _has_arrays(episode: MultiAgentEpisode) -> bool:
-    return episode._journal is None and episode.is_numpy  # A journal has lists only.
-
-
-def _single_ids(episodes: Sequence[SingleAgentEpisode]) -> list[str]:
-    """The ids of episodes of a single agent; each once."""
-    ids = [episode.id_ for episode in episodes if episode.agent_id is None]
-    if len(ids) != len(episodes) or len({*ids}) != len(ids):
-        raise Unserved
-    return ids
 
 
 def _add_time(piece: AddTimeDimToBatchAndZeroPad, call: _Call) -> None:
@@ -152,46 +111,11 @@ def _add_states(piece: AddStatesFromEpisodesToBatch, call: _Call) -> None:
         raise Unserved
     if any(Columns.STATE_IN in rows.columns for rows in blocks.values()):
         return
-    if call.states is not None:
-        blocks[None].columns[Columns.STATE_IN] = call.states
-        return
     for module_id, rows in blocks.items():
         module = stateful_module(call.rl_module, module_id)
         if module is not None:
-            owners = _owners(call.episodes, module_id, rows.keys)
-            rows.columns[Columns.STATE_IN] = _last_states(owners, module)
-
-
-def _owners(
-    episodes: Sequence[Any], module_id: Any, keys: Sequence[Any]
-) -> Sequence[SingleAgentEpisode]:
-    """The agents' episodes that the rows of a module belong to."""
-    kinds = {*map(type, episodes)}
-    if module_id is None and kinds == _SINGLE:
-        if _single_ids(episodes) != keys:
-            raise Unserved
-        return episodes
-    if kinds != _MULTI:
-        raise Unserved
-    found = {
-        (episode.id_, agent): episode.agent_episodes[agent]
-        for episode in episodes
-        for agent in episode.get_agents_that_stepped()
-    }
-    owned = [(key, single) for key, single in found.items() if single.module_id == module_id]
-    if [key for key, _ in owned] != [key[:2] for key in keys]:
-        raise Unserved
-    return [single for _, single in owned]
-
-
-def _last_states(episodes: Sequence[SingleAgentEpisode], module: Any) -> Nest:
-    try:
-        columns = [episode.extra_model_outputs[Columns.STATE_OUT]._data for episode in episodes]
-        if set(map(type, columns)) == {list} and all([episode.t for episode in episodes]):
-            return joined([column[-1] for column in columns])
-    except (KeyError, IndexError):
-        pass  # Some of them go on from the initial state.
-    return joined([last_state(episode, module) for episode in episodes])
+            singles = agents_of_rows(call.episodes, module_id, rows.keys)
+            rows.columns[Columns.STATE_IN] = latest_states(singles, module)
 
 
 def _map_agents(piece: AgentToModuleMapping, call: _Call) -> None:
@@ -204,10 +128,10 @@ def _map_agents(piece: AgentToModuleMapping, call: _Call) -> None:
     if any(module_id not in modules for module_id in blocks):
         raise Unserved
     done = done_agents(call.episodes)
-    if done:
+    if done and any(key in done for rows in blocks.values() for key in rows.keys):
         acting = {}
         for module_id, rows in blocks.items():
-            places = [place for place, key in enumerate(rows.keys) if key[:2] not in done]
+            places = [place for place, key in enumerate(rows.keys) if key not in done]
             if places:
                 is_all = len(places) == len(rows.keys)
                 acting[module_id] = rows if is_all else rows.take(places)
@@ -215,7 +139,7 @@ def _map_agents(piece: AgentToModuleMapping, call: _Call) -> None:
         call.blocks = blocks = dict(in_order)
     call.is_mapped = True
     call.notes["memorized_map_structure"] = {
-        module_id: [key[:2] for key in rows.keys] for module_id, rows in blocks.items()
+        module_id: rows.keys for module_id, rows in blocks.items()
     }
 
 
@@ -293,10 +217,10 @@ class ActingRun:
         if type(rl_module) is not self._last_kind:  # A module of torch is slow to tell what it
             self._is_multi, self._last_kind = is_multi(rl_module), type(rl_module)  # lacks.
         try:
-            if self.is_usual and not batch and not self._is_multi and not is_stateful(rl_module):
-                return self._one_gather(
-                    rl_module, batch, _last_observations(episodes).get(None), shared_data
-                )
+            if self.is_usual and not batch and not self._is_multi:
+                ids, seen = latest_of_singles(episodes)
+                states = latest_states(episodes, rl_module) if is_stateful(rl_module) else None
+                return self._all_at_once(rl_module, batch, ids, seen, states, shared_data)
             call = _Call(rl_module, self._is_multi, episodes, opened(batch) if batch else None)
             return self._made(call, batch, shared_data)
         except Unserved:
@@ -316,32 +240,43 @@ class ActingRun:
         Returns:
             What a call with the episodes gives, or None where this is not the usual run.
         """
+        if not self.is_usual:
+            return None
         try:
-            if not self.is_usual:
-                return None
-            if states is None:
-                return self._one_gather(rl_module, {}, rows, shared_data)
-            return self._made(_Call(rl_module, False, (), {None: rows}, states), {}, shared_data)
+            seen = rows.columns[Columns.OBS]
+            return self._all_at_once(rl_module, {}, rows.keys, seen, states, shared_data)
         except Unserved:
             return None
 
-    def _one_gather(
-        self, rl_module: Any, batch: dict[str, Any], rows: Rows | None, shared_data: dict[str, Any]
+    def _all_at_once(
+        self,
+        rl_module: Any,
+        batch: dict[str, Any],
+        ids: list[Any],
+        seen: Nest,
+        states: Nest | None,
+        shared_data: dict[str, Any],
     ) -> dict[str, Any]:
-        """All forms at once for a module without a state: the call that is made most often."""
-        add_observations, _, _, batch_items, to_tensors = self._pieces
+        """All forms in one for the module of a single agent: the call that is made most often."""
+        add_observations, add_time, add_states, batch_items, to_tensors = self._pieces
+        has_state = states is not None
         if (
-            rows is None
-            or to_tensors.check_finite
-            or add_observations.as_learner_connector
+            add_observations.as_learner_connector
+            or (has_state and (add_time.as_learner_connector or add_states.as_learner_connector))
             or batch_items.multi_agent
+            or to_tensors.check_finite
         ):
             raise Unserved
-        seen = rows.columns[Columns.OBS]
+        device, pin_memory = to_tensors.device, to_tensors.pin_memory
+        if has_state:
+            seen = mapped(with_time, seen)
+            shared_data["_added_single_ts_time_rank"] = True
         if rl_module is not None:
-            seen = tensors_of(Columns.OBS, seen, to_tensors.device, to_tensors.pin_memory)
-        shared_data["memorized_map_structure"] = rows.keys
+            seen = tensors_of(Columns.OBS, seen, device, pin_memory)
         batch[Columns.OBS] = seen
+        if has_state:
+            batch[Columns.STATE_IN] = tensors_of(Columns.STATE_IN, states, device, pin_memory)
+        shared_data["memorized_map_structure"] = ids
         return batch
 
     def _made(

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...core import nest
+from ...core.batching import rows_of_alike
 from ...core.columns import Columns
 from ...core.errors import EpisodeError
 from ...core.types import Array, Nest
@@ -20,6 +21,7 @@ from ..episodes.column_items import stacked
 
 _NUMBERS: Final = frozenset({float, int, bool, *(np.dtype(code).type for code in "?bBhHiIlLqQefd")})
 
+_ARRAYS: Final = {np.ndarray}
 _FEW: Final = 16
 
 
@@ -31,7 +33,7 @@ class Rows:
     """Rows of one module.
 
     Attributes:
-        keys: Whose row it is, each once: an episode id, or ids of episode, agent and module.
+        keys: Whose row it is, each once: an episode id, or ids of episode and agent.
         columns: Nests of arrays by name, one row for each key.
         places: Where the rows stand among those of all modules; left empty for one module.
     """
@@ -98,7 +100,7 @@ def by_module(keys: Sequence[Any], columns: dict[str, Sequence[Any]]) -> dict[An
         places.setdefault(key[2], []).append(place)
     return {
         module_id: Rows(
-            [keys[place] for place in own],
+            [keys[place][:2] for place in own],
             {name: joined([items[place] for place in own]) for name, items in columns.items()},
             own,
         )
@@ -121,10 +123,12 @@ def joined(items: Sequence[Any]) -> Nest:
 def _joined(items: Sequence[Any]) -> Nest:
     first = items[0]
     kind = type(first)
+    if kind is np.ndarray:
+        rows = _joined_arrays(items, first)
+        if rows is not None:
+            return rows
     if {*map(type, items)} != {kind}:
         raise Unserved
-    if kind is np.ndarray and len(items) <= _FEW and first.dtype.kind in "biuf":
-        return np.array(items)
     if kind is np.ndarray or kind in _NUMBERS:
         return stacked(items)
     if (kind is not dict and kind is not tuple) or {*map(len, items)} != {len(first)} or not first:
@@ -132,6 +136,18 @@ def _joined(items: Sequence[Any]) -> Nest:
     if kind is tuple:
         return tuple(_joined(parts) for parts in zip(*items, strict=True))
     return {key: _joined([item[key] for item in items]) for key in first}
+
+
+def _joined_arrays(items: Sequence[Any], first: Array) -> Array | None:
+    """Arrays of numbers; None where that takes a closer look."""
+    if len(items) > _FEW:
+        return rows_of_alike(items)
+    if first.dtype.kind not in "biuf":
+        return None
+    if len(items) == 1:
+        rows: Array = first[None].copy()
+        return rows
+    return np.array(items) if {*map(type, items)} == _ARRAYS else None
 
 
 def mapped(func: Callable[[Any], Any], column: Nest) -> Nest:

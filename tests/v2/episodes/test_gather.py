@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rlconnect.core.batching import batch
 from rlconnect.v2 import MultiAgentEpisode, SingleAgentEpisode
-from rlconnect.v2.episodes.gather import concat_column, gather_last, last_rows
+from rlconnect.v2.episodes.gather import (
+    concat_column,
+    gather_last,
+    last_rows,
+    last_rows_by_module,
+)
 
 
 def observation(step, kind):
@@ -84,19 +89,62 @@ def test_lists_beside_arrays_make_no_column():
     assert concat_column([episode_of(2), episode_of(2, numpy=True)], "obs") is None
 
 
+def several(names="xy"):
+    episodes = []
+    for name in names:
+        episode = MultiAgentEpisode(
+            id_=name, agent_to_module_mapping_fn=lambda agent, episode: "m" + min(agent, "b")
+        )
+        episode.add_env_reset(observations={"a": 0, "b": 1, "c": 2})
+        step(episode, {"a": 3, "b": 4, "c": 5})
+        episodes.append(episode)
+    return episodes
+
+
+def step(episode, seen, **ends):
+    episode.add_env_step(seen, dict.fromkeys(seen, 0), dict.fromkeys(seen, 0.0), **ends)
+
+
 def test_rows_of_agents_keep_the_journal():
     """Last observations of many agents come with their keys, and nothing is handed out for them."""
-    episodes = []
-    for name in ("x", "y"):
-        episode = MultiAgentEpisode(
-            id_=name, agent_to_module_mapping_fn=lambda agent, episode: "m" + agent
-        )
-        episode.add_env_reset(observations={"a": 0, "b": 1})
-        episode.add_env_step({"a": 2, "b": 3}, {"a": 0, "b": 0}, {"a": 0.0, "b": 0.0})
-        episodes.append(episode)
+    episodes = several()
+    for episode in episodes:
+        step(episode, {"a": 6, "b": 7, "c": 8})
 
     keys, rows = last_rows(episodes)
+    by_module = last_rows_by_module(episodes)
 
-    assert keys == [(name, agent, "m" + agent) for name in "xy" for agent in "ab"]
-    assert rows == [2, 3, 2, 3]
+    assert keys == [(name, agent, "m" + min(agent, "b")) for name in "xy" for agent in "abc"]
+    assert rows == [6, 7, 8, 6, 7, 8]
+    assert by_module == {
+        "ma": ([("x", "a"), ("y", "a")], [6, 6]),
+        "mb": ([("x", "b"), ("x", "c"), ("y", "b"), ("y", "c")], [7, 8, 7, 8]),
+    }
     assert all(episode._journal.rows for episode in episodes)
+
+
+def test_rows_by_module_follow_the_agents_that_act():
+    """Agents that are done are left out from the next step on; new rows follow those handed out."""
+    (episode,) = several("x")
+    step(episode, {"a": 6, "b": 7, "c": 8}, terminateds={"b": True})
+    assert last_rows_by_module([episode]) is None  # b observed, but does not act.
+
+    step(episode, {"a": 9, "c": 11})
+    episode.get_rewards()
+    step(episode, {"a": 12, "c": 14})
+
+    assert last_rows_by_module([episode]) == {
+        "ma": ([("x", "a")], [12]),
+        "mb": ([("x", "c")], [14]),
+    }
+    assert last_rows_by_module([episode, episode]) is None
+
+
+def test_rows_by_module_are_none_once_somebody_holds_an_agents_episode():
+    """It may be edited by whoever holds it, so it is read itself."""
+    (episode,) = several("x")
+
+    episode.agent_episodes["a"].module_id = "other"
+
+    assert last_rows_by_module([episode]) is None
+    assert last_rows([episode])[0][0] == ("x", "a", "other")

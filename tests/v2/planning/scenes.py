@@ -99,6 +99,34 @@ def several(number, steps, has_state=False, action_space=CHOICE, done=(), agents
     return made
 
 
+def go_on(episode, last, has_state):
+    """A step or two more of an episode of agents a0, a1, a2, by what happened last."""
+    rng = np.random.default_rng(9)
+
+    def step(*seen, **ends):
+        episode.add_env_step(
+            observations={name: rng.random(3, np.float32) for name in seen},
+            actions={name: rng.integers(3) for name in episode.get_agents_to_act()},
+            rewards=dict.fromkeys(episode.get_agents_to_act(), 1.0),
+            extra_model_outputs={
+                name: _outputs(rng, has_state) for name in episode.get_agents_to_act()
+            },
+            **ends,
+        )
+
+    if last == "done":
+        step("a0", "a1", "a2", terminateds={"a0": True})
+        step("a1", "a2")
+    elif last == "shown":
+        assert episode.agent_episodes
+        step("a0", "a1", "a2")
+    elif last == "hangs":
+        step("a1", "a2")
+    elif last == "read":
+        episode.get_rewards()
+        step("a0", "a1", "a2")
+
+
 def one_by_one(pipeline, **given):
     """What the pieces do, each called by itself."""
     batch = given.pop("batch")

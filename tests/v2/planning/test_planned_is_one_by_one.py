@@ -1,6 +1,7 @@
 """A planned pipeline does what its pieces do one by one, wherever users put pieces of their own."""
 
 from contextlib import nullcontext
+from functools import partial
 
 import numpy as np
 import pytest
@@ -123,6 +124,26 @@ def test_on_the_way_to_the_module(data):
     found = scenes.both(pipeline, {}, episodes, rl_module)
 
     assert_same(found, pipeline)
+
+
+@MANY
+@given(st.data())
+def test_on_the_way_to_the_module_with_journals(data):
+    """Episodes that are no copies still hold steps in journals; what is seen is the same."""
+    ids = data.draw(st.sampled_from([(), ("p0",)]), label="states")
+    numbers = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=4), label="episodes")
+    last = data.draw(st.sampled_from(["done", "shown", "hangs", "read", "nothing"]), label="last")
+    pipeline = EnvToModulePipeline(*spaces(True), connectors=before_module(True))
+    found = []
+    for run in (pipeline.__call__, partial(scenes.one_by_one, pipeline)):
+        episodes = [scenes.several(number, 2, bool(ids), agents=3) for number in numbers]
+        scenes.go_on(episodes[-1], last, bool(ids))
+        notes = {}
+        call = partial(run, batch={}, episodes=episodes, explore=True, shared_data=notes)
+        made = scenes.outcome(partial(call, rl_module=scenes.modules(ids)))
+        found.append((made, None if isinstance(made, tuple) else notes))
+
+    assert scenes.is_same(*found)
 
 
 def outputs(rng, rows, has_state, has_time, action_space, kind):
