@@ -214,6 +214,7 @@ _HOME: Final = {
     "EnvContext": ".envs.context",
     "EnvRunner": ".env_runners.base",
     "EnvStepError": ".envs.failures",
+    "GroupAgentsWrapper": ".envs.grouped_agents",
     "MultiAgentEnv": ".envs.multi_agent_env",
     "MultiAgentEnvRunner": ".env_runners.multi_agent",
     "NonFiniteError": ".env_runners.observation_watch",

@@ -10,7 +10,7 @@ HOMES: Final = {
     "callbacks.utils": "v2: make_callback",
     "env": (
         "core.columns: INPUT_ENV_SINGLE_SPACES INPUT_ENV_SPACES; stand-in: BaseEnv ExternalEnv "
-        "ExternalMultiAgentEnv GroupAgentsWrapper RemoteBaseEnv VectorEnv; v2: EnvContext "
+        "ExternalMultiAgentEnv RemoteBaseEnv VectorEnv; v2: EnvContext GroupAgentsWrapper "
         "MultiAgentEnv ParallelPettingZooEnv PettingZooEnv"
     ),
     "env.apis.task_settable_env": "stand-in: TaskSettableEnv TaskType",
@@ -21,7 +21,7 @@ HOMES: Final = {
     "env.env_runner_group": "v2: EnvRunnerGroup",
     "env.external_env": "stand-in: ExternalEnv",
     "env.external_multi_agent_env": "stand-in: ExternalMultiAgentEnv",
-    "env.multi_agent_env": "v2: MultiAgentEnv make_multi_agent",
+    "env.multi_agent_env": "v2: MultiAgentEnv make_multi_agent; v2.envs.multi_agent_env: ENV_STATE",
     "env.multi_agent_env_runner": "v2: MultiAgentEnvRunner",
     "env.multi_agent_episode": "v2: MultiAgentEpisode",
     "env.remote_base_env": "stand-in: RemoteBaseEnv",
@@ -30,7 +30,9 @@ HOMES: Final = {
     "env.utils": "legacy: EnvError PublicAPI; v2: EnvContext MultiAgentEnv",
     "env.utils.infinite_lookback_buffer": "v2: InfiniteLookbackBuffer",
     "env.vector_env": "stand-in: VectorEnv",
-    "env.wrappers.group_agents_wrapper": "stand-in: GroupAgentsWrapper",
+    "env.wrappers.group_agents_wrapper": (
+        "v2: GroupAgentsWrapper; v2.envs.grouped_agents: GROUP_INFO GROUP_REWARDS"
+    ),
     "env.wrappers.pettingzoo_env": "v2: ParallelPettingZooEnv PettingZooEnv",
     "evaluation": (
         "legacy: MultiAgentBatch SampleBatch compute_advantages; stand-in: Episode "

@@ -13,6 +13,10 @@ LARGE_INTEGER: Final = 100_000_000
 LEARNER_INFO: Final = "learner"
 MAX_LOG_NN_OUTPUT: Final = 2
 MIN_LOG_NN_OUTPUT: Final = -5
+TIMESTAMP: Final = "timestamp"
+TIMESTEPS_TOTAL: Final = "timesteps_total"
+TIME_THIS_ITER_S: Final = "time_this_iter_s"
+TIME_TOTAL_S: Final = "time_total_s"
 TRAINING_ITERATION: Final = "training_iteration"
 
 

@@ -12,6 +12,9 @@ HOMES: Final = {
     "ray": (
         "bridge.aliases.ray_front: __version__ get init is_initialized put remote shutdown wait"
     ),
+    "ray.air.constants": (
+        "bridge.aliases.plain_names: TIMESTAMP TIME_THIS_ITER_S TRAINING_ITERATION"
+    ),
     "ray._common.deprecation": (
         "bridge.aliases.plain_names: DEPRECATED_VALUE Deprecated deprecation_warning"
     ),
@@ -19,7 +22,10 @@ HOMES: Final = {
     "ray.tune.registry": (
         "bridge.aliases.ray_front: ENV_CREATOR _global_registry get_trainable_cls; v2: register_env"
     ),
-    "ray.tune.result": "bridge.aliases.plain_names: TRAINING_ITERATION",
+    "ray.tune.result": (
+        "bridge.aliases.plain_names: TIMESTEPS_TOTAL TIME_THIS_ITER_S TIME_TOTAL_S "
+        "TRAINING_ITERATION"
+    ),
 }
 # The release whose names these are; the tail says that it is not Ray.
 __version__: Final = "2.60.0+rlconnect"
@@ -74,7 +80,7 @@ class _Remote:
 
     def remote(self, *_: Any, **__: Any) -> NoReturn:
         name = getattr(self.local, "__name__", repr(self.local))
-        raise _no_cluster(f"{name}.remote()", "call it as `{name}.local(...)`, in this process")
+        raise _no_cluster(f"{name}.remote()", f"call it as `{name}.local(...)`, in this process")
 
 
 def get(*_: Any, **__: Any) -> NoReturn:

@@ -25,11 +25,13 @@ from ..env_runners.callback_hooks import CallbackHooks, callback_objects
 from ..logging.progress_line import ProgressLine
 from ..metrics import names
 from ..metrics.metrics_logger import MetricsLogger
-from .env_runner_group import EnvRunnerGroup, module_of, with_local_sampling
+from .env_runner_group import EnvRunnerGroup, module_of
 from .episode_files import EpisodeWriter
 from .evaluation import Evaluation
 from .iteration import Enough, Progress, Rates, ResultDict
+from .local_sampling import with_local_sampling
 from .module_changes import ModuleChanges
+from .runner_counts import RunnerCounts
 from .sampling import synchronous_parallel_sample
 from .saved_config import config_from
 from .saving import SavedAlgorithm
@@ -318,13 +320,9 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         group = self.env_runner_group
         result[names.NUM_ENV_STEPS_SAMPLED_LIFETIME] = self._sampled()
         result["num_training_step_calls_per_iteration"] = calls
-        result[names.FAULT_TOLERANCE_STATS] = {
-            "num_healthy_workers": 0 if group is None else group.num_healthy_remote_workers(),
-            "num_remote_worker_restarts": 0 if group is None else group.num_remote_restarts,
-            "num_env_runners_dropped_lifetime": 0 if group is None else group.num_dropped,
-        }
-        in_flight = 0 if group is None else group.num_in_flight_async_reqs()
-        result["env_runner_group"] = {"actor_manager_num_outstanding_async_reqs": in_flight}
+        stats = RunnerCounts() if group is None else group
+        result[names.FAULT_TOLERANCE_STATS] = stats.fault_tolerance()
+        result["env_runner_group"] = stats.in_flight()
         return result
 
     # Evaluation

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from ..metrics.names import (
     NUM_ENV_STEPS_SAMPLED_LIFETIME,
     WEIGHTS_SEQ_NO,
 )
+from .runner_counts import RunnerCounts
 
 
 class Sample(NamedTuple):
@@ -57,7 +57,7 @@ def env_runner_class(config: Any) -> Any:
     return SingleAgentEnvRunner
 
 
-class EnvRunnerGroup:
+class EnvRunnerGroup(RunnerCounts):
     """Holds an algorithm's env runners.
 
     Without remote runners the local one samples. With them it only holds what they agree on:
@@ -86,34 +86,6 @@ class EnvRunnerGroup:
 
             self._actors = RunnerActors(config, cls, count, on_recreated=on_recreated)
         self._merger: Any = None
-
-    # What there is
-
-    @property
-    def num_remote_restarts(self) -> int:
-        """How often a remote runner was replaced."""
-        return 0 if self._actors is None else int(self._actors.num_restarts)
-
-    @property
-    def num_dropped(self) -> int:
-        """How many remote runners were given up."""
-        return 0 if self._actors is None else int(self._actors.num_dropped)
-
-    def num_runners(self) -> int:
-        """How many there are, the local one included."""
-        return (self.local_env_runner is not None) + self.num_remote_env_runners()
-
-    def num_remote_env_runners(self) -> int:
-        """How many run beside."""
-        return 0 if self._actors is None else len(self._actors)
-
-    def num_healthy_remote_workers(self) -> int:
-        """How many of them are alive."""
-        return 0 if self._actors is None else int(self._actors.num_healthy)
-
-    def num_in_flight_async_reqs(self) -> int:
-        """How many calls wait for an answer; none between two samples."""
-        return 0
 
     def get_spaces(self) -> dict[str, Any]:
         """Give the spaces of environments and modules."""
@@ -273,31 +245,6 @@ class EnvRunnerGroup:
             self.local_env_runner.stop()
         if self._actors is not None:
             self._actors.stop()
-
-
-def with_local_sampling(config: Any) -> Any:
-    """The config, without remote runners where Ray is not installed.
-
-    RLlib's PPO has two of them unless told otherwise; that nobody asked for Ray must not keep it
-    from running.
-    """
-    wanted = config.num_env_runners + config.evaluation_num_env_runners
-    if not wanted or _has_ray():
-        return config
-    warnings.warn(
-        f"{wanted} env runners beside this process need Ray (pip install 'rlconnect[ray]'): "
-        "sampling happens in this process. env_runners(num_env_runners=0) says so.",
-        UserWarning,
-        stacklevel=4,
-    )
-    config.num_env_runners = config.evaluation_num_env_runners = 0
-    return config
-
-
-def _has_ray() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("ray") is not None
 
 
 def _parts(path: str, policies: Collection[str] | None) -> list[str]:

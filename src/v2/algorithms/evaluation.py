@@ -76,10 +76,8 @@ class Evaluation:
         self._sample(group, int(wanted), unit == "episodes")
         results = self._metrics.reduce(compile=True)
         results.setdefault(names.ENV_RUNNER_RESULTS, {})
-        results["num_healthy_workers"] = group.num_healthy_remote_workers()
-        results["num_remote_worker_restarts"] = group.num_remote_restarts
-        results["num_env_runners_dropped_lifetime"] = group.num_dropped
-        results["actor_manager_num_outstanding_async_reqs"] = group.num_in_flight_async_reqs()
+        results.update(group.fault_tolerance())
+        results.update(group.in_flight())
         return results
 
     def _sample(self, group: EnvRunnerGroup, wanted: int, is_in_episodes: bool) -> None:

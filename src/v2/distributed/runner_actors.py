@@ -63,6 +63,11 @@ class RunnerActors:
         return len(self._actors)
 
     @property
+    def indices(self) -> list[int]:
+        """The indices of those that are there, from 1 on."""
+        return [*self._actors]
+
+    @property
     def num_healthy(self) -> int:
         """How many are alive, as far as is known."""
         return len(self._actors)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 import gymnasium as gym
 from gymnasium.spaces import Space
@@ -15,6 +15,9 @@ from .registry import env_creator_of
 
 ByAgent: TypeAlias = dict[Any, Any]
 """A dict by agent id."""
+
+ENV_STATE: Final = "state"
+"""The key under which an observation may carry the state of the whole environment."""
 
 
 class UnknownAgentError(SpaceError, UnknownNameError, KeyError):
@@ -64,8 +67,8 @@ class MultiAgentEnv(gym.Env[Any, Any]):
 
     def __init__(self) -> None:
         super().__init__()
-        if not hasattr(self, "agents"):
-            self.agents = []
+        if not hasattr(self, "agents"):  # Older code names them in a set of this name.
+            self.agents = sorted(getattr(self, "_agent_ids", ()), key=str)
         if not hasattr(self, "possible_agents"):
             self.possible_agents = list(self.agents)
 
@@ -151,7 +154,24 @@ class MultiAgentEnv(gym.Env[Any, Any]):
 
     def get_agent_ids(self) -> set[Hashable]:
         """Give the agents that take part now."""
-        return set(self.agents)
+        return set(getattr(self, "_agent_ids", None) or self.agents)
+
+    def with_agent_groups(
+        self,
+        groups: Mapping[Any, Sequence[Hashable]],
+        obs_space: Space[Any] | None = None,
+        act_space: Space[Any] | None = None,
+    ) -> MultiAgentEnv:
+        """Let groups of agents act as one agent each: see `GroupAgentsWrapper`.
+
+        Args:
+            groups: Ids of members by the group's id.
+            obs_space: The space of each group's observations; the tuple of its members' if None.
+            act_space: The space of each group's actions; the tuple of its members' if None.
+        """
+        from .grouped_agents import GroupAgentsWrapper  # it is one of these
+
+        return GroupAgentsWrapper(self, groups, obs_space, act_space)
 
 
 def spaces_by_agent(env: Any) -> tuple[dict[Any, Space[Any]], dict[Any, Space[Any]]]:
@@ -164,11 +184,16 @@ def spaces_by_agent(env: Any) -> tuple[dict[Any, Space[Any]], dict[Any, Space[An
         UnknownAgentError: An agent has none.
     """
     inner = env.unwrapped
-    agents = list(inner.possible_agents) or list(inner.agents) or declared_agents(inner)
+    agents = listed_agents(inner)
     return (
         {agent: inner.get_observation_space(agent) for agent in agents},
         {agent: inner.get_action_space(agent) for agent in agents},
     )
+
+
+def listed_agents(env: Any) -> list[Any]:
+    """All agents that may ever take part, as far as the environment tells."""
+    return list(env.possible_agents) or list(env.agents) or declared_agents(env)
 
 
 def declared_agents(env: Any) -> list[Hashable]:

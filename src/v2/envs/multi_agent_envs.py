@@ -81,12 +81,13 @@ class MultiAgentEnvs(SubEnvs, gym.vector.VectorEnv[Any, Any, Any]):
 
     @override
     def advance(  # type: ignore[override]  # by agent
-        self, actions: Sequence[Mapping[Any, Any] | None]
+        self, actions: Sequence[Mapping[Any, Any] | None], *, copies: bool = True
     ) -> AgentTransitions:
         """Step the environments.
 
         Args:
             actions: A dict by agent for each; None resets an environment instead.
+            copies: Whether to copy observations of steps; else they are good until the next step.
         """
         failed: dict[int, str] = {}
         self._failed = failed
@@ -103,16 +104,17 @@ class MultiAgentEnvs(SubEnvs, gym.vector.VectorEnv[Any, Any, Any]):
                 rows.append(self._begun(index, seed=self._fresh_seed()))
                 continue
             observations, rewards, terminateds, truncateds, infos = _five(index, made)
-            rows.append((_copied(observations), rewards, terminateds, truncateds, infos or {}))
-        seen, earned, over, cut, told = map(list, zip(*rows, strict=True))
-        return AgentTransitions(seen, earned, over, cut, told, failed)
+            seen = copied(observations) if copies else observations
+            rows.append((seen, rewards, terminateds, truncateds, infos or {}))
+        observed, earned, over, cut, told = map(list, zip(*rows, strict=True))
+        return AgentTransitions(observed, earned, over, cut, told, failed)
 
     def _begun(self, index: int, **given: Any) -> tuple[Any, ...]:
         """What the first step of an episode amounts to."""
         observations, infos = self._try_resets(index, self._reset_one, **given)
         if not isinstance(observations, Mapping):
             raise _not_by_agent(index, "reset()", "observations", observations)
-        return _copied(observations), {}, {}, {}, dict(infos or {})
+        return copied(observations), {}, {}, {}, dict(infos or {})
 
     def _reset_one(
         self, index: int, seed: int | None = None, options: dict[str, Any] | None = None
@@ -220,16 +222,16 @@ def _not_by_agent(index: int, where: str, name: str, value: Any) -> MultiAgentEn
     )
 
 
-def _copied(value: Any) -> Any:
+def copied(value: Any) -> Any:
     """An observation, or a dict of them, that nobody else holds."""
     kind = type(value)
     if kind is dict:
         return {
-            key: item.copy() if type(item) is np.ndarray else _copied(item)
+            key: item.copy() if type(item) is np.ndarray else copied(item)
             for key, item in value.items()
         }
     if kind is tuple:
-        return tuple(map(_copied, value))
+        return tuple(map(copied, value))
     if kind in (int, float, bool, str) or isinstance(value, np.generic):
         return value
     return value.copy() if kind is np.ndarray else copy.deepcopy(value)
