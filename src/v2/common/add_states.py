@@ -16,6 +16,7 @@ from ...core.types import Nest
 from ..batch_items import add_batch_item, add_n_batch_items, single_agent_episode_iterator
 from ..connector import ConnectorV2
 from .stateful_modules import is_stateful, max_seq_len, stateful_module
+from .tensor_to_numpy import narrowed
 
 
 class AddStatesFromEpisodesToBatch(ConnectorV2):
@@ -84,8 +85,8 @@ class AddStatesFromEpisodesToBatch(ConnectorV2):
 
 
 def initial_state(module: Any) -> Nest:
-    """The state of a module before an episode, in arrays."""
-    return nest.map_structure(xp.to_numpy, module.get_initial_state())
+    """The state of a module before an episode, in arrays as narrow as those it puts out."""
+    return narrowed(nest.map_structure(xp.to_numpy, module.get_initial_state()))
 
 
 def last_state(episode: Any, module: Any) -> Nest:

@@ -156,6 +156,13 @@ class MeanStdFilter(ConnectorV2):
             ]
         return self._stats[agent_id]
 
+    def _expected_agents(self) -> list[Any]:
+        """Whose observations will come, as far as the space says."""
+        space = self.input_observation_space
+        if not self.multi_agent:
+            return [] if space is None else [None]
+        return list(space.spaces) if isinstance(space, spaces.Dict) else []
+
     def _space_of(self, agent_id: Any) -> Any:
         space = self.input_observation_space
         if space is None:
@@ -187,6 +194,8 @@ class MeanStdFilter(ConnectorV2):
         **kwargs: Any,
     ) -> dict[Any, Any]:
         """Give settings and statistics by agent id, None for a single agent."""
+        for agent_id in self._expected_agents():
+            self._stats_of(agent_id)
         return {
             agent_id: {
                 # An array, as RLlib has it: it takes a tuple for a nest of shapes.

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rlconnect.core.errors import PieceError, SpaceError
 from rlconnect.v2 import (
     AddObservationsFromEpisodesToBatch,
+    AddStatesFromEpisodesToBatch,
     AddTimeDimToBatchAndZeroPad,
     AgentToModuleMapping,
     BatchIndividualItems,
@@ -22,6 +23,7 @@ from rlconnect.v2 import (
     PrevActionsPrevRewards,
     SingleAgentEpisode,
     SingleAgentObservationPreprocessor,
+    TorchRLModule,
     WriteObservationsToEpisodes,
 )
 from rlconnect.v2.common.agent_to_module_mapping import AgentMapping
@@ -230,6 +232,38 @@ def test_a_filter_comes_back_from_its_folder(tmp_path):
     for use_msgpack in (False, True):
         path = piece.save_to_path(tmp_path / str(use_msgpack), use_msgpack=use_msgpack)
         assert MeanStdFilter.from_checkpoint(path)._stats[None][0].n == 2
+
+
+def test_a_filter_has_a_state_as_soon_as_it_knows_its_agents():
+    """Ray 2.60 gives counts of 0 for all agents of the space, also after a reset."""
+    space = Dict({"a": BOX, "b": BOX})
+    filter_ = MeanStdFilter(space, multi_agent=True)
+
+    before = filter_.get_state()
+    run(filter_, [several()])
+    filter_.reset_state()
+
+    for state in (before, filter_.get_state()):
+        assert [own["running_stats"][0]["num_pushes"] for own in state.values()] == [0, 0]
+        assert list(state) == ["a", "b"]
+    assert MeanStdFilter().get_state() == {}
+
+
+def test_initial_states_are_as_narrow_as_those_put_out():
+    """Ray 2.60 makes float32 and int32 of what `get_initial_state` gives."""
+
+    class Stateful(TorchRLModule):
+        def setup(self):
+            pass
+
+        def get_initial_state(self):
+            return {"x": np.ones(1), "n": np.arange(2)}
+
+    module = Stateful(observation_space=BOX, action_space=Discrete(2), model_config={})
+
+    (state,) = run(AddStatesFromEpisodesToBatch(), [episode()], rl_module=module)["state_in"]["e0",]
+
+    assert (state["x"].dtype, state["n"].dtype) == (np.float32, np.int32)
 
 
 def test_frames_before_the_episode_are_zeros():
