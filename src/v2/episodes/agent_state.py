@@ -51,10 +51,11 @@ def state_of(episode: MultiAgentEpisode) -> dict[str, Any]:
     """
     episode._hand_out()
     first = episode.env_t_started - episode._len_lookback_buffers
+    maps = episode.env_t_to_agent_t
     untold = {
         agent: times.copy()
         for agent, times in episode._env_ts.items()
-        if times != _times_of(episode._agents[agent], episode.env_t_to_agent_t[agent]._data, first)
+        if times[0] < first and times != _times_of(episode._agents[agent], maps[agent]._data, first)
     }
     return {
         **{name: getattr(episode, name) for name in _PLAIN},
@@ -63,7 +64,7 @@ def state_of(episode: MultiAgentEpisode) -> dict[str, Any]:
         "agent_t_started": episode.agent_t_started,
         "env_t_to_agent_t": {
             agent: {"data": steps._data, "lookback": steps.lookback}
-            for agent, steps in episode.env_t_to_agent_t.items()
+            for agent, steps in maps.items()
         },
         **({"agent_env_ts": untold} if untold else {}),
         "agent_episodes": [
