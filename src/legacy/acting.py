@@ -17,7 +17,7 @@ from ..core.types import Array
 from .column_store import ColumnStore
 from .exploration import Exploration
 from .heads.acting import choose_actions
-from .networks import NetworkOutput, PolicyNetworks, rows_of
+from .networks import Network, NetworkOutput, PolicyNetworks, rows_of
 from .refusals import column_refusal, has_nan, nan_refusal, odd_shape
 
 
@@ -57,14 +57,27 @@ class Acting:
             **kwargs: Ignored; for RLlib's signature.
         """
         columns = input_dict.as_read() if isinstance(input_dict, ColumnStore) else input_dict
-        state, index = [], 0
-        while (key := f"state_in_{index}") in columns:
+        state: list[Any] = []
+        while (key := f"state_in_{len(state)}") in columns:
             state.append(columns[key])
-            index += 1
-        found = self._forward(columns, state)
-        if has_nan(found.dist_inputs):
-            raise nan_refusal(self, columns, found.dist_inputs)
-        return self._act(found, explore, timestep, len(found.dist_inputs))
+        network, found = self._forward(columns, state)
+        inputs = found.dist_inputs
+        if has_nan(inputs):
+            raise nan_refusal(self, columns, inputs)
+        if explore is None:
+            explore = bool(self.config.get("explore", True))
+        actions, fetches = choose_actions(
+            network.chooser(self.rng),
+            inputs,
+            found.extra,
+            self.exploration,
+            explore=explore,
+            timestep=self.global_timestep if timestep is None else timestep,
+            rng=self.rng,
+            bare_when_greedy=network.bare_when_greedy,
+        )
+        self.global_timestep += len(inputs)
+        return actions, found.state_out, fetches
 
     def compute_actions(
         self,
@@ -153,8 +166,7 @@ class Acting:
         if prev_reward_batch is not None:
             columns["prev_rewards"] = np.asarray(prev_reward_batch)
         state = [np.asarray(part) for part in state_batches or ()]
-        found = self._forward(columns, state)
-        network = self.networks.for_rows(len(found.dist_inputs))
+        network, found = self._forward(columns, state)
         if not actions_normalized and self.config.get("normalize_actions", True):
             from ..core.actions import normalize_action
 
@@ -177,47 +189,29 @@ class Acting:
         columns = dict(input_dict)
         columns["obs"] = self._batched(columns["obs"])
         state = [columns[key] for key in sorted(columns) if key.startswith("state_in_")]
-        extra = self._forward(columns, state).extra
+        extra = self._forward(columns, state)[1].extra
         if "vf_preds" not in extra:
             raise PieceError(f"{self.algorithm} policies have no value estimate")
         return extra["vf_preds"]
 
-    def _forward(self, columns: Mapping[str, Any], state: Sequence[Any]) -> NetworkOutput:
-        """What the network makes of a batch; its complaints, in terms of columns."""
+    def _forward(
+        self, columns: Mapping[str, Any], state: Sequence[Any]
+    ) -> tuple[Network, NetworkOutput]:
+        """The network, and what it makes of a batch; its complaints, in terms of columns."""
         try:
             obs = columns["obs"]
             if type(obs) is np.ndarray and obs.shape[1:] != self._row_shape:
                 raise odd_shape(self, obs)
             network = self.networks.for_rows(rows_of(obs))
-            return network.run(columns, state, self._seq_lens(columns, state))
+            lens = self._seq_lens(columns, state) if state else None
+            return network, network.run(columns, state, lens)
         except (IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
             better = column_refusal(self, columns, error)
             if better is error:
                 raise
             raise better from error
 
-    def _act(
-        self, found: NetworkOutput, explore: bool | None, timestep: int | None, rows: int
-    ) -> tuple[Any, list[Array], dict[str, Any]]:
-        if explore is None:
-            explore = bool(self.config.get("explore", True))
-        network = self.networks.for_rows(rows)
-        actions, fetches = choose_actions(
-            network.chooser(self.rng),
-            found.dist_inputs,
-            found.extra,
-            self.exploration,
-            explore=explore,
-            timestep=self.global_timestep if timestep is None else timestep,
-            rng=self.rng,
-            bare_when_greedy=network.bare_when_greedy,
-        )
-        self.global_timestep += rows
-        return actions, found.state_out, fetches
-
     def _seq_lens(self, columns: Mapping[str, Any], state: Sequence[Any]) -> Any:
-        if not state:
-            return None
         lens = columns.get("seq_lens")
         return np.ones(len(state[0]), np.int32) if lens is None else np.asarray(lens)
 

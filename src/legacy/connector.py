@@ -212,6 +212,6 @@ def _works_on_all(kind: type) -> bool:
     for each in kind.__mro__:
         if "transform_all" in vars(each):
             return each not in (AgentConnector, ActionConnector)
-        if "transform" in vars(each) or "__call__" in vars(each):
+        if not vars(each).keys().isdisjoint(("transform", "transform_columns", "__call__")):
             return False
     return False

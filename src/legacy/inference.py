@@ -11,14 +11,13 @@ import numpy as np
 from ..core import nest
 from ..core.errors import ConfigError, PieceError
 from .endings import remembers
+from .one_step import first_row, needs_no_records, step_columns
 from .records import BuiltRecords, Records, answers_of
 from .refusals import NUMBERS, Asked, no_numbers, told
-from .types import ActionConnectorDataType, AgentConnectorDataType
+from .types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
 
 if TYPE_CHECKING:
     from .policy import Policy
-
-PolicyOutput = tuple[Any, list[Any], dict[str, Any]]
 
 
 def local_policy_inference(
@@ -32,7 +31,7 @@ def local_policy_inference(
     info: Mapping[str, Any] | None = None,
     explore: bool | None = None,
     timestep: int | None = None,
-) -> list[PolicyOutput]:
+) -> list[PolicyOutputType]:
     """Run one raw observation through a policy and all its connectors.
 
     Recurrent states, earlier actions and rewards are remembered per environment and agent until
@@ -69,20 +68,15 @@ def local_policy_inference(
         data["dones"] = bool(terminated or truncated)  # what Ray 2.2 and older called both
     if info is not None:
         data["infos"] = info
-    outputs = []
     try:
         if policy.endings:
             policy.endings.check(policy, env_id, agent_id)
         if type(obs) is np.ndarray and obs.dtype.kind not in NUMBERS:
             raise no_numbers(obs)
-        for record in agent_pipeline([AgentConnectorDataType(env_id, agent_id, data)]):
-            found = policy.compute_actions_from_input_dict(
-                record.data.sample_batch, explore=explore, timestep=timestep
-            )
-            output = _row(found, 0)
-            env, agent, raw = record.env_id, record.agent_id, record.data.raw_dict
-            outputs.append(action_pipeline(ActionConnectorDataType(env, agent, raw, output)).output)
-            agent_pipeline.on_policy_output(ActionConnectorDataType(env, agent, raw, output))
+        if needs_no_records(policy, agent_pipeline, action_pipeline):
+            outputs = [step_columns(policy, env_id, agent_id, data, explore, timestep)]
+        else:
+            outputs = _step_record(policy, env_id, agent_id, data, explore, timestep)
     except Exception as error:
         better = told(policy, [Asked(env_id, agent_id, obs, reward)], error)
         if better is error:
@@ -90,6 +84,29 @@ def local_policy_inference(
         raise better from error
     if terminated or truncated:
         policy.endings.note(policy, env_id, agent_id)
+    return outputs
+
+
+def _step_record(
+    policy: Policy,
+    env_id: Hashable,
+    agent_id: Hashable,
+    data: dict[str, Any],
+    explore: bool | None,
+    timestep: int | None,
+) -> list[PolicyOutputType]:
+    """What becomes of one record, step by step as the documents tell it."""
+    agent_pipeline: Any = policy.agent_connectors
+    action_pipeline: Any = policy.action_connectors
+    outputs = []
+    for record in agent_pipeline([AgentConnectorDataType(env_id, agent_id, data)]):
+        found = policy.compute_actions_from_input_dict(
+            record.data.sample_batch, explore=explore, timestep=timestep
+        )
+        output = first_row(found)
+        env, agent, raw = record.env_id, record.agent_id, record.data.raw_dict
+        outputs.append(action_pipeline(ActionConnectorDataType(env, agent, raw, output)).output)
+        agent_pipeline.on_policy_output(ActionConnectorDataType(env, agent, raw, output))
     return outputs
 
 
@@ -104,7 +121,7 @@ def batch_policy_inference(
     infos: Sequence[Mapping[str, Any]] | None = None,
     explore: bool | None = None,
     timestep: int | None = None,
-) -> list[PolicyOutput]:
+) -> list[PolicyOutputType]:
     """Run many raw observations through a policy in one forward pass.
 
     Each (environment, agent) slot keeps its own history and recurrent state, as if it had been
@@ -183,7 +200,7 @@ def _through(pipeline: Any, records: Records) -> Records:
 
 def _acted(
     policy: Policy, ready: Records, explore: bool | None, timestep: int | None
-) -> list[PolicyOutput]:
+) -> list[PolicyOutputType]:
     """What the policy answers to records that its agent connectors are done with."""
     agent_pipeline: Any = policy.agent_connectors
     action_pipeline: Any = policy.action_connectors
@@ -195,7 +212,7 @@ def _acted(
     found = policy.compute_actions_from_input_dict(batch, explore=explore, timestep=timestep)
     answers = answers_of(ready.slots, asked, found)
     agent_pipeline.on_policy_outputs(answers)
-    finished: list[PolicyOutput] = action_pipeline.transform_answers(answers, found)
+    finished: list[PolicyOutputType] = action_pipeline.transform_answers(answers, found)
     return finished
 
 
@@ -225,17 +242,6 @@ def _pipelines(policy: Policy) -> tuple[Any, Any]:
     agent.in_eval()
     action.in_eval()
     return agent, action
-
-
-def _row(found: tuple[Any, list[Any], dict[str, Any]], row: int) -> PolicyOutput:
-    actions, states, fetches = found
-    taken = (
-        actions[row]
-        if isinstance(actions, np.ndarray)
-        else nest.map_structure(lambda leaf: leaf[row], actions)
-    )
-    own = [part[row] for part in states] if states else []
-    return taken, own, {name: column[row] for name, column in fetches.items()}
 
 
 def _slots(obs_batch: Any, count: int) -> Any:

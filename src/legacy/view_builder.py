@@ -19,7 +19,6 @@ from ..core.errors import PieceError
 from ..core.types import Array, Nest
 from .history import HistoryStore
 from .rows import stack_objects, stack_rows, to_object_row, to_row
-from .types import AgentConnectorDataType
 from .views import View, ViewPlan
 
 SlotId: TypeAlias = tuple[Any, Any]
@@ -78,9 +77,9 @@ class ViewBuilder:
         """The slot of each (env_id, agent_id); None where an episode is to start."""
         return list(map(self._slots.get, ids))
 
-    def build_one(self, record: AgentConnectorDataType) -> dict[str, Any]:
+    def build_one(self, env_id: Any, agent_id: Any, data: dict[str, Any]) -> dict[str, Any]:
         """The columns of one agent, one row each."""
-        slot_id, data = (record.env_id, record.agent_id), record.data
+        slot_id = (env_id, agent_id)
         known = self._slots.get(slot_id)
         is_first = known is None
         slot = self._started(slot_id) if known is None else known

@@ -65,15 +65,18 @@ def locked(values: Nest) -> Nest:
         >>> locked({"a": np.zeros(2), "b": 1})["a"].flags.writeable
         False
     """
+    if isinstance(values, np.generic):
+        return values
     if isinstance(values, np.ndarray):
         view: Nest = values.view()
         view.setflags(False)
         return view
-    if isinstance(values, np.generic):
-        return values
     kind = type(values)
     if kind is dict:
-        return {key: locked(value) for key, value in values.items()}
+        return {
+            key: value if isinstance(value, np.generic) else locked(value)
+            for key, value in values.items()
+        }
     if kind is list or kind is tuple:
         return kind([locked(value) for value in values])
     if isinstance(values, dict):

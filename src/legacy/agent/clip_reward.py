@@ -7,12 +7,11 @@ from typing import Any, Final
 import numpy as np
 
 from ...core.errors import PieceError
-from ..connector import AgentConnector
 from ..context import ConnectorContext
-from ..types import AgentConnectorDataType
+from .columns import ColumnsAgentConnector
 
 
-class ClipRewardAgentConnector(AgentConnector):
+class ClipRewardAgentConnector(ColumnsAgentConnector):
     """Clip "rewards" to plus or minus a limit, or to their sign.
 
     A record without rewards, such as the first one of an episode, passes.
@@ -23,6 +22,7 @@ class ClipRewardAgentConnector(AgentConnector):
         limit: Clip to [-limit, limit]; excludes `sign`.
 
     Example:
+        >>> from rlconnect.legacy import AgentConnectorDataType
         >>> record = AgentConnectorDataType("env", "agent", {"rewards": 5.8})
         >>> float(ClipRewardAgentConnector(limit=1.0)([record])[0].data["rewards"])
         1.0
@@ -40,20 +40,11 @@ class ClipRewardAgentConnector(AgentConnector):
         self.sign: Final = sign
         self.limit: Final = limit
 
-    def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
-        """Clip the reward of one record."""
-        data = ac_data.data
-        if not isinstance(data, dict):
-            raise PieceError(
-                "ClipRewardAgentConnector cannot read this record",
-                expected="a dict of columns",
-                found=type(data).__name__,
-            )
-        if "rewards" not in data or not (self.sign or self.limit):
-            return ac_data
-        return AgentConnectorDataType(
-            ac_data.env_id, ac_data.agent_id, {**data, "rewards": self._clip(data["rewards"])}
-        )
+    def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
+        """Clip the reward."""
+        if "rewards" not in columns or not (self.sign or self.limit):
+            return columns
+        return {**columns, "rewards": self._clip(columns["rewards"])}
 
     def to_state(self) -> tuple[str, Any]:
         """Its name and the two settings."""

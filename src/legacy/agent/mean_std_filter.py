@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from gymnasium import spaces
@@ -19,8 +19,9 @@ from ..context import ConnectorContext
 from ..filters import ConcurrentMeanStdFilter, MeanStdFilter
 from ..records import Records
 from ..rows import stack_arrays
-from ..types import AgentConnectorDataType
 from .synced_filter import SyncedFilterAgentConnector
+
+_COLUMNS: Final = ("obs", "new_obs")
 
 
 class MeanStdObservationFilterAgentConnector(SyncedFilterAgentConnector):
@@ -38,6 +39,7 @@ class MeanStdObservationFilterAgentConnector(SyncedFilterAgentConnector):
         filter: The `MeanStdFilter` at work.
 
     Example:
+        >>> from rlconnect.legacy import AgentConnectorDataType
         >>> space = spaces.Box(-1, 1, (1,))
         >>> connector = MeanStdObservationFilterAgentConnector(
         ...     ConnectorContext(observation_space=space))
@@ -91,18 +93,13 @@ class MeanStdObservationFilterAgentConnector(SyncedFilterAgentConnector):
         pairs = zip(records.data, each, strict=True)
         return records.with_data([{**data, "new_obs": row} for data, row in pairs])
 
-    def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
-        """Filter the observations of one record."""
-        data = self._columns_of(ac_data)
-        if "obs" not in data and "new_obs" in data:
-            filtered = {"new_obs": self.filter(data["new_obs"], self._is_training)}
-        else:
-            filtered = {
-                name: self.filter(data[name], self._is_training)
-                for name in ("obs", "new_obs")
-                if name in data
-            }
-        return AgentConnectorDataType(ac_data.env_id, ac_data.agent_id, {**data, **filtered})
+    def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
+        """Filter the observations."""
+        made = columns.copy()
+        for name in _COLUMNS:
+            if name in made:
+                made[name] = self.filter(made[name], self._is_training)
+        return made
 
     def to_state(self) -> tuple[str, Any]:
         """The non-concurrent name, as in RLlib, with settings and statistics."""
@@ -151,16 +148,6 @@ class MeanStdObservationFilterAgentConnector(SyncedFilterAgentConnector):
                 f"{type(self).__name__}.{call}() would change statistics in evaluation.",
                 hint="call in_training() first.",
             )
-
-    def _columns_of(self, record: AgentConnectorDataType) -> dict[str, Any]:
-        data = record.data
-        if not isinstance(data, dict):
-            raise PieceError(
-                f"{type(self).__name__} cannot read this record",
-                expected="a dict of columns",
-                found=type(data).__name__,
-            )
-        return data
 
 
 class ConcurrentMeanStdObservationFilterAgentConnector(MeanStdObservationFilterAgentConnector):

@@ -7,20 +7,20 @@ from typing import Any, Final
 
 from ...core.batching import batch as batch_items
 from ...core.errors import PieceError
-from ..connector import AgentConnector
 from ..context import ConnectorContext
 from ..preprocessors import NoPreprocessor, get_preprocessor_for_space
 from ..records import Records
-from ..types import AgentConnectorDataType
+from .columns import ColumnsAgentConnector
 
 _COLUMNS: Final = ("obs", "new_obs")
 
 
-class ObsPreprocessorConnector(AgentConnector):
+class ObsPreprocessorConnector(ColumnsAgentConnector):
     """Preprocess "obs" and "new_obs" by the preprocessor of the raw observation space.
 
     Example:
         >>> from gymnasium.spaces import Discrete
+        >>> from rlconnect.legacy import AgentConnectorDataType
         >>> connector = ObsPreprocessorConnector(ConnectorContext(observation_space=Discrete(3)))
         >>> connector([AgentConnectorDataType("env", "agent", {"new_obs": 1})])[0].data
         {'new_obs': array([0., 1., 0.], dtype=float32)}
@@ -72,19 +72,16 @@ class ObsPreprocessorConnector(AgentConnector):
         pairs = zip(records.data, rows, strict=True)
         return records.with_data([{**data, "new_obs": row} for data, row in pairs])
 
-    def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
-        """Preprocess the observations of one record."""
-        data = self._columns_of(ac_data)
-        transform = self._preprocessor.transform
-        if "obs" not in data and "new_obs" in data:
-            raw = data["new_obs"]
-            observation = transform(raw)
-            if observation is raw:
-                return ac_data
-            made = {**data, "new_obs": observation}
-        else:
-            made = {**data, **{name: transform(data[name]) for name in _COLUMNS if name in data}}
-        return AgentConnectorDataType(ac_data.env_id, ac_data.agent_id, made)
+    def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
+        """Preprocess the observations."""
+        made = columns
+        for name in _COLUMNS:
+            if name in columns:
+                raw = columns[name]
+                observation = self._preprocessor.transform(raw)
+                if observation is not raw:
+                    made = {**made, name: observation}
+        return made
 
     def to_state(self) -> tuple[str, Any]:
         """Its name; the preprocessor comes from the context."""
@@ -102,14 +99,3 @@ class ObsPreprocessorConnector(AgentConnector):
             return all([observation.shape == shape for observation in observations])
         except AttributeError:
             return False
-
-    @staticmethod
-    def _columns_of(record: AgentConnectorDataType) -> dict[str, Any]:
-        data = record.data
-        if not isinstance(data, dict):
-            raise PieceError(
-                "ObsPreprocessorConnector cannot read this record",
-                expected="a dict of columns",
-                found=type(data).__name__,
-            )
-        return data

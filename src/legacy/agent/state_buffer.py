@@ -7,14 +7,14 @@ from typing import Any
 
 from ...core.errors import PieceError
 from ..action.immutable import locked
-from ..connector import AgentConnector
 from ..context import ConnectorContext
 from ..records import Records
 from ..rows import zero_of
-from ..types import ActionConnectorDataType, AgentConnectorDataType
+from ..types import ActionConnectorDataType
+from .columns import ColumnsAgentConnector
 
 
-class StateBufferConnector(AgentConnector):
+class StateBufferConnector(ColumnsAgentConnector):
     """Add the policy's last answer to each record: actions, "state_out_i" and all fetches.
 
     Before the first answer of an episode that is zeros for the actions, and the initial states.
@@ -26,16 +26,13 @@ class StateBufferConnector(AgentConnector):
             are passed over: they hold the state of episodes long gone, and code.
 
     Attributes:
-        carries_actions: False reports zeros for the last action always, as Ray 2.3 to 2.5 do
-            (they also forget the rest; see `build`, which decides).
-
-    Attributes:
         carries_actions: Whether records get the last actions rather than zeros. Ray 2.3 to 2.5
-            forgot them at every step of an evaluation; policies of theirs that never look at
-            them are loaded with False, so that their records equal Ray's.
+            forgot them, and the rest, at every step of an evaluation; policies of theirs that
+            never look at them are loaded with False (by `build`), to equal Ray's records.
 
     Example:
         >>> from gymnasium.spaces import Discrete
+        >>> from rlconnect.legacy import AgentConnectorDataType
         >>> connector = StateBufferConnector(ConnectorContext(action_space=Discrete(2)))
         >>> connector.on_policy_output(ActionConnectorDataType("env", "agent", {}, (1, [], {})))
         >>> connector([AgentConnectorDataType("env", "agent", {"new_obs": 3})])[0].data
@@ -72,11 +69,11 @@ class StateBufferConnector(AgentConnector):
 
     def on_policy_output(self, output: ActionConnectorDataType) -> None:
         """Keep what the policy answered for one agent."""
-        _check_ids(output)
+        _check_ids(output.env_id, output.agent_id)
         actions, states, fetches = output.output
-        columns: dict[str, Any] = {"actions": actions}
         if not self.carries_actions:
-            columns["actions"] = self._first_columns()["actions"]
+            actions = self._first_columns()["actions"]
+        columns = {"actions": actions}
         for number, state in enumerate(states):
             columns[f"state_out_{number}"] = state
         columns.update(fetches)
@@ -94,19 +91,10 @@ class StateBufferConnector(AgentConnector):
         except TypeError:
             return super().transform_all(records)
 
-    def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
-        """Add the last answer to the columns of one record."""
-        env_id, agent_id, data = ac_data.env_id, ac_data.agent_id, ac_data.data
-        if env_id is None or agent_id is None:
-            _check_ids(ac_data)
-        if not isinstance(data, dict):
-            raise PieceError(
-                "StateBufferConnector cannot read this record",
-                expected="a dict of columns",
-                found=type(data).__name__,
-            )
-        answer = self._answers.get((env_id, agent_id)) or self._first_columns()
-        return AgentConnectorDataType(env_id, agent_id, {**data, **answer})
+    def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
+        """Add the last answer."""
+        _check_ids(env_id, agent_id)
+        return {**columns, **(self._answers.get((env_id, agent_id)) or self._first_columns())}
 
     def to_state(self) -> tuple[str, Any]:
         """Its name and the answers, as plain data."""
@@ -139,10 +127,10 @@ class StateBufferConnector(AgentConnector):
         return self._start
 
 
-def _check_ids(record: Any) -> None:
-    if record.env_id is None or record.agent_id is None:
+def _check_ids(env_id: Any, agent_id: Any) -> None:
+    if env_id is None or agent_id is None:
         raise PieceError(
             "StateBufferConnector needs to know whose record this is",
             expected="env_id and agent_id",
-            found=f"env_id={record.env_id!r}, agent_id={record.agent_id!r}",
+            found=f"env_id={env_id!r}, agent_id={agent_id!r}",
         )

@@ -7,9 +7,10 @@ from typing import Any
 from ...core.errors import PieceError
 from ..connector import AgentConnector
 from ..context import ConnectorContext
+from .columns import ColumnsAgentConnector
 
 
-class SyncedFilterAgentConnector(AgentConnector):
+class SyncedFilterAgentConnector(ColumnsAgentConnector):
     """An agent connector that learns from what passes and can be merged with its twins.
 
     Args:

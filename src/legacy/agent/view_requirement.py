@@ -9,26 +9,26 @@ from typing import Any, Final
 import numpy as np
 
 from ...core.errors import PieceError
-from ..connector import AgentConnector
 from ..context import ConnectorContext
 from ..records import BuiltRecords, Records
 from ..sample_batch import SampleBatch
-from ..types import AgentConnectorDataType, AgentConnectorsOutput
+from ..types import AgentConnectorsOutput
 from ..view_builder import ViewBuilder
 from ..views import ViewPlan
+from .columns import ColumnsAgentConnector
 
 _OBSERVATION: Final = itemgetter("new_obs")
 _ONE: Final = np.ones(1, np.int64)
 
 
-class ViewRequirementAgentConnector(AgentConnector):
+class ViewRequirementAgentConnector(ColumnsAgentConnector):
     """Turn the record of each agent into the batch of one row that the policy acts on.
 
     What an agent saw and did is kept per environment and agent, as far back as some view looks.
     The first record after `reset` starts a history. A list of records is worked on as one batch.
 
     Example:
-        >>> from rlconnect.legacy.views import ViewRequirement
+        >>> from rlconnect.legacy import AgentConnectorDataType, ViewRequirement
         >>> views = {"obs": ViewRequirement(), "last": ViewRequirement("rewards", shift=-1)}
         >>> connector = ViewRequirementAgentConnector(ConnectorContext(view_requirements=views))
         >>> record = AgentConnectorDataType("env", "agent", {"new_obs": 3.0, "rewards": 2.0})
@@ -56,8 +56,8 @@ class ViewRequirementAgentConnector(AgentConnector):
         try:
             observations = list(map(_OBSERVATION, records.data))
         except (KeyError, TypeError):
-            for record in records.as_list():
-                _check(record)
+            for data in records.data:
+                self._check(data)
             raise
         slots = builder.slots_of(records.slots)
         if all(slots):
@@ -85,14 +85,19 @@ class ViewRequirementAgentConnector(AgentConnector):
                 made[place] = record
         return Records.of(made)
 
-    def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
+    def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
         """Build the batch of one agent."""
-        _check(ac_data)
-        columns = (self._builder or self._make_builder()).build_one(ac_data)
+        batch = self.batch_of(env_id, agent_id, columns)
+        return AgentConnectorsOutput(columns, SampleBatch.of(batch))
+
+    def batch_of(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> dict[str, Any]:
+        """What the policy looks at, one row a column, of one agent."""
+        if not isinstance(columns, dict) or "new_obs" not in columns:
+            self._check(columns)
+        batch = (self._builder or self._make_builder()).build_one(env_id, agent_id, columns)
         if self._is_recurrent:
-            columns["seq_lens"] = _ONE.copy()
-        output = AgentConnectorsOutput(ac_data.data, SampleBatch.of(columns))
-        return AgentConnectorDataType(ac_data.env_id, ac_data.agent_id, output)
+            batch["seq_lens"] = _ONE.copy()
+        return batch
 
     def episode(self, env_id: Any, agent_id: Any) -> Any:
         """What stands for an agent's running episode, another object after each reset."""
@@ -108,6 +113,17 @@ class ViewRequirementAgentConnector(AgentConnector):
     def from_state(ctx: ConnectorContext, params: Any) -> ViewRequirementAgentConnector:
         """A connector for the views of `ctx`."""
         return ViewRequirementAgentConnector(ctx)
+
+    def _check(self, data: Any) -> None:
+        """Refuse what holds no observation."""
+        if not isinstance(data, dict):
+            raise self.no_columns(data)
+        if "new_obs" not in data:
+            raise PieceError(
+                "a record has no observation",
+                expected="a column 'new_obs'",
+                found=f"columns {list(data)}",
+            )
 
     def _make_builder(self) -> ViewBuilder:
         ctx = self.ctx
@@ -127,19 +143,3 @@ class ViewRequirementAgentConnector(AgentConnector):
         self._is_recurrent = ctx.is_policy_recurrent
         self._builder = ViewBuilder(plan, flatten_actions=flattens, fill_missing=bool(is_lenient))
         return self._builder
-
-
-def _check(record: AgentConnectorDataType) -> None:
-    data = record.data
-    if not isinstance(data, dict):
-        raise PieceError(
-            "ViewRequirementAgentConnector cannot read this record",
-            expected="a dict of columns",
-            found=type(data).__name__,
-        )
-    if "new_obs" not in data:
-        raise PieceError(
-            "a record has no observation",
-            expected="a column 'new_obs'",
-            found=f"columns {list(data)}",
-        )

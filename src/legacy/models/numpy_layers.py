@@ -25,7 +25,7 @@ ONE = np.array(1.0, np.float32)
 
 
 def _tanh(x: Float32) -> None:
-    np.tanh(x, out=x)
+    np.tanh(x, x)
 
 
 def _relu(x: Float32) -> None:
@@ -145,7 +145,7 @@ class Stack:
     def __call__(self, x: Float32) -> Float32:
         """Map `(B, in)` to `(B, out)`; the input is left unchanged."""
         for weight, bias, act in self._steps:
-            x = np.dot(x, weight)
+            x = x.dot(weight)
             x += bias
             if act is not None:
                 act(x)

@@ -46,7 +46,7 @@ class NumpyLstm:
             h: Outputs `(B, cells)` of the step before.
             c: Cells `(B, cells)` of the step before.
         """
-        gates = np.dot(np.concatenate([*x, h], axis=1), self._weight)
+        gates = np.concatenate([*x, h], axis=1).dot(self._weight)
         gates += self._bias
         return self._advance(gates, c)
 
@@ -64,7 +64,7 @@ class NumpyLstm:
 
     def _advance(self, gates: Float32, c: Float32) -> tuple[Float32, Float32]:
         n = self.cells
-        np.tanh(gates, out=gates)
+        np.tanh(gates, gates)
         opened = gates[:, : 3 * n]
         opened *= HALF
         opened += HALF

@@ -1,0 +1,87 @@
+"""One observation through connectors that work on columns: no records in between.
+
+What flows between the library's own connectors need not be a record each, if nobody else sees it.
+The connectors are asked in every step, so that an edit of a pipeline counts at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core import nest
+from .acting import Acting
+from .agent.view_requirement import ViewRequirementAgentConnector
+from .pipeline import ActionConnectorPipeline, AgentConnectorPipeline
+from .types import ActionConnectorDataType, PolicyOutputType
+
+if TYPE_CHECKING:
+    from .policy import Policy
+
+_COMPUTE = "compute_actions_from_input_dict"
+
+
+def needs_no_records(policy: Policy, agent: Any, action: Any) -> bool:
+    """Whether nobody but connectors that need no records would see those of a step.
+
+    Args:
+        policy: The policy that acts between the two.
+        agent: Its agent pipeline.
+        action: Its action pipeline.
+    """
+    if type(agent) is not AgentConnectorPipeline or type(action) is not ActionConnectorPipeline:
+        return False
+    if type(policy).compute_actions_from_input_dict is not Acting.compute_actions_from_input_dict:
+        return False
+    connectors = agent.connectors
+    return (
+        bool(connectors)
+        and _builds_columns(type(connectors[-1]))
+        and all([getattr(type(each), "takes_columns", False) for each in connectors])
+        and all([getattr(type(each), "is_formula", False) for each in action.connectors])
+        and _COMPUTE not in vars(policy)
+    )
+
+
+def step_columns(
+    policy: Policy,
+    env_id: Hashable,
+    agent_id: Hashable,
+    columns: dict[str, Any],
+    explore: bool | None,
+    timestep: int | None,
+) -> PolicyOutputType:
+    """What becomes of an agent's columns, where `needs_no_records` holds."""
+    agent: Any = policy.agent_connectors
+    action: Any = policy.action_connectors
+    *connectors, views = agent.connectors
+    for connector in connectors:
+        if not isinstance(columns, dict):
+            raise connector.no_columns(columns)
+        columns = connector.transform_columns(env_id, agent_id, columns)
+    batch = views.batch_of(env_id, agent_id, columns)
+    answer = first_row(policy.compute_actions_from_input_dict(batch, explore, timestep))
+    output = answer
+    for formula in action.connectors:
+        output = formula.transform_all(output)
+    agent.on_policy_output(ActionConnectorDataType(env_id, agent_id, columns, answer))
+    return output
+
+
+def first_row(found: PolicyOutputType) -> PolicyOutputType:
+    """The answer in the first row of a batch of them."""
+    actions, states, fetches = found
+    taken = (
+        actions[0]
+        if isinstance(actions, np.ndarray)
+        else nest.map_structure(lambda leaf: leaf[0], actions)
+    )
+    return taken, [part[0] for part in states], {name: part[0] for name, part in fetches.items()}
+
+
+def _builds_columns(kind: Any) -> bool:
+    """Whether connectors of a class end an agent pipeline in their `batch_of`."""
+    views = ViewRequirementAgentConnector
+    return issubclass(kind, views) and kind.transform_columns is views.transform_columns
