@@ -12,10 +12,10 @@ from gymnasium.spaces import Space
 from ...core.actions import get_base_struct_from_space, normalize_action
 from ...core.batching import batch
 from ...core.errors import ConfigError
+from ..envs.generator_states import generator_state, set_generator_state
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..episodes.single_agent import SingleAgentEpisode
 from .episode_files import read_episodes
-from .random_states import generator_state, set_generator_state
 
 
 def recorded_episodes(given: Any, config: Any) -> list[Any]:

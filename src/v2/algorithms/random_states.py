@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..envs.generator_states import generator_state, set_generator_state
+
 
 def random_state_of(runner: Any) -> dict[str, Any]:
     """The generators of the process a runner is in, and of its environments, as plain data.
@@ -74,32 +76,3 @@ def _of_env(env: Any) -> dict[str, Any] | None:
     if not isinstance(generator, np.random.Generator):
         return None
     return generator_state(generator)
-
-
-def generator_state(generator: np.random.Generator) -> dict[str, Any]:
-    """The state of one generator as plain data."""
-    return _as_text(generator.bit_generator.state)
-
-
-def set_generator_state(generator: np.random.Generator, state: Mapping[str, Any]) -> None:
-    """Take back what `generator_state` gave."""
-    generator.bit_generator.state = _as_integers(state)
-
-
-def _as_text(state: Mapping[str, Any]) -> dict[str, Any]:
-    """With its integers, of up to 128 bits, as text: not every file format has such numbers."""
-    return {
-        key: _as_text(part)
-        if isinstance(part, Mapping)
-        else (str(part) if isinstance(part, int) else part)
-        for key, part in state.items()
-    }
-
-
-def _as_integers(state: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: _as_integers(part)
-        if isinstance(part, Mapping)
-        else (int(part) if isinstance(part, str) and part.isdecimal() else part)
-        for key, part in state.items()
-    }

@@ -1,0 +1,141 @@
+"""What an environment would need to go on in the middle of an episode, as plain data.
+
+`memory_of` reads the attributes of an environment and of its wrappers; `remember` writes them into
+one that was made anew. Numbers, text, arrays, containers of them, random generators and
+environments inside of environments are data. Spaces, functions and classes do not change and stay.
+Whatever else an environment holds (a simulator, a socket, a window) cannot be put into a file, and
+then there is no memory of it: its episode begins anew.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+
+from ...core.plain_data import NotPlainError, from_data, to_data
+from .generator_states import generator_of, generator_state
+
+_STAYING: Final = (
+    gym.Space,
+    EnvSpec,
+    type,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    types.ModuleType,
+)
+"""The same in each environment that is made the same way."""
+
+_LARGEST: Final = 100_000
+"""More items than these in one environment are a table, not a memory."""
+
+
+def memory_of(env: Any) -> list[Any] | None:
+    """An environment and its wrappers as data.
+
+    An environment that defines `get_state()` and `set_state(state)` says itself what it needs.
+
+    Args:
+        env: The outermost one.
+
+    Returns:
+        A layer for each wrapper, from the outside in, and the environment; None if one of them
+        holds what is no data.
+
+    Example:
+        >>> carts = gym.make("CartPole-v1"), gym.make("CartPole-v1")
+        >>> start = carts[0].reset(seed=1)
+        >>> remember(carts[1], memory_of(carts[0]))
+        True
+        >>> all((carts[0].step(1)[0] == carts[1].step(1)[0]).tolist())
+        True
+    """
+    try:
+        held: list[Any] = to_data(env, _written, most=_LARGEST)["env"]
+    except NotPlainError:
+        return None
+    return held
+
+
+def remember(env: Any, memory: list[Any]) -> bool:
+    """Bring an environment to where another one of its kind was.
+
+    Args:
+        env: One that was made as the other one.
+        memory: What `memory_of` gave.
+
+    Returns:
+        Whether it is there now. If not, it is built in another way, and has to be reset.
+    """
+    try:
+        _remember(env, memory)
+    except NotPlainError:
+        return False
+    return True
+
+
+def _written(value: Any, data: Callable[[Any], Any]) -> dict[str, Any]:
+    if isinstance(value, np.random.Generator):
+        return {"generator": generator_state(value)}
+    if isinstance(value, gym.Env):
+        return {
+            "env": [{"class": _name(layer), **_layer(layer, data)} for layer in _layers_of(value)]
+        }
+    if isinstance(value, _STAYING):
+        return {"stays": True}
+    raise NotPlainError(type(value).__name__)
+
+
+def _layers_of(env: Any) -> list[Any]:
+    layers = [env]
+    while isinstance(layers[-1], gym.Wrapper):
+        layers.append(layers[-1].env)
+    return layers
+
+
+def _name(layer: Any) -> str:
+    return f"{type(layer).__module__}.{type(layer).__qualname__}"
+
+
+def _layer(layer: Any, data: Callable[[Any], Any]) -> dict[str, Any]:
+    own = vars(type(layer))
+    if callable(own.get("get_state")) and callable(own.get("set_state")):
+        return {"state": data(layer.get_state())}
+    inner = layer.env if isinstance(layer, gym.Wrapper) else layer
+    return {
+        "attributes": {
+            key: data(value)
+            for key, value in vars(layer).items()
+            if value is not inner and not isinstance(value, _STAYING)
+        }
+    }
+
+
+def _remember(env: Any, memory: list[Any]) -> None:
+    layers = _layers_of(env)
+    if [_name(layer) for layer in layers] != [layer["class"] for layer in memory]:
+        raise NotPlainError("other wrappers")
+    for layer, held in zip(layers, memory, strict=True):
+        if "state" in held:
+            layer.set_state(from_data(held["state"], _read))
+            continue
+        own = vars(layer)
+        for key, value in held["attributes"].items():
+            if key.startswith("__") or callable(getattr(type(layer), key, None)):
+                raise NotPlainError(key)  # No environment has written that.
+            setattr(layer, key, from_data(value, _read, own.get(key)))
+
+
+def _read(data: Mapping[str, Any], now: Any) -> Any:
+    if "generator" in data:
+        return generator_of(data["generator"])
+    if now is None:
+        raise NotPlainError("nothing in its place")
+    if "env" in data:
+        _remember(now, data["env"])
+    return now
