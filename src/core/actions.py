@@ -106,10 +106,8 @@ class ActionBounds:
             return xp.constant(self.low, action) + action if self.is_offset else action
         # Clipped after stretching, so an overshoot lands on the bound.
         if isinstance(action, np.ndarray) and action.dtype == self.low.dtype:
-            stretched: Any = (action + self.one) * self.half
-            stretched += self.low
-            # As clip() does, without its way through Python.
-            return np.minimum(np.maximum(stretched, self.low), self.high)
+            stretched: Any = self.low + (action + self.one) * self.half
+            return stretched.clip(self.low, self.high)
         low, half = xp.constant(self.low, action), xp.constant(self.half, action)
         return xp.clip(low + (action + 1.0) * half, self.low, self.high)
 

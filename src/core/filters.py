@@ -21,6 +21,9 @@ from .types import Array, Nest
 SMALL_NUMBER: Final = 1e-6
 """Added to every deviation, so that a constant feature does not divide by zero."""
 
+_FLOAT64: Final = np.dtype(np.float64)
+_SMALL: Final = np.array(SMALL_NUMBER)  # numpy takes it in faster than a number
+
 
 def standardize(
     x: Any,
@@ -51,7 +54,8 @@ def standardize(
 
 def denominator_of(moments: Moments, rule: VarianceRule = LEGACY_VARIANCE) -> Any:
     """What a filter of these statistics divides by: the deviation and a small number."""
-    return np.sqrt(moments.variance(rule)) + SMALL_NUMBER
+    deviation = np.sqrt(moments.variance(rule))
+    return deviation + (_SMALL if deviation.dtype is _FLOAT64 else SMALL_NUMBER)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,8 +178,8 @@ def _scaled(out: Array, denominator: Any, clip: float | None, x: Array) -> Array
     # Only where that neither changes what was given nor rounds differently.
     own = out if out is not x and out.dtype == np.float64 else None
     if denominator is not None:
-        out = np.divide(out, denominator, out=own)
+        out = np.divide(out, denominator, own)
     if clip:
         low, high = _bounds(clip)
-        out = np.minimum(np.maximum(out, low, out=own), high, out=own)
+        out = out.clip(low, high, own)
     return out if out.dtype == x.dtype else out.astype(x.dtype)
