@@ -56,7 +56,7 @@ class ArrayNetwork:
         self.head = head
         self.initial_state = head.get_initial_state()
         self.bare_when_greedy = head.bare_when_greedy
-        self._distribution = head.distribution.arrays()
+        self.distribution = head.distribution.arrays()
 
     def run(self, columns: Mapping[str, Any], state: Sequence[Any], seq_lens: Any) -> NetworkOutput:
         """One forward pass over a batch of columns."""
@@ -64,7 +64,7 @@ class ArrayNetwork:
 
     def chooser(self, rng: np.random.Generator) -> Chooser:
         """The numpy distribution."""
-        return self._distribution
+        return self.distribution
 
 
 class TorchNetwork:

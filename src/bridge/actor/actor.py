@@ -185,6 +185,11 @@ class Actor:
         Raises:
             SpaceError: The observation is not of the policy's space.
         """
+        if type(obs) is np.ndarray and self.only is not None and not explore and seed is None:
+            with self._lock:
+                actions = self.only.at_once(obs)
+            if actions is not None:
+                return actions
         asked = Asked(env_ids, agent_ids, reward, terminated, truncated, explore)
         with self._lock:
             if seed is not None:

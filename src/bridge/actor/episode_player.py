@@ -75,6 +75,9 @@ class EpisodePlayer:
             self._forget(over)
         return batch([nest.map_structure(np.asarray, action) for action in for_env])
 
+    def at_once(self, obs: Any) -> None:
+        """Nothing: slots remember."""
+
     def reset(self, env_ids: Iterable[Hashable] | None) -> None:
         """Forget the episodes of some environments; of all if None."""
         gone = None if env_ids is None else set(env_ids)

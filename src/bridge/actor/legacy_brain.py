@@ -11,15 +11,17 @@ from ...core import nest, xp
 from ...core.types import Nest
 from ...legacy.exploration import Exploration
 from ...legacy.heads.acting import choose_actions
-from ...legacy.networks import MAX_NUMPY_ROWS, rows_of
+from ...legacy.models.numpy_columns import ColumnStack
+from ...legacy.networks import MAX_NUMPY_ROWS, Network, rows_of
 from ...legacy.policy import Policy
 
 
 class LegacyBrain:
     """What a policy computes with: numpy up to 1,024 rows where its network has a numpy twin.
 
-    Larger batches and other networks run in torch, without the value estimate, and stay tensors
-    up to the action. The policy's timesteps are its own, so that an actor explores as it would.
+    Larger batches and other networks run in torch, without the value estimate; yet on one core
+    numpy is quicker for networks that it computes by columns. The policy's timesteps are its own,
+    so that an actor explores as it would.
 
     Args:
         policy: The policy.
@@ -30,11 +32,13 @@ class LegacyBrain:
         self._tensors: Any = None
         self._prepares = type(policy.exploration).prepare is not Exploration.prepare
 
-    @property
-    def quick(self) -> Callable[[Any], Any] | None:
+    def quick(self, rows: int) -> Callable[[Any], Any] | None:
         """The numpy network without its value estimate, if it sees nothing but observations."""
         network = self.policy.networks.numpy
-        return getattr(network.head, "direct", None) if network is not None else None
+        direct = None if network is None else network.head.direct
+        if rows <= MAX_NUMPY_ROWS or (isinstance(direct, ColumnStack) and _is_one_core()):
+            return direct
+        return None
 
     def run(self, columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
         """Distribution inputs, a tensor where torch computes them, and next states."""
@@ -62,13 +66,15 @@ class LegacyBrain:
 
     def greedy(self, inputs: Any) -> Nest:
         """The most probable actions."""
-        is_custom = self.policy.networks.numpy is None
-        if is_custom and xp.is_tensor(inputs):
+        network = self.policy.networks.numpy
+        if network is not None and type(inputs) is np.ndarray and not self._prepares:
+            return network.distribution.deterministic(inputs)
+        if network is None and xp.is_tensor(inputs):
             return nest.map_structure(xp.to_numpy, self._tensors.greedy(inputs))
         inputs = xp.to_numpy(inputs)  # choosing among few is quicker there
         if self._prepares:
             inputs = self.policy.exploration.prepare(inputs)
-        chooser = self.policy.networks.for_rows(len(inputs)).chooser(self.policy.rng)
+        chooser = self._network(len(inputs)).chooser(self.policy.rng)
         return (
             chooser(inputs).deterministic() if callable(chooser) else chooser.deterministic(inputs)
         )
@@ -77,9 +83,8 @@ class LegacyBrain:
         """Actions as the policy's exploration picks them; counts its timesteps."""
         policy = self.policy
         inputs = xp.to_numpy(inputs)
-        network = policy.networks.for_rows(len(inputs))
         actions, _ = choose_actions(
-            network.chooser(rng),
+            self._network(len(inputs)).chooser(rng),
             inputs,
             {},
             policy.exploration,
@@ -95,3 +100,15 @@ class LegacyBrain:
         from .legacy_tensors import LegacyTensors
 
         return LegacyTensors(self.policy)
+
+    def _network(self, rows: int) -> Network:
+        """One that chooses: any does, where there are two."""
+        networks = self.policy.networks
+        return networks.numpy or networks.for_rows(rows)
+
+
+def _is_one_core() -> bool:
+    """Whether torch would compute on one core; it shares a large batch better among several."""
+    import torch
+
+    return bool(torch.get_num_threads() == 1)

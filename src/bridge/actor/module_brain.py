@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,11 @@ class ModuleBrain:
         module: The module; a copy of it is used, in evaluation mode.
     """
 
-    quick: Callable[[Any], Any] | None = None
-
     def __init__(self, module: Any) -> None:
         self._tensors = ModuleTensors(module)
+
+    def quick(self, rows: int) -> None:
+        """Nothing: the module computes in torch."""
 
     def run(self, columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
         """What actions are made of, and next states."""

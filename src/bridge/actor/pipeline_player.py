@@ -73,6 +73,9 @@ class PipelinePlayer:
             self._end([keys[int(at)] for at in np.flatnonzero(ended)])
         return batch([nest.map_structure(np.asarray, action) for action, _, _ in answers])
 
+    def at_once(self, obs: Any) -> None:
+        """Nothing: slots remember."""
+
     def reset(self, env_ids: Iterable[Hashable] | None) -> None:
         """Let the connectors forget."""
         gone = {env for env, _ in self._known} if env_ids is None else set(env_ids)

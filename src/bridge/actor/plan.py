@@ -30,9 +30,8 @@ Choose = Callable[[Any], Nest]
 class Brain(Protocol):
     """What computes between the columns and the action: network and distribution."""
 
-    @property
-    def quick(self) -> Callable[[Any], Any] | None:
-        """From float32 observations `(B, n)` to distribution inputs, where that is all there is."""
+    def quick(self, rows: int) -> Callable[[Any], Any] | None:
+        """From so many float32 observations `(B, n)` to distribution inputs, if that is all."""
 
     def run(self, columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
         """Distribution inputs and next states, for arrays."""

@@ -12,7 +12,6 @@ from ...core import nest, xp
 from ...core.adapters.laid import on_arrays
 from ...core.errors import PieceError
 from ...core.types import Nest
-from ...legacy.networks import MAX_NUMPY_ROWS
 from .forms import ObservationForm, a_leaf
 from .plan import ActPlan, Running, narrowed, run_step
 from .slots import Key, Slots, default_keys
@@ -38,6 +37,9 @@ class Player(Protocol):
         starts_anew: bool,
     ) -> Nest:
         """Actions for observations with a leading axis."""
+
+    def at_once(self, obs: Any) -> Nest | None:
+        """Actions without exploration for one array; None where there is more to it."""
 
     def reset(self, env_ids: Iterable[Hashable] | None) -> None:
         """Forget slots."""
@@ -125,6 +127,18 @@ class PlannedPlayer:
             slots.end(rows, ended)
         return actions
 
+    def at_once(self, obs: Any) -> Nest | None:
+        """Actions for an array, with or without a leading axis; None with a memory or device."""
+        if self.remembers or self.device is not None:
+            return None
+        rows, is_one = self.form.rows(obs)
+        actions = self._without_memory(rows, False, None)
+        if not is_one:
+            return actions
+        if type(actions) is np.ndarray:
+            return actions[0]
+        return nest.map_structure(lambda leaf: leaf[0], actions)
+
     def to(self, device: str | None) -> None:
         """Compute with tensors on a device; with arrays if it is None."""
         self.device = device
@@ -167,13 +181,13 @@ class PlannedPlayer:
             self._tensors = TensorStep(self.plan).to(self.device or "cpu").eval()
         return self._tensors
 
-    def _without_memory(self, obs: Nest, explore: bool, rng: np.random.Generator) -> Nest:
+    def _without_memory(self, obs: Nest, explore: bool, rng: Any) -> Nest:
         brain = self.plan.brain
         if self._observe is not None:
             obs = self._observe(obs)
         if type(obs) is np.ndarray:
-            quick = brain.quick
-            if quick is not None and len(obs) <= MAX_NUMPY_ROWS:
+            quick = brain.quick(len(obs))
+            if quick is not None:
                 if obs.ndim != 2:
                     obs = obs.reshape(len(obs), -1)
                 inputs = quick(obs if obs.dtype == np.float32 else obs.astype(np.float32))

@@ -10,8 +10,9 @@ from gymnasium import spaces
 
 from .. import xp
 from ..errors import PieceError
+from ..last_few import LastFew
 from ..types import Array
-from .laid import Layouts, Selection
+from .laid import Selection
 from .step import Bound, Step, box_between, step
 
 
@@ -148,7 +149,7 @@ def _appending(values: Array) -> Callable[[Any], Any]:
         rows[..., size:] = values
         return rows, (..., slice(size))
 
-    known = Layouts(layout)
+    known = LastFew(layout)
 
     def call(value: Array) -> Array:
         ready, place = known[value.shape, value.dtype]

@@ -12,31 +12,11 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
+from ..last_few import LastFew
 from ..types import Array
 
 LARGEST: Final = 1 << 17
 """Constants are laid out up to that many numbers; beyond, reading them costs what they save."""
-_KEPT: Final = 8
-"""So many layouts are kept: actors alternate between a few shapes."""
-
-
-class Layouts(dict[Any, Any]):
-    """What was made for each of the last few keys; threads may share it.
-
-    Args:
-        make: Makes it from a key that is new.
-    """
-
-    def __init__(self, make: Callable[[Any], Any]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, key: Any) -> Any:
-        made = self._make(key)
-        if len(self) >= _KEPT:
-            self.clear()
-        self[key] = made
-        return made
 
 
 @dataclass(frozen=True)
@@ -92,7 +72,7 @@ class PerFeature:
         self, formula: Callable[..., Any], constants: Sequence[Array], neutral: Sequence[float] = ()
     ) -> None:
         self.formula, self.constants, self.neutral = formula, tuple(constants), tuple(neutral)
-        self._laid = Layouts(lambda shape: [_laid_out(each, shape) for each in self.constants])
+        self._laid = LastFew(lambda shape: [_laid_out(each, shape) for each in self.constants])
 
     def __call__(self, value: Array) -> Any:
         """The formula's value."""
@@ -114,7 +94,7 @@ class PerFeature:
             fits = shape[-1:] == (selection.width,)
             return [_laid_out(each, shape) for each in whole] if fits else []
 
-        formula, place, known = self.formula, selection.place, Layouts(layout)
+        formula, place, known = self.formula, selection.place, LastFew(layout)
 
         def call(value: Array) -> Any:
             constants = known[value.shape]

@@ -81,7 +81,7 @@ class Categorical:
 
     def deterministic(self, inputs: Array) -> Array:
         """The most probable choice."""
-        return most_probable(self._logits(inputs))
+        return most_probable(inputs if self.temperature == 1.0 else self._logits(inputs))
 
     def sample(self, inputs: Array, rng: np.random.Generator) -> Array:
         """A choice drawn by its probability."""

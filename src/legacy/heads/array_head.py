@@ -16,6 +16,7 @@ from gymnasium.spaces import Space
 from ...core.errors import ConfigError, WeightsError
 from ..distributions.choice import DistributionChoice, distribution_for
 from ..models.defaults import with_defaults
+from ..models.numpy_columns import quickest
 from ..models.numpy_forward import NumpyNet
 from ..models.numpy_layers import Activation, Dense, Stack, beside, dense, numpy_activation
 from . import q_arrays
@@ -152,8 +153,7 @@ def _plain(
         return ArrayOutputs(outputs, after, extra)
 
     bare = any(key.startswith("encoder.") for key in weights)
-    direct = None if net.is_recurrent else net.outputs
-    return ArrayHead(name, distribution, forward, net.get_initial_state(), bare, direct)
+    return ArrayHead(name, distribution, forward, net.get_initial_state(), bare, net.direct())
 
 
 def _dqn(
@@ -244,7 +244,8 @@ def _feed_forward(
     def forward(columns: Columns, state: Sequence[Array], seq_lens: Any) -> ArrayOutputs:
         return ArrayOutputs(run(_flat(columns["obs"])), [], {})
 
-    return ArrayHead(name, distribution, forward, direct=run)
+    direct = quickest(run.layers) if isinstance(run, Stack) else run
+    return ArrayHead(name, distribution, forward, direct=direct)
 
 
 def _flat(obs: Any) -> Array:

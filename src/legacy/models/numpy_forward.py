@@ -16,6 +16,7 @@ from gymnasium.spaces import Discrete, MultiDiscrete, Space
 from ...core.errors import PieceError, RlconnectError, SpaceError
 from .defaults import with_defaults
 from .leaves import action_width, leaf_spaces, leaves
+from .numpy_columns import ColumnStack, quickest
 from .numpy_layers import Float32, Stack, beside, entrance
 from .numpy_lstm import NumpyLstm
 from .numpy_reader import WeightReader
@@ -118,9 +119,11 @@ class NumpyNet:
         columns = [encode(np.asarray(value)) for value, encode in pairs]
         return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
 
-    def outputs(self, obs_flat: Float32) -> Float32:
-        """The outputs alone, for float32 observations `(B, n)` of a network without a state."""
-        return self._policy(self._trunk(obs_flat))
+    def direct(self) -> ColumnStack | Stack | None:
+        """What gives the outputs alone, for float32 observations `(B, n)`; None with a state."""
+        if self.is_recurrent:
+            return None
+        return quickest([*self._trunk.layers, *self._policy.layers])
 
     def forward(
         self,

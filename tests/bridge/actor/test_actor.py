@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from rlconnect.bridge import Actor, SlowPieceWarning, adapt
+from rlconnect.bridge.actor import legacy_brain
 from rlconnect.bridge.rollout import rollout
 from rlconnect.core.adapters import DropFeatures, ExtendAction, StackFrames
 from rlconnect.core.errors import PieceError, SpaceError, UnknownNameError
@@ -245,6 +246,20 @@ def test_odd_requests_are_refused(rng):
         actor.act(obs, env_ids=[1, 1, 2])
     with pytest.raises(PieceError, match="do not name each row"):
         actor.act(obs, env_ids=[1, 2])
+
+
+@pytest.mark.parametrize("is_one_core", [True, False])
+def test_large_batches_are_as_small_ones(is_one_core, monkeypatch, rng):
+    """Whichever of numpy and torch computes them."""
+    monkeypatch.setattr(legacy_brain, "_is_one_core", lambda: is_one_core)
+    seen, acted = spaces.Box(-1, 1, (5,), np.float32), spaces.Box(-2, 2, (3,), np.float32)
+    actor = Actor.from_policy(made(seen, acted))
+    obs = rng.uniform(-1, 1, (2500, 5)).astype(np.float32)
+
+    found = actor.act(obs)
+
+    wanted = np.concatenate([actor.act(obs[at : at + 500]) for at in range(0, 2500, 500)])
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
 def test_exploring_follows_the_seed():

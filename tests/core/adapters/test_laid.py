@@ -15,7 +15,7 @@ from rlconnect.core.adapters import (
     Scale,
     SelectFeatures,
 )
-from rlconnect.core.adapters.laid import LARGEST, Layouts, PerFeature, Selection
+from rlconnect.core.adapters.laid import LARGEST, PerFeature, Selection
 
 SPACE = spaces.Box(-2.0, 3.0, (6,), np.float32)
 NUMBERS = st.floats(-4, 4, width=32)
@@ -124,14 +124,6 @@ def test_large_batches_are_computed_row_by_row():
 
     np.testing.assert_array_equal(found[-1], np.arange(6.0))
     assert [each.size for each in piece._laid[rows, 6]] == [6]
-
-
-def test_layouts_are_few():
-    """Only the last few are kept, whatever is asked for."""
-    known = Layouts(lambda key: key * 2)
-
-    assert [known[each] for each in range(100)] == list(range(0, 200, 2))
-    assert len(known) < 10
 
 
 def test_a_selection_that_leaves_most_out_goes_first():
