@@ -163,7 +163,8 @@ class AgentReading:
         for agent in agents:
             values = self._values(agent, what, key, wanted, fill, one_hot_discrete)
             if values:
-                is_array = self._agents[agent].observations.finalized and what != "infos"
+                column = self._column(agent, what, key)
+                is_array = column is not None and column.finalized
                 found[agent] = items.stacked(values) if is_array else values
         return found
 

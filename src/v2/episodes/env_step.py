@@ -91,6 +91,10 @@ def sort_out(
             action, own = actions[agent], outputs.get(agent) or _NONE
         elif agent in waiting:
             action, own = waiting[agent], waiting_outputs.get(agent) or _NONE
+        elif terminated or truncated:
+            # As in RLlib: a last observation that no action led to belongs to no step.
+            left.append((agent, terminated, truncated))
+            continue
         else:
             raise _wrong(
                 agent,

@@ -364,6 +364,36 @@ def test_an_idle_agent_can_be_done():
     assert episode.get_return(include_hanging_rewards=True) == episode.get_return() + 3.0
 
 
+@pytest.mark.parametrize("flags", [{"b": True}, {"__all__": True}])
+@pytest.mark.parametrize("end", ["terminateds", "truncateds"])
+def test_a_last_observation_of_an_idle_agent_belongs_to_no_step(end, flags):
+    """Who did not act is done with what it had; going on, to observe again is a mistake."""
+    episode = new()
+    episode.add_env_reset(observations={"a": 0, "b": 10})
+
+    with pytest.raises(MultiAgentEnvError, match="Agent b observed again without having acted"):
+        episode.add_env_step({"a": 1, "b": 11}, {"a": 5}, {"a": 1.0})
+    episode.add_env_step({"a": 1, "b": 11}, {"a": 5}, {"a": 1.0}, **{end: flags})
+
+    single = episode.agent_episodes["b"]
+    assert single.is_done
+    assert (len(single), single.get_observations()) == (0, [10])
+    assert episode.agent_episodes["a"].get_observations() == [0, 1]
+
+
+def test_columns_without_arrays_are_read_as_lists():
+    """What `to_numpy()` before the first step left as lists comes as lists, filled or not."""
+    episode = new()
+    episode.add_env_reset(observations={"a": 0})
+    episode.to_numpy()
+
+    episode.add_env_step({"a": 1}, {"a": 5}, {"a": 1.0})
+
+    assert episode.get_actions([0, 0]) == {"a": [5, 5]}
+    assert episode.get_rewards(slice(0, 2), fill=0.5) == {"a": [1.0, 0.5]}
+    np.testing.assert_array_equal(episode.get_observations([0, 1])["a"], [0, 1])
+
+
 def test_all_agents_done_end_the_episode():
     """However they end; flags of agents and of the episode are told apart."""
     episode = together(1)
