@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from gymnasium.spaces import Space
 from typing_extensions import override
@@ -13,6 +13,9 @@ from ..core.errors import PieceError, PipelineError
 from .checkpointable import Checkpointable
 from .connector import ConnectorV2
 from .planning.plan import Plan, Room, Run, Step
+
+Given: TypeAlias = tuple[Any, dict[str, Any], Sequence[Any], bool | None, dict[str, Any]]
+"""What a run is called with: module, batch, episodes, explore, shared data."""
 
 
 class UnsupportedIndexError(PipelineError, NotImplementedError):
@@ -74,10 +77,16 @@ class ConnectorPipelineV2(ConnectorV2):
         Raises:
             PieceError: A piece returned no dict.
         """
-        shared_data = {} if shared_data is None else shared_data
-        kwargs.pop("data", None)  # An outer pipeline's alias of `batch`.
+        if shared_data is None:
+            shared_data = {}
+        return self._run_steps((rl_module, batch, episodes, explore, shared_data), metrics, kwargs)
+
+    def _run_steps(self, given: Given, metrics: Any, kwargs: dict[str, Any]) -> Any:
+        """Run all pieces; what kinds of pipelines do in their own `__call__`."""
+        if kwargs:
+            kwargs.pop("data", None)  # An outer pipeline's alias of `batch`.
         plan = self._current_plan()
-        given = (rl_module, batch, episodes, explore, shared_data)
+        rl_module, batch, episodes, explore, shared_data = given
         if metrics is None:
             for step in plan.steps:
                 made = None if step.run is None else step.run(*given)
@@ -97,7 +106,7 @@ class ConnectorPipelineV2(ConnectorV2):
     def _one_by_one(
         self,
         step: Step,
-        given: tuple[Any, dict[str, Any], Sequence[Any], bool | None, dict[str, Any]],
+        given: Given,
         metrics: Any,
         kwargs: dict[str, Any],
     ) -> dict[str, Any]:

@@ -32,20 +32,17 @@ class EnvToModulePipeline(ConnectorPipelineV2):
         **kwargs: Any,
     ) -> Any:
         """Run all pieces, from an empty batch if none is given."""
-        if metrics is not None:
-            metrics.log_value("env_to_module_sum_episodes_length_in", sum(map(len, episodes)))
-        batch = super().__call__(
-            rl_module=rl_module,
-            batch={} if batch is None else batch,
-            episodes=episodes,
-            explore=explore,
-            shared_data=shared_data,
-            metrics=metrics,
-            **kwargs,
-        )
-        if metrics is not None:
-            metrics.log_value("env_to_module_sum_episodes_length_out", sum(map(len, episodes)))
-        return batch
+        if batch is None:
+            batch = {}
+        if shared_data is None:
+            shared_data = {}
+        given = (rl_module, batch, episodes, explore, shared_data)
+        if metrics is None:
+            return self._run_steps(given, None, kwargs)
+        metrics.log_value("env_to_module_sum_episodes_length_in", sum(map(len, episodes)))
+        made = self._run_steps(given, metrics, kwargs)
+        metrics.log_value("env_to_module_sum_episodes_length_out", sum(map(len, episodes)))
+        return made
 
     @override
     def _room(self) -> Room:

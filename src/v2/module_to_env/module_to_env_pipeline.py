@@ -32,15 +32,12 @@ class ModuleToEnvPipeline(ConnectorPipelineV2):
         **kwargs: Any,
     ) -> Any:
         """Run all pieces, from an empty batch if none is given."""
-        return super().__call__(
-            rl_module=rl_module,
-            batch={} if batch is None else batch,
-            episodes=episodes,
-            explore=explore,
-            shared_data=shared_data,
-            metrics=metrics,
-            **kwargs,
-        )
+        if batch is None:
+            batch = {}
+        if shared_data is None:
+            shared_data = {}
+        given = (rl_module, batch, episodes, explore, shared_data)
+        return self._run_steps(given, metrics, kwargs)
 
     @override
     def _room(self) -> Room:

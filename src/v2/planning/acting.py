@@ -204,6 +204,7 @@ class ActingRun:
         self.is_usual: Final = tuple(map(type, pieces)) == _USUAL
         self._last_kind: type = type(None)
         self._is_multi = False
+        self._distinct: list[str] = []  # The ids of the last episodes.
 
     def __call__(
         self,
@@ -219,6 +220,10 @@ class ActingRun:
         try:
             if self.is_usual and not batch and not self._is_multi:
                 ids, seen = latest_of_singles(episodes)
+                if ids != self._distinct:  # They are the same ones for many steps.
+                    if len({*ids}) < len(ids):
+                        raise Unserved
+                    self._distinct = ids.copy()
                 states = latest_states(episodes, rl_module) if is_stateful(rl_module) else None
                 return self._all_at_once(rl_module, batch, ids, seen, states, shared_data)
             call = _Call(rl_module, self._is_multi, episodes, opened(batch) if batch else None)

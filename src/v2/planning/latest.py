@@ -26,6 +26,8 @@ def latest_observations(episodes: Sequence[Any]) -> dict[Any, Rows]:
     """
     if {*map(type, episodes)} != {MultiAgentEpisode}:
         ids, seen = latest_of_singles(episodes)
+        if len({*ids}) < len(ids):
+            raise Unserved
         return {None: Rows(ids, {Columns.OBS: seen})}
     grouped = last_rows_by_module(episodes)
     if grouped is not None:
@@ -40,7 +42,7 @@ def latest_observations(episodes: Sequence[Any]) -> dict[Any, Rows]:
 
 
 def latest_of_singles(episodes: Sequence[Any]) -> tuple[list[str], Nest]:
-    """The ids of episodes of a single agent, each once, and their latest observations.
+    """The ids of episodes of a single agent, and their latest observations.
 
     Raises:
         Unserved: There are none, or others among them.
@@ -55,7 +57,7 @@ def latest_of_singles(episodes: Sequence[Any]) -> tuple[list[str], Nest]:
             raise Unserved
         ids.append(episode.id_)
         items.append(column[-1])
-    if not ids or len({*ids}) < len(ids):
+    if not ids:
         raise Unserved
     return ids, joined(items)
 
@@ -68,14 +70,12 @@ def latest_states(episodes: Sequence[SingleAgentEpisode], module: Any) -> Nest:
         module: Gives the state of those that begin.
     """
     states = []
+    key = Columns.STATE_OUT
     for episode in episodes:
-        outputs = episode.extra_model_outputs
-        if episode.t and Columns.STATE_OUT in outputs:
-            column = outputs[Columns.STATE_OUT]._data
-            if type(column) is list and column:
-                states.append(column[-1])
-                continue
-        states.append(last_state(episode, module))
+        buffer = episode.extra_model_outputs.get(key) if episode.t else None
+        column: Any = None if buffer is None else buffer._data
+        is_listed = type(column) is list and column
+        states.append(column[-1] if is_listed else last_state(episode, module))
     return joined(states)
 
 

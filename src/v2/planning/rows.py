@@ -21,7 +21,6 @@ from ..episodes.column_items import stacked
 
 _NUMBERS: Final = frozenset({float, int, bool, *(np.dtype(code).type for code in "?bBhHiIlLqQefd")})
 
-_ARRAYS: Final = {np.ndarray}
 _FEW: Final = 16
 
 
@@ -127,15 +126,19 @@ def _joined(items: Sequence[Any]) -> Nest:
         rows = _joined_arrays(items, first)
         if rows is not None:
             return rows
-    if {*map(type, items)} != {kind}:
+    if kind is dict or kind is tuple:
+        size = len(first)
+        for item in items:
+            if type(item) is not kind or len(item) != size:
+                raise Unserved
+        if not size:
+            raise Unserved
+        if kind is tuple:
+            return tuple(_joined(parts) for parts in zip(*items, strict=True))
+        return {key: _joined([item[key] for item in items]) for key in first}
+    if (kind is not np.ndarray and kind not in _NUMBERS) or {*map(type, items)} != {kind}:
         raise Unserved
-    if kind is np.ndarray or kind in _NUMBERS:
-        return stacked(items)
-    if (kind is not dict and kind is not tuple) or {*map(len, items)} != {len(first)} or not first:
-        raise Unserved
-    if kind is tuple:
-        return tuple(_joined(parts) for parts in zip(*items, strict=True))
-    return {key: _joined([item[key] for item in items]) for key in first}
+    return stacked(items)
 
 
 def _joined_arrays(items: Sequence[Any], first: Array) -> Array | None:
@@ -147,7 +150,10 @@ def _joined_arrays(items: Sequence[Any], first: Array) -> Array | None:
     if len(items) == 1:
         rows: Array = first[None].copy()
         return rows
-    return np.array(items) if {*map(type, items)} == _ARRAYS else None
+    for item in items:
+        if type(item) is not np.ndarray:
+            return None
+    return np.array(items)
 
 
 def mapped(func: Callable[[Any], Any], column: Nest) -> Nest:
