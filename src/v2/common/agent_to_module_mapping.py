@@ -103,7 +103,7 @@ class AgentToModuleMapping(ConnectorV2):
                     order.setdefault(module_id, []).append((eps_id, agent_id))
             for key, items in acting.items():
                 by_module.setdefault(key[2], {}).setdefault(column, []).extend(items)
-        if not self.as_learner_connector and shared_data is not None:
+        if shared_data is not None:
             shared_data["memorized_map_structure"] = order or {}
         return by_module
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 from typing_extensions import override
@@ -40,8 +41,13 @@ class AddOneTsToEpisodesAndTruncate(ConnectorV2):
 
 def prolong(episodes: Sequence[Any]) -> None:
     """Give all episodes ids of their own, and one step more to those that have any."""
+    agents = count()  # As in RLlib: through all episodes.
     for number, episode in enumerate(episodes):
-        _rename(episode, f"_{number}")
+        episode.id_ += f"_{number}"
+        if is_multi_agent(episode):
+            for single in episode.agent_episodes.values():
+                single.id_ += f"_{next(agents)}"
+                single.multi_agent_episode_id = episode.id_
     add_one_ts_to_episodes_and_truncate(episodes)
 
 
@@ -97,11 +103,3 @@ def remove_last_ts_from_episodes_and_restore_truncateds(
             column.pop()
         episode.t -= 1
         episode.is_truncated = is_truncated
-
-
-def _rename(episode: Any, suffix: str) -> None:
-    episode.id_ += suffix
-    if is_multi_agent(episode):
-        for single in episode.agent_episodes.values():
-            single.id_ += suffix
-            single.multi_agent_episode_id = episode.id_

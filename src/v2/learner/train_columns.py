@@ -299,6 +299,13 @@ class TrainColumns:
                 ids += [episode.id_] * count
         return ids
 
+    def agents_by_module(self) -> dict[Any, list[tuple[Any, Any]]]:
+        """The ids of episode and agent of all agents, by module."""
+        return {
+            group.module_id: [(e.multi_agent_episode_id, e.agent_id) for e in group.episodes]
+            for group in self.groups
+        }
+
 
 def _at_ends(group: Group, flags: Sequence[bool], before: int) -> Array:
     """False at each step but the last of each episode, or one so many steps before it."""

@@ -160,8 +160,12 @@ class TrainRun:
                 place = _PLACES[type(piece)]
                 if place in (_CUTS, _MAPS, _BATCHES):
                     batch = piece(batch=batch, data=batch, **without)
-        if not self.is_multi_agent and any(Columns.OBS in group.columns for group in made.groups):
-            given["shared_data"]["memorized_map_structure"] = made.ids_of_rows()
+        shared, order = given["shared_data"], "memorized_map_structure"
+        if self.is_multi_agent:
+            # The first column says it: one that was there, of which the mapping piece has told.
+            shared[order] = (batch and shared.get(order)) or made.agents_by_module()
+        elif any(Columns.OBS in group.columns for group in made.groups):
+            shared[order] = made.ids_of_rows()
         return made.by_module(batch, is_multi_agent=self.is_multi_agent)
 
 

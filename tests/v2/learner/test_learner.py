@@ -16,6 +16,7 @@ from rlconnect.v2 import (
     DefaultPPOTorchRLModule,
     FrameStackingLearner,
     GeneralAdvantageEstimation,
+    MultiAgentEpisode,
     SingleAgentEpisode,
     add_one_ts_to_episodes_and_truncate,
     remove_last_ts_from_episodes_and_restore_truncateds,
@@ -197,6 +198,22 @@ def test_ids_become_unique():
     run(AddOneTsToEpisodesAndTruncate(), episodes)
 
     assert [one.id_ for one in episodes] == ["x_0", "x_1"]
+
+
+def test_agents_are_numbered_through_all_episodes():
+    """As recorded from Ray 2.60: M0_0 has agents 0 and 1, M1_1 has 2 and 3."""
+    episodes = [MultiAgentEpisode(id_=f"M{number}") for number in range(2)]
+    for each in episodes:
+        each.add_env_reset(observations={"a": vec(0, 0), "b": vec(1, 1)})
+        for single in each.agent_episodes.values():
+            single.id_ = "x"
+
+    run(AddOneTsToEpisodesAndTruncate(), episodes)
+
+    assert [each.id_ for each in episodes] == ["M0_0", "M1_1"]
+    singles = [single for each in episodes for single in each.agent_episodes.values()]
+    assert [single.id_ for single in singles] == ["x_0", "x_1", "x_2", "x_3"]
+    assert singles[-1].multi_agent_episode_id == "M1_1"
 
 
 def test_returns_to_go_are_discounted_sums():
