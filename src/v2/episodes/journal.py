@@ -8,8 +8,9 @@ rows are handed out in one go, column by column, when somebody looks at an agent
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import repeat
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from typing_extensions import Self
 
@@ -17,6 +18,8 @@ from .single_agent import SingleAgentEpisode
 
 Groups: TypeAlias = list[tuple[Any, list[tuple[Any, Hashable]], Callable[[Any], Sequence[Any]]]]
 """By module: its id, the ids of episode and agent of each row, what picks the rows of a step."""
+
+_NONE: Final[Mapping[Any, Any]] = {}
 
 
 class Journal:
@@ -154,21 +157,28 @@ class Journal:
         rows, self.rows = self.rows, []
         steps = range(env_t - len(rows) + 1, env_t + 1)
         keys = self._keys or ()
-        for place, agent in enumerate(self.agents):
+        observations, actions, rewards = (
+            zip(*[row[part].values() for row in rows], strict=True) for part in range(3)
+        )
+        infos = [row[3] or _NONE for row in rows]
+        told = zip(*[row[4] for row in rows], strict=True) if keys else repeat(())
+        for agent, seen, acted, earned, own in zip(
+            self.agents, observations, actions, rewards, told, strict=False
+        ):
             single = agents[agent]
-            single.observations._data.extend([row[0][agent] for row in rows])
-            single.actions._data.extend([row[1][agent] for row in rows])
-            single.rewards._data.extend([row[2][agent] for row in rows])
-            infos = [row[3].get(agent) if row[3] else None for row in rows]
-            single.infos._data.extend([{} if info is None else info for info in infos])
+            single.observations._data.extend(seen)
+            single.actions._data.extend(acted)
+            single.rewards._data.extend(earned)
+            single.infos._data.extend(
+                [{} if (info := each.get(agent)) is None else info for each in infos]
+            )
             outputs = single.extra_model_outputs
             if len(outputs) != len(keys):
                 single._begin(dict.fromkeys(keys), 0)
             if len(keys) == 1:
-                outputs[keys[0]]._data.extend([row[4][place] for row in rows])
+                outputs[keys[0]]._data.extend(own)
             elif keys:
-                columns = zip(*[row[4][place] for row in rows], strict=True)
-                for key, column in zip(keys, columns, strict=True):
+                for key, column in zip(keys, zip(*own, strict=True), strict=True):
                     outputs[key]._data.extend(column)
             single.t += len(rows)
             single._last_step_time = time
