@@ -19,7 +19,6 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from . import xp
-from .batching import stack_rows
 from .errors import SpaceError
 from .leaf_encoders import (
     FlatEncoder,
@@ -29,6 +28,7 @@ from .leaf_encoders import (
     RamEncoder,
     RepeatedEncoder,
 )
+from .leaf_rows import rows_of_leaves
 from .observation_order import Pick, Split, dict_values, sorted_pick, sorted_split, tuple_values
 from .types import Nest
 
@@ -133,22 +133,11 @@ class PreprocessPlan:
         """The arrays of several observations, as rows of one where all fit together."""
         if self._split is not None and len(observations) > 1:
             try:
-                return self._block(self._split(observations))
+                columns = self._split(observations)
+                return rows_of_leaves(columns, self._encoders, self._parts, self._row_dtype)
             except (SpaceError, AttributeError, LookupError, TypeError, ValueError):
                 pass  # One by one they fit, or the one that does not is named.
         return [self.transform(observation) for observation in observations]
-
-    def _block(self, columns: Sequence[Sequence[Any]]) -> npt.NDArray[Any]:
-        rows = len(columns[0])
-        out = np.zeros((rows, self.size), self._row_dtype)
-        for column, encoder, part in zip(columns, self._encoders, self._parts, strict=True):
-            if len({*map(type, column)}) > 1 or xp.is_tensor(column[0]):
-                raise SpaceError("values of several kinds")
-            values = stack_rows(column)
-            if values.shape != (rows, *encoder.item_shape):
-                raise SpaceError("values of another shape")
-            encoder.write(values, out[:, part])
-        return out
 
     def _leading_axes(self, leaves: Sequence[Any]) -> tuple[int, ...]:
         for leaf, encoder in zip(leaves, self._encoders, strict=True):

@@ -14,7 +14,7 @@ from ...legacy.connector import AgentConnector
 from ...legacy.types import ActionConnectorDataType, AgentConnectorDataType, AgentConnectorsOutput
 from ...v2.batch_items import key_of, single_agent_episode_iterator
 from ...v2.connector import ConnectorV2
-from ...v2.env_to_module.written_observations import last_seen, own_space, write_last
+from ...v2.env_to_module.written_observations import LastObservations, own_space, write_last
 from .agent_spaces import first_space, space_behind
 from .connector_state import learnt_by, live_connector, restored
 from .legacy_columns import add_view_columns
@@ -118,7 +118,8 @@ class LegacyAgentConnectorV2(ConnectorV2):
         connector = self.connector
         connector.in_training() if self.is_training else connector.in_eval()
         records = []
-        for episode, slot, seen in zip(episodes, slots, last_seen(episodes), strict=True):
+        last = LastObservations(episodes)
+        for episode, slot, seen in zip(episodes, slots, last.seen, strict=True):
             before = carried(shared, episode)
             if before is None:
                 data: Any = step_data(episode, seen)

@@ -13,7 +13,7 @@ from ...core.errors import PieceError
 from ...core.preprocessors import PreprocessPlan, flatten_observations_plan
 from ..batch_items import single_agent_episode_iterator
 from ..connector import ConnectorV2
-from ..env_to_module.written_observations import by_agent, last_seen, own_space, write_all_last
+from ..env_to_module.written_observations import LastObservations, by_agent, own_space
 
 
 class FlattenObservations(ConnectorV2):
@@ -91,8 +91,9 @@ class FlattenObservations(ConnectorV2):
         return batch
 
     def _write_last(self, agent_id: Any, episodes: Sequence[Any]) -> None:
-        flat = self._plan_of(agent_id).transform_items(last_seen(episodes))
-        write_all_last(episodes, flat, own_space(self.observation_space, episodes[0]))
+        last = LastObservations(episodes)
+        flat = self._plan_of(agent_id).transform_items(last.seen)
+        last.replace(flat, own_space(self.observation_space, episodes[0]))
 
     def _agent_of(self, episode: Any) -> Any:
         return episode.agent_id if self.multi_agent else None

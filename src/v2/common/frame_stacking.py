@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from ..batch_items import (
     single_agent_episode_iterator,
 )
 from ..connector import ConnectorV2
-from ..episodes.single_agent import SingleAgentEpisode
+from ..env_to_module.written_observations import running_lists
 
 
 class FrameStacking(ConnectorV2):
@@ -94,24 +93,26 @@ class FrameStacking(ConnectorV2):
             add_batch_item(batch, Columns.OBS, item, episode)
         return batch
 
-    def _last(self, episodes: Sequence[Any]) -> Sequence[Array]:
+    def _last(self, episodes: Sequence[Any]) -> Iterable[Array]:
         """The last frames of each episode, stacked."""
         count = self.num_frames
-        parts = [self._seen(episode) for episode in episodes]
-        if len(episodes) > 1:
-            rows = rows_of_alike([*chain.from_iterable(parts)])
-            if rows is not None:
-                block = rows.reshape(len(parts), count, -1).swapaxes(1, 2)
-                return [*np.ascontiguousarray(block).reshape(len(parts), *rows.shape[1:-1], count)]
-        return [np.concatenate(part, axis=-1) for part in parts]
+        lists = running_lists(episodes) or ()
+        frames = [frame for own in lists for frame in own[-count:]]
+        if not frames or len(frames) < count * len(lists):
+            return [np.concatenate(self._seen(episode), axis=-1) for episode in episodes]
+        rows = rows_of_alike(frames) if len(lists) > 1 else None
+        if rows is None or rows.shape[-1] != 1:
+            starts = range(0, len(frames), count)
+            return [np.concatenate(frames[start : start + count], axis=-1) for start in starts]
+        frames_of = rows.reshape(len(lists), count, *rows.shape[1:-1])
+        stacks = np.empty((len(lists), *rows.shape[1:-1], count), rows.dtype)
+        for place in range(count):  # Up to four times as fast as moving the axis at once.
+            stacks[..., place] = frames_of[:, place]
+        return stacks
 
     def _seen(self, episode: Any) -> list[Array]:
         """The last frames of an episode, with zeros for those before it."""
         count = self.num_frames
-        if type(episode) is SingleAgentEpisode:
-            data = episode.observations._data
-            if type(data) is list and len(data) >= count:
-                return data[-count:]
         known = min(count, episode.observations.len_incl_lookback())
         seen = episode.get_observations(slice(-known, None))
         if known == count and type(seen) is list:

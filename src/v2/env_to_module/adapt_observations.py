@@ -17,7 +17,7 @@ from ...core.errors import PieceError
 from ...core.types import Array, Nest
 from ..batch_items import key_of, single_agent_episode_iterator
 from ..connector import ConnectorV2
-from .written_observations import last_seen, write_all_last
+from .written_observations import LastObservations
 
 _KEPT: Final = 1024
 
@@ -94,9 +94,10 @@ class AdaptObservations(ConnectorV2):
                 by_agent.setdefault(agent, []).append(episode)
         for agent, own in by_agent.items():
             bound = self._bound_of(agent)
-            seen = nest.map_structure(np.asarray, batched(last_seen(own)))
+            last = LastObservations(own)
+            seen = nest.map_structure(np.asarray, batched(last.seen))
             adapted = self._remembering(bound, own, seen) if bound.memory else bound.observe(seen)
-            write_all_last(own, unbatch(adapted), bound.observation_space)
+            last.replace(unbatch(adapted), bound.observation_space)
         if self._memory:
             self._forget(walked)
         return batch

@@ -24,7 +24,7 @@ from ...core.types import Array
 from ..batch_items import single_agent_episode_iterator
 from ..connector import ConnectorV2
 from ..episodes.column_items import stacked
-from .written_observations import by_agent, last_seen, own_space, write_all_last
+from .written_observations import LastObservations, by_agent, own_space
 
 
 class UnknownAgentError(PieceError, UnknownNameError, KeyError):
@@ -113,12 +113,13 @@ class MeanStdFilter(ConnectorV2):
     def _filter(self, agent_id: Any, episodes: Sequence[Any]) -> None:
         """Filter the last observations of one agent, in the order of the episodes."""
         stats = self._stats_of(agent_id)
-        observations = last_seen(episodes)
+        last = LastObservations(episodes)
+        observations = last.seen
         space = own_space(self.observation_space, episodes[0])
         if len(stats) == 1 and {*map(type, observations)} == {np.ndarray}:
             seen = stacked(observations) if len(observations) > 1 else observations[0][None]
             rows = self._rows(stats[0], seen)
-            write_all_last(episodes, rows if rows.ndim > 1 else map(np.asarray, rows), space)
+            last.replace(rows if rows.ndim > 1 else map(np.asarray, rows), space)
             return
         columns = zip(*map(nest.flatten, observations), strict=True)
         filtered = [
@@ -129,7 +130,7 @@ class MeanStdFilter(ConnectorV2):
             nest.unflatten_as(old, [np.asarray(rows[place]) for rows in filtered])
             for place, old in enumerate(observations)
         ]
-        write_all_last(episodes, new, space)
+        last.replace(new, space)
 
     def _rows(self, stat: RunningStat, rows: Array) -> Array:
         demean, destd, clip = self.de_mean_to_zero, self.de_std_to_one, self.clip_by_value

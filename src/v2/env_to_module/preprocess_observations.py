@@ -13,7 +13,7 @@ from ...core.errors import SpaceError
 from ...core.preprocessors import PreprocessPlan, preprocessor_for
 from ..batch_items import single_agent_episode_iterator
 from ..connector import ConnectorV2
-from .written_observations import last_seen, own_space, write_all_last
+from .written_observations import LastObservations, own_space
 
 
 class PreprocessObservations(ConnectorV2):
@@ -82,7 +82,8 @@ class PreprocessObservations(ConnectorV2):
         for agent_id, own in by_agent.items():
             plan = self._plan_of(agent_id)
             if not plan.is_identity:
-                write_all_last(own, _rows(plan, last_seen(own)), own_space(space, own[0]))
+                last = LastObservations(own)
+                last.replace(_rows(plan, last.seen), own_space(space, own[0]))
         return batch
 
     def _plan_of(self, agent_id: Any) -> PreprocessPlan:

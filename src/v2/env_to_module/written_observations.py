@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from gymnasium import spaces
 
 from ..episodes.single_agent import SingleAgentEpisode
+
+_ALONE: Final = frozenset({SingleAgentEpisode})
+_LISTS: Final = frozenset({list})
 
 
 def own_space(space: Any, episode: Any) -> Any:
@@ -44,32 +47,61 @@ def by_agent(episodes: Iterable[Any]) -> dict[Any, list[Any]]:
     return own
 
 
-def last_seen(episodes: Iterable[Any]) -> list[Any]:
-    """The last observation of each agent's episode."""
-    return [
-        data[-1]
-        if type(episode) is SingleAgentEpisode and type(data := episode.observations._data) is list
-        else episode.get_observations(-1)
-        for episode in episodes
-    ]
-
-
-def write_all_last(episodes: Sequence[Any], observations: Iterable[Any], space: Any) -> None:
-    """Replace the last observations of episodes of one agent, as `write_last` does for each.
+class LastObservations:
+    """The last observations of episodes of one agent, to be replaced together.
 
     Args:
-        episodes: Changed in place.
-        observations: One for each.
-        space: Their space, or None to keep what the episodes have.
+        episodes: Of single agents.
+
+    Attributes:
+        seen: The last observation of each.
+
+    Example:
+        >>> episode = SingleAgentEpisode()
+        >>> episode.add_env_reset(observation=1)
+        >>> last = LastObservations([episode])
+        >>> last.replace([observation + 1 for observation in last.seen], space=None)
+        >>> episode.get_observations()
+        [2]
     """
-    for episode, observation in zip(episodes, observations, strict=True):
-        if type(episode) is SingleAgentEpisode:
-            buffer = episode.observations
-            if type(buffer._data) is list:
-                if space is not None and (
-                    buffer._space is not space or episode._observation_space is not space
-                ):
-                    episode.observation_space = space
-                buffer._data[-1] = observation
-                continue
-        write_last(episode, observation, space)
+
+    __slots__ = ("_episodes", "_lists", "seen")
+
+    def __init__(self, episodes: Sequence[Any]) -> None:
+        self._episodes = episodes
+        self._lists = running_lists(episodes)
+        if self._lists is None:
+            self.seen = [episode.get_observations(-1) for episode in episodes]
+        else:
+            self.seen = [own[-1] for own in self._lists]
+
+    def replace(self, observations: Iterable[Any], space: Any) -> None:
+        """Write new ones, as `write_last` does for each.
+
+        Args:
+            observations: One for each episode.
+            space: Their space, or None to keep what the episodes have.
+        """
+        if self._lists is None:
+            for episode, observation in zip(self._episodes, observations, strict=True):
+                write_last(episode, observation, space)
+            return
+        for own, observation in zip(self._lists, observations, strict=True):
+            own[-1] = observation
+        if space is None:
+            return
+        for episode in self._episodes:
+            if episode._observation_space is not space or episode.observations._space is not space:
+                episode.observation_space = space
+
+
+def running_lists(episodes: Sequence[Any]) -> list[list[Any]] | None:
+    """The very lists in which running episodes of one agent each keep their observations.
+
+    Returns:
+        None where an episode is of another class, or keeps them in arrays.
+    """
+    if not _ALONE.issuperset(map(type, episodes)):
+        return None
+    lists = [episode.observations._data for episode in episodes]
+    return lists if _LISTS.issuperset(map(type, lists)) else None
