@@ -11,8 +11,11 @@ from ...core import nest, xp
 from ...core.types import Array, Nest
 from ..connector import ConnectorV2
 
-_FLOAT32: Final = np.dtype(np.float32)
-_NARROW: Final = {np.dtype(np.float64): np.float32, np.dtype(np.int64): np.int32}
+_NARROW: Final[dict[np.dtype[Any], Any]] = {
+    np.dtype(np.float64): np.float32,
+    np.dtype(np.int64): np.int32,
+}
+_OF_TENSORS: Final[dict[np.dtype[Any], Any]] = {**_NARROW, np.dtype(np.float16): np.float32}
 
 
 class TensorToNumpy(ConnectorV2):
@@ -32,25 +35,30 @@ class TensorToNumpy(ConnectorV2):
 
 def narrowed(data: Nest) -> Nest:
     """A nest of tensors and arrays as arrays of float32 and int32."""
+    if type(data) is np.ndarray:
+        return _narrow_array(data)
     if type(data) is dict:
         return {key: narrowed(own) for key, own in data.items()}
-    return _narrow(data) if xp.is_tensor(data) else nest.map_structure(_narrow, data)
+    return _narrow_tensor(data) if xp.is_tensor(data) else nest.map_structure(_narrow, data)
 
 
 def _narrow(leaf: Any) -> Any:
     if xp.is_tensor(leaf):
-        if leaf.ndim == 0:
-            return leaf.item()
-        leaf = _array(leaf)
-    if isinstance(leaf, np.ndarray) and leaf.dtype in _NARROW:
-        return leaf.astype(_NARROW[leaf.dtype])
-    return leaf
+        return _narrow_tensor(leaf)
+    return _narrow_array(leaf) if isinstance(leaf, np.ndarray) else leaf
 
 
-def _array(tensor: Any) -> Array:
-    if tensor.dtype.itemsize < _FLOAT32.itemsize and tensor.is_floating_point():
-        tensor = tensor.float()  # numpy knows no bfloat16
-    if tensor.is_cpu and not tensor.requires_grad:
-        array: Array = tensor.numpy()  # the usual case of what follows
-        return array
-    return np.asarray(xp.to_numpy(tensor))
+def _narrow_array(array: Array) -> Array:
+    narrow = _NARROW.get(array.dtype)
+    return array if narrow is None else array.astype(narrow)
+
+
+def _narrow_tensor(tensor: Any) -> Any:
+    try:
+        array = tensor.numpy()  # the usual case of what follows
+    except (TypeError, RuntimeError):  # It has a gradient or is elsewhere; numpy knows no bfloat16.
+        array = xp.to_numpy(tensor.float() if tensor.is_floating_point() else tensor)
+    if not array.ndim:
+        return array.item()
+    narrow = _OF_TENSORS.get(array.dtype)
+    return array if narrow is None else array.astype(narrow)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from ...core.columns import Columns
 from ..envs.sub_envs import Transitions
 from ..metrics.names import WEIGHTS_SEQ_NO
-from ..planning.answering import listed
+from ..planning.listing import listed
 from .observation_watch import expect_finite
 from .random_actions import RandomActions
 from .row_acting import RowActing

@@ -1,8 +1,9 @@
 """Actions drawn from the two usual distributions without building them.
 
 They use the same random numbers in the same way as `TorchCategorical` and `TorchDiagGaussian`, so
-the actions are the same; log-probabilities are up to rounding. What is left out is torch's
-bookkeeping around them, which takes longer than the drawing of a few rows.
+actions and log-probabilities are the same, up to rounding. What is left out is torch's bookkeeping
+around them, which takes longer than the drawing of a few rows: torch gives the random numbers, and
+arrays do the rest.
 """
 
 from __future__ import annotations
@@ -10,49 +11,64 @@ from __future__ import annotations
 from math import isfinite, log, pi, sqrt
 from typing import Any, Final
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from ...core.types import Array
 from ..distributions.torch_continuous import TorchDiagGaussian
 from ..distributions.torch_discrete import TorchCategorical
 
 _LOG_ROOT_TWO_PI: Final = log(sqrt(2 * pi))
+_SHARED: Final = frozenset({torch.float32, torch.float64})
 
 
-def drawn(kind: Any, inputs: Any) -> tuple[Tensor, Tensor] | None:
+def drawn(kind: Any, inputs: Any, as_arrays: bool = False) -> tuple[Any, Any] | None:
     """Draw actions.
 
     Args:
         kind: A class of distributions.
         inputs: Its inputs, one row for each action.
+        as_arrays: Whether to give arrays, not tensors.
 
     Returns:
-        Actions and their log-probabilities; None for any other distribution, or bad
-            numbers.
+        Actions and their log-probabilities; None for any other distribution, for inputs that are
+            no floats of the CPU, or bad numbers.
     """
-    if type(inputs) is not Tensor or inputs.dim() < 2:
+    if kind is TorchCategorical:
+        draw = _chosen
+    elif kind is TorchDiagGaussian:
+        draw = _scattered
+    else:
+        return None
+    if type(inputs) is not Tensor or inputs.dtype not in _SHARED or not inputs.is_cpu:
+        return None
+    if inputs.dim() < 2:
         return None
     if inputs.requires_grad:
         inputs = inputs.detach()
-    if kind is TorchCategorical:
-        made = _chosen(inputs)
-    elif kind is TorchDiagGaussian:
-        made = _scattered(inputs)
-    else:
+    actions, logp = draw(inputs)
+    if not isfinite(np.add.reduce(logp, axis=None)):  # sum(), sooner there
         return None
-    return made if isfinite(made[1].sum().item()) else None
+    return (actions, logp) if as_arrays else (torch.from_numpy(actions), torch.from_numpy(logp))
 
 
-def _chosen(inputs: Tensor) -> tuple[Tensor, Tensor]:
+def _chosen(inputs: Tensor) -> tuple[Array, Array]:
+    logp = inputs.log_softmax(-1).numpy()
     # torch.multinomial does this for one draw of each row, after it has looked for bad numbers.
-    noise = torch.empty_like(inputs).exponential_(1)
-    best = (inputs.softmax(-1) / noise).argmax(dim=-1, keepdim=True)
-    return best.squeeze(-1), inputs.log_softmax(-1).gather(-1, best).squeeze(-1)
+    noise = torch.empty_like(inputs).exponential_().numpy()
+    best = (np.exp(logp) / noise).argmax(-1)
+    first = np.arange(0, logp.size, logp.shape[-1]).reshape(best.shape)
+    return best, logp.take(first + best)
 
 
-def _scattered(inputs: Tensor) -> tuple[Tensor, Tensor]:
+def _scattered(inputs: Tensor) -> tuple[Array, Array]:
     loc, log_std = inputs.chunk(2, dim=-1)
-    scale = log_std.exp()
-    actions = torch.normal(loc, scale)
-    logp = -((actions - loc) ** 2) / (2 * scale**2) - scale.log() - _LOG_ROOT_TWO_PI
-    return actions, logp.sum(dim=-1)
+    # As torch.normal does; torch's exp, for actions are the same to the last digit.
+    noise = torch.empty(loc.shape, dtype=loc.dtype).normal_().numpy()
+    mean, scale = loc.numpy(), log_std.exp().numpy()
+    with np.errstate(all="ignore"):  # Bad numbers show in the sum.
+        actions = noise * scale + mean
+        off = (actions - mean) / scale
+        logp = -(off * off / 2 + log_std.numpy()).sum(-1) - mean.shape[-1] * _LOG_ROOT_TWO_PI
+    return actions, logp

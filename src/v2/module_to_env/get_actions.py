@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from typing_extensions import override
@@ -33,7 +35,12 @@ class GetActions(ConnectorV2):
 
 
 def add_actions(
-    outputs: dict[str, Any], rl_module: Any, explore: bool | None, kind: Any = None
+    outputs: dict[str, Any],
+    rl_module: Any,
+    explore: bool | None,
+    kind: Any = None,
+    *,
+    may_be_arrays: bool = False,
 ) -> None:
     """Add actions to the outputs of one module, in place.
 
@@ -42,13 +49,14 @@ def add_actions(
         rl_module: The module.
         explore: Whether to draw actions, not to take the best ones.
         kind: The class of its distribution, where the module was asked for it already.
+        may_be_arrays: Whether tensors become arrays next, so that these may be some already.
     """
     if Columns.ACTIONS in outputs or Columns.ACTION_DIST_INPUTS not in outputs:
         return
     inputs = outputs[Columns.ACTION_DIST_INPUTS]
     kind = kind or action_dist_cls(rl_module, explore)
     if explore:
-        usual = _drawn(kind, inputs)
+        usual = _draw()(kind, inputs, may_be_arrays) if xp.is_tensor(inputs) else None
         if usual is not None:
             outputs[Columns.ACTIONS], logp = usual
             outputs.setdefault(Columns.ACTION_LOGP, logp)
@@ -73,9 +81,8 @@ def action_dist_cls(rl_module: Any, explore: bool | None) -> Any:
     return rl_module.get_inference_action_dist_cls()
 
 
-def _drawn(kind: Any, inputs: Any) -> Any:
-    if not xp.is_tensor(inputs):
-        return None
+@cache
+def _draw() -> Callable[[Any, Any, bool], tuple[Any, Any] | None]:
     from .drawing import drawn  # Pipelines without torch do without it.
 
-    return drawn(kind, inputs)
+    return drawn
