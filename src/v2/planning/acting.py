@@ -224,7 +224,8 @@ class ActingRun:
                     if len({*ids}) < len(ids):
                         raise Unserved
                     self._distinct = ids.copy()
-                states = latest_states(episodes, rl_module) if is_stateful(rl_module) else None
+                has_state = rl_module is not None and rl_module.is_stateful()
+                states = latest_states(episodes, rl_module) if has_state else None
                 return self._all_at_once(rl_module, batch, ids, seen, states, shared_data)
             call = _Call(rl_module, self._is_multi, episodes, opened(batch) if batch else None)
             return self._made(call, batch, shared_data)

@@ -114,9 +114,18 @@ def joined(items: Sequence[Any]) -> Nest:
         Unserved: They are not arrays, numbers, or dicts and tuples of them, all built alike.
     """
     try:
-        return _joined(items)
+        return _joined(items) if len(items) > 1 else _one_row(items[0])
     except (EpisodeError, KeyError, ValueError) as error:
         raise Unserved from error
+
+
+def _one_row(item: Any) -> Nest:
+    kind = type(item)
+    if kind is np.ndarray and item.dtype.kind in "biuf":
+        return item[None].copy()
+    if kind is dict and item:
+        return {key: _one_row(own) for key, own in item.items()}
+    return _joined([item])
 
 
 def _joined(items: Sequence[Any]) -> Nest:
@@ -147,9 +156,6 @@ def _joined_arrays(items: Sequence[Any], first: Array) -> Array | None:
         return rows_of_alike(items)
     if first.dtype.kind not in "biuf":
         return None
-    if len(items) == 1:
-        rows: Array = first[None].copy()
-        return rows
     for item in items:
         if type(item) is not np.ndarray:
             return None
