@@ -33,6 +33,7 @@ class TorchCategorical(TorchDistribution):
     def __init__(self, logits: Tensor | None = None, probs: Tensor | None = None) -> None:
         if (logits is None) == (probs is None):
             raise ConfigError("give exactly one of logits and probs to TorchCategorical")
+        self.logits, self.probs = logits, probs
         super().__init__(logits=logits, probs=probs)
 
     @override

@@ -156,7 +156,8 @@ class MultiRLModuleSpec:
 
         Args:
             other: Specs by id, or one for each of ours.
-            override: Whether their fields replace ours; otherwise they only fill empty ones.
+            override: Of specs by id, whether theirs replaces ours; otherwise its fields replace
+                those of ours. Of one spec, whether its fields do; otherwise they fill empty ones.
         """
         if isinstance(other, RLModuleSpec):
             for spec in self.rl_module_specs.values():
@@ -166,11 +167,7 @@ class MultiRLModuleSpec:
             raise ConfigError(
                 "update()", expected="another spec of modules", found=type(other).__name__
             )
-        for module_id, spec in other.rl_module_specs.items():
-            if module_id in self.rl_module_specs:
-                self.rl_module_specs[module_id].update(spec, override=override)
-            else:
-                self.rl_module_specs[module_id] = spec
+        self.add_modules(other.rl_module_specs, override=override)
 
     def as_multi_rl_module_spec(self) -> MultiRLModuleSpec:
         """Give itself."""

@@ -10,7 +10,7 @@ from gymnasium.spaces import Space
 
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
-from ...core.space_codec import space_from_ray, space_to_dict
+from ...core.space_codec import gym_space_to_dict, space_from_ray
 from ..class_names import UnknownClassError, find_class, saved_name
 from .model_config import as_settings
 
@@ -188,7 +188,7 @@ def _named(path: Any, base: type[Any], given: Mapping[str, Any]) -> Any:
 
 
 def _space_data(space: Space[Any] | None) -> Any:
-    return None if space is None else space_to_dict(space)
+    return gym_space_to_dict(space)
 
 
 def _space_of(data: Any) -> Any:

@@ -78,12 +78,28 @@ def test_updating_fills_or_replaces():
         filled.update(3)
 
 
+@pytest.mark.parametrize("override", [False, True])
+def test_specs_by_id_replace_fields_or_whole_specs(override):
+    """As recorded from Ray 2.60: without `override`, fields they have replace ours."""
+    specs = multi()
+
+    specs.update(
+        v2.MultiRLModuleSpec(rl_module_specs={"a": v2.RLModuleSpec(model_config={"x": 1})}),
+        override=override,
+    )
+
+    assert specs["a"].model_config == {"x": 1}
+    assert (specs["a"].observation_space is None) is override
+    assert specs["b"].action_space == Discrete(3)
+
+
 def test_specs_travel_as_plain_data():
     """Classes go by RLlib's names, spaces as its dicts; both come back."""
     data = multi().to_dict()
 
     again = v2.MultiRLModuleSpec.from_dict(data)
 
+    assert data["rl_module_specs"]["a"]["action_space"] == {"space": "discrete", "n": 2, "start": 0}
     named = data["rl_module_specs"]["a"]["module_class"]
     assert named.startswith("ray.rllib.algorithms.ppo")
     assert again.rl_module_specs["b"].action_space == Discrete(3)
