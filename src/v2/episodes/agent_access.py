@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
+from operator import attrgetter
 from typing import Any
 
 from .agent_reading import AgentReading
 from .errors import EpisodeKeyError
 from .indexing import Indices
+from .lookback_buffer import InfiniteLookbackBuffer
 from .single_agent import SingleAgentEpisode
 
 
@@ -203,10 +205,7 @@ class AgentAccess(AgentReading):
             EpisodeKeyError: There is no such agent.
             EpisodeIndexError: A step does not exist, or the sizes differ.
         """
-        for episode, data in self._to_set(new_data):
-            episode.observations.set(
-                data, at_indices=at_indices, neg_index_as_lookback=neg_index_as_lookback
-            )
+        self._set(attrgetter("observations"), new_data, at_indices, neg_index_as_lookback)
 
     def set_actions(
         self,
@@ -216,10 +215,7 @@ class AgentAccess(AgentReading):
         neg_index_as_lookback: bool = False,
     ) -> None:
         """Overwrite complete actions, at steps of each agent's own."""
-        for episode, data in self._to_set(new_data):
-            episode.actions.set(
-                data, at_indices=at_indices, neg_index_as_lookback=neg_index_as_lookback
-            )
+        self._set(attrgetter("actions"), new_data, at_indices, neg_index_as_lookback)
 
     def set_rewards(
         self,
@@ -229,10 +225,7 @@ class AgentAccess(AgentReading):
         neg_index_as_lookback: bool = False,
     ) -> None:
         """Overwrite complete rewards, at steps of each agent's own."""
-        for episode, data in self._to_set(new_data):
-            episode.rewards.set(
-                data, at_indices=at_indices, neg_index_as_lookback=neg_index_as_lookback
-            )
+        self._set(attrgetter("rewards"), new_data, at_indices, neg_index_as_lookback)
 
     def set_extra_model_outputs(
         self,
@@ -243,16 +236,16 @@ class AgentAccess(AgentReading):
         neg_index_as_lookback: bool = False,
     ) -> None:
         """Overwrite one of the modules' outputs, at steps of each agent's own."""
-        for episode, data in self._to_set(new_data):
-            episode.set_extra_model_outputs(
-                key=key,
-                new_data=data,
-                at_indices=at_indices,
-                neg_index_as_lookback=neg_index_as_lookback,
-            )
+        self._set(lambda single: single._output(key), new_data, at_indices, neg_index_as_lookback)
 
-    def _to_set(self, new_data: Mapping[Hashable, Any]) -> list[tuple[SingleAgentEpisode, Any]]:
+    def _set(
+        self,
+        column_of: Callable[[SingleAgentEpisode], InfiniteLookbackBuffer],
+        new_data: Mapping[Hashable, Any],
+        at_indices: Indices,
+        neg: bool,
+    ) -> None:
         self._hand_out()
-        return [
-            (self._agents[agent], data) for agent, data in new_data.items() if self._knows(agent)
-        ]
+        columns = [column_of(self._agents[agent]) for agent in new_data if self._knows(agent)]
+        for column, data in zip(columns, new_data.values(), strict=True):
+            column.set(data, at_indices=at_indices, neg_index_as_lookback=neg)

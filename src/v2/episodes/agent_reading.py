@@ -18,6 +18,7 @@ from .indexing import (
     position_of,
     positions_of,
 )
+from .look_back_gap import without_gap
 from .lookback_buffer import InfiniteLookbackBuffer
 from .single_agent import SingleAgentEpisode
 
@@ -236,31 +237,19 @@ class AgentReading:
         total = column.len_incl_lookback()
         if first <= total < end:
             column = self._with_hanging(column, agent, what, key)
-        elif self.env_t == self.env_t_started and what not in ("observations", "infos"):
-            column = self._without_gap(column, agent, first, end)
+        elif (
+            self.env_t == self.env_t_started
+            and what not in ("observations", "infos")
+            and agent not in self._hanging_actions_end
+        ):
+            single = self._agents[agent]
+            first_step = single.t_started - single.observations.lookback
+            column = without_gap(column, first_step, first, end)
             end -= column.len_incl_lookback() < total
         if one_hot_discrete:
             lookback = column.lookback
             return column._get(slice(first - lookback, end - lookback), True, None, True)
         return column._rows(first, end)
-
-    def _without_gap(
-        self, column: InfiniteLookbackBuffer, agent: Hashable, first: int, end: int
-    ) -> InfiniteLookbackBuffer:
-        """RLlib's gap, which a conformance case pins: as long as an episode has no step, a slice of
-        its look-back leaves out the item whose step of the agent equals the number of items.
-        """  # noqa: D205
-        single = self._agents[agent]
-        total = column.len_incl_lookback()
-        place = total - (single.t_started - single.observations.lookback)
-        if not first <= place < min(end, total) or agent in self._hanging_actions_end:
-            return column
-        kept = [other for other in range(total) if other != place]
-        rows = column._data
-        rows = [rows[i] for i in kept] if isinstance(rows, list) else items.taken(rows, kept)
-        return InfiniteLookbackBuffer._of(
-            rows, column.lookback, column._space, column.finalized, False
-        )
 
     def _values(
         self,

@@ -610,6 +610,21 @@ def test_cut_keeps_what_hangs():
     assert episode.get_return() == 0
 
 
+def test_the_look_back_of_a_cut_has_the_gap_rllib_leaves():
+    """A slice leaves one item out until there is a step (Ray 2.60); each step alone is found."""
+    episode = new()
+    episode.add_env_reset(observations={"a": 0})
+    for step in range(4):
+        episode.add_env_step({"a": step + 1}, {"a": 10 + step}, {"a": 1.0})
+
+    follower = episode.cut(2)
+
+    assert follower.get_actions(slice(-2, None)) == {"a": [13]}
+    assert [follower.get_actions(step)["a"] for step in (-2, -1)] == [12, 13]
+    follower.add_env_step({"a": 9}, {"a": 14}, {"a": 1.0})
+    assert follower.get_actions(slice(-3, None)) == {"a": [12, 13, 14]}
+
+
 def test_slices_keep_infos_and_refuse_strides():
     """Infos belong to observations in slices as well."""
     episode = new()
