@@ -12,6 +12,7 @@ from ..common.add_states import AddStatesFromEpisodesToBatch
 from ..common.add_time_dim import AddTimeDimToBatchAndZeroPad
 from ..common.agent_to_module_mapping import AgentMapping, AgentToModuleMapping
 from ..common.batch_individual_items import BatchIndividualItems
+from ..common.default_pieces import default_pieces
 from ..common.numpy_to_tensor import NumpyToTensor
 from ..connector import ConnectorV2
 from .env_to_module_pipeline import EnvToModulePipeline
@@ -46,17 +47,9 @@ def env_to_module_pipeline(
         device: Where tensors go.
         add_defaults: Whether the default pieces follow the user's.
     """
-    settings: dict[type[ConnectorV2], dict[str, Any]] = {
-        BatchIndividualItems: {"multi_agent": agents is not None},
-        NumpyToTensor: {"device": device},
-    }
-    if agents is not None:
-        settings[AgentToModuleMapping] = vars(agents)
-    defaults = [
-        cls(**settings.get(cls, {}))
-        for cls in (ORDER if add_defaults else ())
-        if cls is not AgentToModuleMapping or agents is not None
-    ]
+    defaults = default_pieces(
+        ORDER if add_defaults else (), agents=agents, device=device, learns=False
+    )
     return EnvToModulePipeline(
         input_observation_space, input_action_space, connectors=[*custom, *defaults]
     )

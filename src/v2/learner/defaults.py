@@ -12,6 +12,7 @@ from ..common.add_states import AddStatesFromEpisodesToBatch
 from ..common.add_time_dim import AddTimeDimToBatchAndZeroPad
 from ..common.agent_to_module_mapping import AgentMapping, AgentToModuleMapping
 from ..common.batch_individual_items import BatchIndividualItems
+from ..common.default_pieces import default_pieces
 from ..common.numpy_to_tensor import NumpyToTensor
 from ..connector import ConnectorV2
 from .add_columns import AddColumnsFromEpisodesToTrainBatch
@@ -52,21 +53,9 @@ def learner_pipeline(
         device: Where tensors go.
         add_defaults: Whether the default pieces follow the user's.
     """
-    learns: dict[str, Any] = {"as_learner_connector": True}
-    settings: dict[type[ConnectorV2], dict[str, Any]] = {
-        AddObservationsFromEpisodesToBatch: learns,
-        AddTimeDimToBatchAndZeroPad: learns,
-        AddStatesFromEpisodesToBatch: learns,
-        BatchIndividualItems: {"multi_agent": agents is not None},
-        NumpyToTensor: {**learns, "device": device},
-    }
-    if agents is not None:
-        settings[AgentToModuleMapping] = {**vars(agents), **learns}
-    defaults = [
-        cls(**settings.get(cls, {}))
-        for cls in (ORDER if add_defaults else ())
-        if cls is not AgentToModuleMapping or agents is not None
-    ]
+    defaults = default_pieces(
+        ORDER if add_defaults else (), agents=agents, device=device, learns=True
+    )
     return LearnerConnectorPipeline(
         input_observation_space, input_action_space, connectors=[*custom, *defaults]
     )

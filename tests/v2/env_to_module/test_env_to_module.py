@@ -276,6 +276,32 @@ def test_frames_before_the_episode_are_zeros():
     assert batch["obs"][("e0",)][0][0, 0].tolist() == [0, 0, 9]
 
 
+@pytest.mark.parametrize("count", [1, 2, 9, 20])
+@pytest.mark.parametrize("is_odd", [False, True])
+def test_frames_of_many_episodes_are_stacked_as_those_of_each(count, is_odd):
+    """Stacks made together hold what each episode alone gives, also where one is young."""
+    space = Box(0, 255, (3, 2, 1), np.uint8)
+    space.seed(count)
+    piece = FrameStackingEnvToModule(space, Discrete(2), num_frames=3)
+    episodes = [
+        SingleAgentEpisode(
+            id_=f"e{place}",
+            observations=[space.sample() for _ in range(2 if is_odd and not place else 5)],
+            actions=[0] * (1 if is_odd and not place else 4),
+            rewards=[0.0] * (1 if is_odd and not place else 4),
+        )
+        for place in range(count)
+    ]
+
+    together = run(piece, episodes)["obs"]
+
+    alone = {key: items for each in episodes for key, items in run(piece, [each])["obs"].items()}
+    assert list(together) == list(alone)
+    for key, (stack,) in together.items():
+        assert stack.dtype == np.uint8
+        np.testing.assert_array_equal(stack, alone[key][0])
+
+
 def test_flat_observations_fit_their_space():
     """Nested observations are written back as vectors of the declared space."""
     space = Dict({"b": Discrete(3), "a": BOX})
