@@ -23,11 +23,11 @@ LOG_STD_RANGE: Final = (-5.0, 2.0)
 """Where the log standard deviation of a squashed Gaussian is clipped to."""
 
 _CLOSE: Final = 1e-5
-"""Logits nearer than that may have one float32 probability.
+"""Logits nearer than that may have one float32 log-probability.
 
-Among up to 2**24 of them the logarithm of the sum is below 17, so subtracting it moves a logit by
-at most 1e-6 and two by 2e-6 against each other; what is left of 1e-5, less its own rounding where
-logits are large, is some thirty times what exp and the division by the sum can still round away.
+Among up to 2**24 choices the logarithm of the sum is below 17. Subtracting it moves a logit by at
+most 1e-6, two of them by 2e-6 against each other: the rest of 1e-5 is left for what the margin
+itself is rounded by where logits are large.
 """
 
 _MARGIN: Final = np.array(_CLOSE, np.float32)  # numpy takes it in faster than a number
@@ -72,8 +72,8 @@ def softmax(logits: Array) -> Array:
 def most_probable(logits: Array) -> Array:
     """The index of the largest probability; equal probabilities choose the first.
 
-    Two logits can differ and still give one float32 probability, so close calls are decided on
-    probabilities, as torch's Categorical does.
+    Two logits can differ and still give one float32 log-probability, so close calls are decided on
+    those, normalised as torch's Categorical does it.
     """
     if len(logits) == 1 and 1 < logits.size <= _SHORT:
         row = logits[0].tolist()
@@ -86,7 +86,7 @@ def most_probable(logits: Array) -> Array:
     if np.count_nonzero(near) == logits.size // logits.shape[-1]:
         chosen: Array = logits.argmax(axis=-1).astype(np.int32)
     else:
-        chosen = softmax(log_softmax(logits)).argmax(axis=-1).astype(np.int32)
+        chosen = _normalised(logits).argmax(axis=-1).astype(np.int32)
     return chosen
 
 
@@ -102,8 +102,15 @@ def _most_probable_of_few(logits: Array) -> Array:
         chosen = np.maximum.reduce(numbers).astype(np.int32)
     if np.count_nonzero(near) != len(logits):
         rows = np.flatnonzero(near.sum(axis=0) != 1)
-        chosen[rows] = softmax(log_softmax(logits[rows])).argmax(axis=-1)
+        chosen[rows] = _normalised(logits[rows]).argmax(axis=-1)
     return chosen
+
+
+def _normalised(logits: Array) -> Array:
+    # Unlike log_softmax all at once: that decides how near logits become one number.
+    top = logits.max(axis=-1, keepdims=True)
+    table: Array = logits - (top + np.log(np.exp(logits - top).sum(axis=-1, keepdims=True)))
+    return table
 
 
 def draw_categories(logits: Array, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -58,8 +58,9 @@ class TorchCategorical(TorchDistributionWrapper):
 
     def deterministic_sample(self) -> torch.Tensor:
         """The most probable choice, (B,) int64."""
-        # Probabilities, not logits: two logits may round to one probability, then the first wins.
-        chosen: torch.Tensor = _normalised(self.inputs).softmax(dim=-1).argmax(dim=-1)
+        # Not the logits: two of them may round to one probability, then the first wins. They do
+        # so where they are normalised; torch's softmax behind it makes no two of them one.
+        chosen: torch.Tensor = _normalised(self.inputs).argmax(dim=-1)
         self.last_sample = chosen
         return chosen
 
@@ -176,9 +177,7 @@ class TorchMultiCategorical(TorchDistributionWrapper):
 
     def deterministic_sample(self) -> torch.Tensor:
         """The most probable option of each choice."""
-        chosen = self._join(
-            [_normalised(part).softmax(dim=-1).argmax(dim=-1) for part in self._parts]
-        )
+        chosen = self._join([_normalised(part).argmax(dim=-1) for part in self._parts])
         self.last_sample = chosen
         return chosen
 

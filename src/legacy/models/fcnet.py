@@ -67,7 +67,7 @@ class FullyConnectedNetwork(LegacyModel):
     def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
         """Map `obs_flat` to the outputs; the state passes through."""
         obs = input_dict["obs_flat"].float()
-        flat = self._last_flat_in = obs.reshape(obs.shape[0], -1)
+        flat = self._last_flat_in = obs if obs.ndim == 2 else obs.reshape(obs.shape[0], -1)
         features = self._features = self._hidden_layers(flat)
         outputs = features if self._logits is None else self._logits(features)
         if self.free_log_std:
