@@ -3,7 +3,8 @@
     python benchmarks/actor.py [--rounds 9] [--json]
 
 CPU time a call, the median of rounds that alternate between the arms, one thread. Ratios compare
-with the fastest bare arm of the same row.
+with the fastest bare arm of the same row: numpy, torch, and onnxruntime where it is installed. The
+adapter is also measured against numpy in a vector wrapper of gymnasium's, written by hand.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import time
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
@@ -21,6 +23,7 @@ os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS
 import numpy as np  # numpy and torch read the variables when they are loaded
 import torch
 from gymnasium.spaces import Box, Discrete
+from gymnasium.vector import VectorWrapper
 from rlconnect.bridge import Actor
 from rlconnect.bridge.compiled.artifact import export_actor
 from rlconnect.core.adapters import (
@@ -36,11 +39,14 @@ ROWS = (1, 64, 4096)
 
 
 def policy_of(hidden):
-    """A policy of two tanh layers whose logits differ as a trained one's do."""
+    """A policy of two tanh layers with biases, whose logits differ as a trained one's do."""
     spaces = Box(-np.inf, np.inf, (8,), np.float32), Discrete(4)
     config = {"seed": 0, "model": {"fcnet_hiddens": [hidden, hidden]}}
     weights = Policy(*spaces, config).get_weights()
     weights["_logits._model.0.weight"] = weights["_logits._model.0.weight"] * 100
+    rng = np.random.default_rng(0)
+    for name in [name for name in weights if name.endswith("bias")]:
+        weights[name] = rng.normal(0, 0.1, weights[name].shape).astype(np.float32)
     policy = Policy(*spaces, config, weights=weights)
     create_connectors_for_policy(policy, config)
     return policy, weights
@@ -70,13 +76,19 @@ def bare_forms(weights):
     return numpy_form, torch_form, net
 
 
-def sessions(actor, net, folder):
-    """The exported policy and its network alone, in onnxruntime."""
+def session_of(model):
+    """A model in onnxruntime, on one thread."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    export_actor(actor, folder / "actor.onnx")
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def exported_net(net):
+    """A bare network as torch exports it; None where nothing exports."""
+    if not all(map(find_spec, ("onnx", "onnxscript", "onnxruntime"))):
+        return None
     rows = {0: torch.export.Dim("batch")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's exporter calls what it has deprecated
@@ -89,11 +101,14 @@ def sessions(actor, net, folder):
             input_names=["obs"],
             verbose=False,
         )
-    files = (folder / "actor.onnx").read_bytes(), made.model_proto.SerializeToString()
-    return [
-        onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
-        for file in files
-    ]
+    return session_of(made.model_proto.SerializeToString())
+
+
+def exported_actor(actor):
+    """The whole step of an actor."""
+    with tempfile.TemporaryDirectory() as place:
+        export_actor(actor, Path(place) / "actor.onnx")
+        return session_of((Path(place) / "actor.onnx").read_bytes())
 
 
 def cases():
@@ -107,6 +122,7 @@ def cases():
     for rows in (1, 512):
         obs, action = np.ones((rows, 6), np.float32), np.zeros((rows, 1), np.float32)
         wide = np.zeros((rows, 2), np.float32)
+        by_gymnasium = wrapped(rows, scale)
 
         def ours(obs=obs, action=action):
             bound.observe(obs)
@@ -116,36 +132,53 @@ def cases():
             obs[:, :4] * scale
             wide[:, :1] = action
 
-        yield f"adapter.n{rows}", {"rlconnect": ours, "numpy": by_hand}
+        def wrapper(obs=obs, action=action, own=by_gymnasium):
+            own.observations(obs)
+            own.actions(action)
+
+        yield f"adapter.n{rows}", {"rlconnect": ours, "numpy": by_hand, "wrapper": wrapper}
     for hidden in HIDDEN:
         policy, weights = policy_of(hidden)
         actor = Actor.from_policy(policy)
         numpy_form, torch_form, net = bare_forms(weights)
+        alone = exported_net(net)
+        whole = None if alone is None else exported_actor(actor)
         for rows in ROWS:
             obs = rng.normal(size=(rows, 8)).astype(np.float32)
             given = obs[0] if rows == 1 else obs
             assert np.array_equal(np.atleast_1d(actor.act(given)), numpy_form(obs).argmax(-1))
-            yield (
-                f"act.h{hidden}.n{rows}",
-                {
-                    "rlconnect": lambda a=actor, x=given: a.act(x),
-                    "numpy": lambda f=numpy_form, x=obs: f(x),
-                    "torch": lambda f=torch_form, x=obs: f(x),
-                },
-            )
-        if hidden != 64:
-            continue
-        with tempfile.TemporaryDirectory() as place:
-            whole, alone = sessions(actor, net, Path(place))
-        for rows in ROWS:
-            obs = rng.normal(size=(rows, 8)).astype(np.float32)
-            yield (
-                f"onnx.h{hidden}.n{rows}",
-                {
-                    "rlconnect": lambda s=whole, x=obs: s.run(None, {"obs": x}),
-                    "onnxruntime": lambda s=alone, x=obs: s.run(None, {"obs": x}),
-                },
-            )
+            arms = {
+                "rlconnect": lambda a=actor, x=given: a.act(x),
+                "numpy": lambda f=numpy_form, x=obs: f(x),
+                "torch": lambda f=torch_form, x=obs: f(x),
+            }
+            if alone is not None:
+                arms["onnxruntime"] = lambda s=alone, x=obs: s.run(None, {"obs": x})
+            yield f"act.h{hidden}.n{rows}", arms
+            if alone is not None and hidden == 64:
+                yield (
+                    f"onnx.h{hidden}.n{rows}",
+                    {
+                        "rlconnect": lambda s=whole, x=obs: s.run(None, {"obs": x}),
+                        "onnxruntime": lambda s=alone, x=obs: s.run(None, {"obs": x}),
+                    },
+                )
+
+
+def wrapped(rows, scale):
+    """What one writes by hand for a vector environment of gymnasium's."""
+
+    class ByHand(VectorWrapper):
+        def __init__(self):
+            self.appended = np.zeros((rows, 1), np.float32)
+
+        def observations(self, observations):
+            return observations[:, :4] * scale
+
+        def actions(self, actions):
+            return np.concatenate([actions, self.appended], axis=1)
+
+    return ByHand()
 
 
 def measured(arms, rounds, seconds):
