@@ -79,7 +79,7 @@ class Preprocessor:
         if is_odd or (self.samples_checks and is_check_due(calls)):
             check_observation(self._obs_space, observation)
 
-    def check_due(self, observations: Sequence[Nest]) -> None:
+    def check_due(self, observations: Sequence[Nest] | Array) -> None:
         """Check those of several observations, all of the right shape, whose turn it is.
 
         Raises:

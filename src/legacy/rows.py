@@ -103,8 +103,18 @@ def zero_of(space: Space[Any]) -> Nest:
     return nest.map_structure(np.zeros_like, space.sample())
 
 
+def narrowed(array: Array) -> Array:
+    """A copy, of float64 as float32.
+
+    Example:
+        >>> narrowed(np.zeros(2))
+        array([0., 0.], dtype=float32)
+    """
+    return array.astype(np.float32 if array.dtype == _FLOAT64 else array.dtype)
+
+
 def _narrowed(array: Array) -> Array:
-    return array.astype(np.float32) if array.dtype == _FLOAT64 else array
+    return narrowed(array) if array.dtype == _FLOAT64 else array
 
 
 def _from_other(leaf: Any) -> Array:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
-from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -18,7 +17,8 @@ from ..core.actions import flatten_to_single_ndarray
 from ..core.errors import PieceError
 from ..core.types import Array, Nest
 from .history import HistoryStore
-from .rows import stack_objects, stack_rows, to_object_row, to_row
+from .records import Records
+from .rows import narrowed, stack_objects, stack_rows, to_object_row, to_row
 from .views import View, ViewPlan
 
 SlotId: TypeAlias = tuple[Any, Any]
@@ -64,6 +64,9 @@ class ViewBuilder:
         self._store = HistoryStore(plan.depth) if plan.depth else None
         self._slots: dict[tuple[Any, Any], Slot] = {}
         self._agents: dict[Any, list[Any]] = {}
+        self._keeps_observations = any(
+            view.column in ("obs", "new_obs") and not view.is_current for view in plan.views
+        )
         self._counts_steps = any(view.column in ("t", "unroll_id") for view in plan.views)
 
     def reset(self, env_id: Any) -> None:
@@ -86,7 +89,8 @@ class ViewBuilder:
         if self._counts_steps and not is_first:
             slot.t = data.get("t", slot.t + 1)
         if self._store is not None:
-            self._keep([slot_id], [data], [slot], np.array([slot.index], np.intp), is_first)
+            records = Records([slot_id], [data])
+            self._keep(records, [slot], np.array([slot.index], np.intp), is_first)
         columns: dict[str, Any] = {}
         for view in self.plan.views:
             column = view.column
@@ -101,38 +105,36 @@ class ViewBuilder:
         return columns
 
     def build_many(
-        self,
-        ids: Sequence[SlotId],
-        datas: Sequence[dict[str, Any]],
-        observations: list[Any],
-        known: Sequence[Slot] | None,
+        self, records: Records, observations: Nest, known: Sequence[Slot] | None
     ) -> dict[str, Any]:
         """The columns of many agents, one row an agent.
 
         Args:
-            ids: The (env_id, agent_id) of agents whose episodes all start, or all go on.
-            datas: What each of them brings.
-            observations: Their "new_obs".
+            records: What agents bring whose episodes all start, or all go on.
+            observations: Their "new_obs", a list or a batch.
             known: Their slots, None if they start.
         """
+        ids = records.slots
         is_first = known is None
         slots = [self._started(each) for each in ids] if known is None else known
         if self._counts_steps and not is_first:
-            for slot, data in zip(slots, datas, strict=True):
+            for slot, data in zip(slots, records.other_columns(), strict=True):
                 slot.t = data.get("t", slot.t + 1)
         places = np.zeros(0, np.intp)
+        if self._keeps_observations:
+            records.data  # noqa: B018  # the observations that are kept are among the columns now
         if self._store is not None:
             places = np.array([slot.index for slot in slots], np.intp)
-            self._keep(ids, datas, slots, places, is_first)
+            self._keep(records, slots, places, is_first)
         columns: dict[str, Any] = {}
         for view in self.plan.views:
             column = view.column
             if view.is_current and column == "obs":
-                columns[view.name] = stack_rows(observations)
+                columns[view.name] = _rows_of(observations)
             elif view.is_current:
-                columns[view.name] = _stacked(column, self._all_now(column, ids, datas, slots))
+                columns[view.name] = _stacked(column, self._all_now(column, records, slots))
             elif view.is_previous and not is_first:
-                columns[view.name] = _stacked(column, self._all_before(view, ids, datas))
+                columns[view.name] = _stacked(column, self._all_before(view, records))
             elif view.is_unknown or view.is_previous:
                 row = view.missing if view.is_unknown else view.initial
                 columns[view.name] = nest.map_structure(
@@ -171,15 +173,10 @@ class ViewBuilder:
             return getattr(slot, column)
         return data.get(column, slot_id[0])
 
-    def _all_now(
-        self,
-        column: str,
-        ids: Sequence[SlotId],
-        datas: Sequence[dict[str, Any]],
-        slots: Sequence[Slot],
-    ) -> list[Any]:
+    def _all_now(self, column: str, records: Records, slots: Sequence[Slot]) -> list[Any]:
         """The values of this step, of all agents, of a column that is known now."""
-        return [self._now(column, *each) for each in zip(ids, datas, slots, strict=True)]
+        each = zip(records.slots, records.other_columns(), slots, strict=True)
+        return [self._now(column, *one) for one in each]
 
     def _before(self, view: View, slot_id: SlotId, data: dict[str, Any]) -> Any:
         """The newest value of a column that is not known now."""
@@ -199,40 +196,31 @@ class ViewBuilder:
             return flatten_to_single_ndarray(value)
         return value
 
-    def _all_before(
-        self, view: View, ids: Sequence[SlotId], datas: Sequence[dict[str, Any]]
-    ) -> list[Any]:
+    def _all_before(self, view: View, records: Records) -> list[Any]:
         """The newest values, of all agents, of a column that is not known now."""
-        column = view.column
         try:
-            values = list(map(itemgetter(column), datas))
+            values = records.column(view.column)
         except KeyError:
             values = [None]
-        if column == "actions" or any([value is None for value in values]):
-            return [self._before(view, *each) for each in zip(ids, datas, strict=True)]
+        if view.column == "actions" or any([value is None for value in values]):
+            pairs = zip(records.slots, records.other_columns(), strict=True)
+            return [self._before(view, *each) for each in pairs]
         return values
 
-    def _keep(
-        self,
-        ids: Sequence[SlotId],
-        datas: Sequence[dict[str, Any]],
-        slots: Sequence[Slot],
-        places: Array,
-        is_first: bool,
-    ) -> None:
+    def _keep(self, records: Records, slots: Sequence[Slot], places: Array, is_first: bool) -> None:
         """Add what these records bring to the histories."""
         store = self._store
         assert store is not None, "only plans with ranges keep histories"
         for view in self.plan.kept:
             column = view.column
             if view.known_now:
-                values = _stacked(column, self._all_now(column, ids, datas, slots))
+                values = _stacked(column, self._all_now(column, records, slots))
             elif is_first:
                 values = nest.map_structure(
-                    lambda leaf: np.repeat(leaf, len(ids), axis=0), view.initial
+                    lambda leaf: np.repeat(leaf, len(slots), axis=0), view.initial
                 )
             else:
-                values = _stacked(column, self._all_before(view, ids, datas))
+                values = _stacked(column, self._all_before(view, records))
             if is_first:
                 store.fill(column, places, values)
             else:
@@ -259,6 +247,11 @@ def _as_row(column: str, value: Any) -> Nest:
 
 def _stacked(column: str, values: list[Any]) -> Nest:
     return stack_objects(values) if column == "infos" else stack_rows(values)
+
+
+def _rows_of(values: Nest) -> Nest:
+    """Values of one step, one of each slot, in a list or in a batch already."""
+    return stack_rows(values) if isinstance(values, list) else nest.map_structure(narrowed, values)
 
 
 def _copied(row: Nest) -> Nest:

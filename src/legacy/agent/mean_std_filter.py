@@ -11,14 +11,12 @@ from gymnasium import spaces
 from ...core import nest
 from ...core.actions import get_base_struct_from_space
 from ...core.batching import batch as batch_items
-from ...core.batching import unbatch
 from ...core.errors import PieceError
 from ...core.running_stat import Moments
 from ...core.types import Nest
 from ..context import ConnectorContext
 from ..filters import ConcurrentMeanStdFilter, MeanStdFilter
 from ..records import Records
-from ..rows import stack_arrays
 from .synced_filter import SyncedFilterAgentConnector
 
 _COLUMNS: Final = ("obs", "new_obs")
@@ -76,22 +74,15 @@ class MeanStdObservationFilterAgentConnector(SyncedFilterAgentConnector):
 
     def transform_all(self, records: Records) -> Records:
         """Filter the observations of all agents as one batch."""
-        try:
-            rows = [data["new_obs"] for data in records.data]
-            is_plain = bool(rows) and not any(["obs" in data for data in records.data])
-        except (KeyError, TypeError):
-            is_plain = False
-        if not is_plain:
+        if not records.has_plain_observations():
             return super().transform_all(records)
-        is_flat = type(rows[0]) is np.ndarray
-        stacked = stack_arrays(rows) if is_flat else batch_items(rows)
+        rows: Any = records.stacked()
+        if rows is None:
+            rows = records.observations()
+            rows = batch_items(rows) if isinstance(rows, list) else rows
         if self._is_training:
-            filtered = self.filter.filter_each(stacked)
-        else:
-            filtered = self.filter(stacked, update=False)
-        each = filtered if isinstance(filtered, np.ndarray) else unbatch(filtered)
-        pairs = zip(records.data, each, strict=True)
-        return records.with_data([{**data, "new_obs": row} for data, row in pairs])
+            return records.with_observations(self.filter.filter_each(rows))
+        return records.with_observations(self.filter(rows, update=False))
 
     def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
         """Filter the observations."""

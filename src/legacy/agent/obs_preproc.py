@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
+
+import numpy as np
 
 from ...core.batching import batch as batch_items
 from ...core.errors import PieceError
@@ -53,24 +54,22 @@ class ObsPreprocessorConnector(ColumnsAgentConnector):
 
     def transform_all(self, records: Records) -> Records:
         """Preprocess the observations of all agents, as one batch where their space allows."""
-        try:
-            observations = [data["new_obs"] for data in records.data]
-            is_plain = not any(["obs" in data for data in records.data])
-        except (KeyError, TypeError):
-            is_plain = False
         plan = getattr(self._preprocessor, "plan", None)
-        if not is_plain or plan is None or plan.kind == "repeated":
+        if plan is None or plan.kind == "repeated" or not records.has_plain_observations():
             return super().transform_all(records)
+        rows: Any = records.observations()
         if plan.kind == "none":
-            if not self._are_of_shape(observations):
+            batch = records.stacked()
+            if batch is None or batch.shape[1:] != self._preprocessor.array_shape:
                 return super().transform_all(records)
-            self._preprocessor.check_due(observations)
+            self._preprocessor.check_due(rows)
             return records
-        for observation in observations:
-            self._preprocessor.check_shape(observation)
-        rows = plan.transform_batch(batch_items(observations))
-        pairs = zip(records.data, rows, strict=True)
-        return records.with_data([{**data, "new_obs": row} for data, row in pairs])
+        if not isinstance(rows, (list, np.ndarray)):
+            return super().transform_all(records)
+        for row in rows:
+            self._preprocessor.check_shape(row)
+        items = batch_items(rows) if isinstance(rows, list) else rows
+        return records.with_observations(plan.transform_batch(items))
 
     def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
         """Preprocess the observations."""
@@ -91,11 +90,3 @@ class ObsPreprocessorConnector(ColumnsAgentConnector):
     def from_state(ctx: ConnectorContext, params: Any) -> ObsPreprocessorConnector:
         """A connector for the observation space of `ctx`."""
         return ObsPreprocessorConnector(ctx)
-
-    def _are_of_shape(self, observations: Sequence[Any]) -> bool:
-        """Whether each observation is an array of the space's shape."""
-        shape = self._preprocessor.array_shape
-        try:
-            return all([observation.shape == shape for observation in observations])
-        except AttributeError:
-            return False

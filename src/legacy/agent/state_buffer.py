@@ -82,12 +82,13 @@ class StateBufferConnector(ColumnsAgentConnector):
     def transform_all(self, records: Records) -> Records:
         """Add the last answers to the records of all agents."""
         start = self._first_columns()
-        answers = list(map(self._answers.get, records.slots))
-        if not all(answers) and any([None in slot for slot in records.slots]):
-            return super().transform_all(records)  # it says whose id is missing
-        pairs = zip(records.data, answers, strict=True)
+        answers: list[Any] = list(map(self._answers.get, records.slots))
+        if not all(answers):
+            if any([None in slot for slot in records.slots]):
+                return super().transform_all(records)  # it says whose id is missing
+            answers = [answer or start for answer in answers]
         try:
-            return records.with_data([{**data, **(answer or start)} for data, answer in pairs])
+            return records.with_columns(answers)
         except TypeError:
             return super().transform_all(records)
 

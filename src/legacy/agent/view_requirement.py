@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +16,6 @@ from ..view_builder import ViewBuilder
 from ..views import ViewPlan
 from .columns import ColumnsAgentConnector
 
-_OBSERVATION: Final = itemgetter("new_obs")
 _ONE: Final = np.ones(1, np.int64)
 
 
@@ -54,7 +52,8 @@ class ViewRequirementAgentConnector(ColumnsAgentConnector):
         """Build the batch of every agent, one column at a time for all of them."""
         builder = self._builder or self._make_builder()
         try:
-            observations = list(map(_OBSERVATION, records.data))
+            stacked = records.stacked()
+            observations = records.observations() if stacked is None else stacked
         except (KeyError, TypeError):
             for data in records.data:
                 self._check(data)
@@ -69,10 +68,10 @@ class ViewRequirementAgentConnector(ColumnsAgentConnector):
         if any(slots) and not all(slots):
             return self._starting_and_going(records, slots)
         known: Any = slots if slots[0] else None
-        columns = builder.build_many(records.slots, records.data, observations, known)
+        columns = builder.build_many(records, observations, known)
         if self._is_recurrent:
             columns["seq_lens"] = np.ones(len(slots), np.int64)
-        return BuiltRecords(records.slots, records.data, columns)
+        return BuiltRecords(records, columns)
 
     def _starting_and_going(self, records: Records, known: Sequence[Any]) -> Records:
         """The same where some agents start their episodes and others go on."""
