@@ -115,9 +115,16 @@ class MeanStdFilter(Filter):
             "demean": self.demean,
             "destd": self.destd,
             "clip": self.clip,
-            "running_stats": [leaf.encoded("stat") for leaf in self._flat()],
-            "buffer": [leaf.encoded("buffer") for leaf in self._flat()],
+            "running_stats": self._encoded("stat"),
+            "buffer": self._encoded("buffer"),
         }
+
+    def _encoded(self, name: str) -> list[dict[str, Any]]:
+        """All statistics; RLlib has empty ones for what passes through."""
+        passing = LeafFilter(())
+        return [
+            (passing if leaf is None else leaf).encoded(name) for leaf in nest.flatten(self._leaves)
+        ]
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take over what `to_state`, or RLlib, wrote.
@@ -132,7 +139,11 @@ class MeanStdFilter(Filter):
         self._leaves = self._fresh()
         leaves = self._flat()
         for key, name in (("running_stats", "stat"), ("buffer", "buffer")):
-            stats = [RunningStat.from_state(each) for each in state[key]]
+            held = state[key]
+            if len(held) != len(leaves):  # with those of what passes through
+                is_filtered = [leaf is not None for leaf in nest.flatten(self._leaves)]
+                held = [each for each, is_own in zip(held, is_filtered, strict=False) if is_own]
+            stats = [RunningStat.from_state(each) for each in held]
             if [stat.shape for stat in stats] != [leaf.stat.shape for leaf in leaves]:
                 raise CorruptCheckpointError(
                     f"the {key} of a MeanStdFilter do not fit its shape",

@@ -108,7 +108,37 @@ def test_state_round_trip(shape):
     assert again.to_state()["running_stats"] == state["running_stats"]
     assert (again.clip, again.demean) == (None, False)
     one({"a": 1, "b": (ROWS[1],)} if shape is NEST else ROWS[1])
-    assert one.to_state()["running_stats"][0]["num_pushes"] == 2
+    assert one.to_state()["running_stats"][-1]["num_pushes"] == 2
+
+
+def test_states_hold_empty_statistics_of_what_passes_through():
+    """RLlib 2.7.2 wrote this for `Dict(a=Box(1), b=Discrete(3))`; it comes back to the letter."""
+    same = "eJyb7BfqGxDJyFDGUK2eklqcXKRupaBuk2a"
+    rest = "qOgnpZfVFKUmBefX5SSChJ3S8wpTgWKF2ckFqQC+Rq"
+    mean = f"{same}hrq{rest}GOpo6CrUKFAAuBjD4YA8AMQQciw=="
+    squares = f"{same}hrq{rest}GOpo6CrUKFAAuBghwAAAvJRuc"
+    zero = f"{same}irq{rest}aOgq1ChQBLgYoAAAnVhs/"
+    stats = [
+        {"num_pushes": 3, "mean_array": mean, "std_array": squares},
+        {"num_pushes": 0, "mean_array": zero, "std_array": zero},
+    ]
+    state = {
+        "shape": {"a": np.array([1]), "b": None},
+        "no_preprocessor": True,
+        "demean": True,
+        "destd": True,
+        "clip": 10.0,
+        "running_stats": stats,
+        "buffer": stats,
+    }
+    one = MeanStdFilter((1,))
+
+    one.set_state(state)
+
+    assert one.to_state()["running_stats"] == stats
+    filtered = one({"a": np.array([5.0], np.float32), "b": 1}, update=False)
+    assert filtered["b"] == 1
+    np.testing.assert_allclose(filtered["a"], [3.999996], atol=1e-6)
 
 
 def test_statistics_that_do_not_fit_are_refused():
