@@ -11,25 +11,23 @@ from typing import Any, Final
 from gymnasium.spaces import Space
 from typing_extensions import override
 
-from ...core.columns import Columns
 from ...core.errors import ConfigError
 from ...core.space_fit import explain_mismatch
 from ..envs.multi_agent_envs import AgentTransitions, make_multi_agent_envs
 from ..episodes.multi_agent import MultiAgentEpisode
-from ..metrics.names import ENV_RESET_TIMER, EPISODE_AGENT_STEPS, WEIGHTS_SEQ_NO
+from ..metrics.names import ENV_RESET_TIMER, EPISODE_AGENT_STEPS
+from .agent_answers import ByEnv, taken_apart
+from .agent_row_sampling import AgentRowSampling
 from .observation_watch import expect_finite
 from .random_actions import RandomActions
 from .running_multi_agent import RunningMultiAgentEpisodes
 from .sample_size import SampleSize
-from .vector_runner import VectorEnvRunner
 
 ENV: Final = "__env__"
 ENV_SINGLE: Final = "__env_single__"
 
-_Actions = Sequence[Mapping[Hashable, Any]]
 
-
-class MultiAgentEnvRunner(VectorEnvRunner):
+class MultiAgentEnvRunner(AgentRowSampling):
     """Steps a vector of multi-agent environments with the modules of a `MultiRLModule`.
 
     See `EnvRunner` for its arguments. The config has to be a multi-agent one. Only agents that
@@ -86,9 +84,11 @@ class MultiAgentEnvRunner(VectorEnvRunner):
             self.module = None
             return
         self.module = spec.build()
-        if self._device != "cpu":
-            for module_id in self.module:
-                self.module[module_id].to(self._device)
+        for module in self.module.values():
+            if hasattr(module, "eval"):  # It acts only: no layer has to be put into its mode.
+                module.eval()
+            if self._device != "cpu":
+                module.to(self._device)
 
     @override
     def get_spaces(self) -> dict[str, tuple[Any, Any]]:
@@ -106,22 +106,25 @@ class MultiAgentEnvRunner(VectorEnvRunner):
     # Sampling
 
     @override
-    def _reset_envs(self, explore: bool) -> None:
-        env = self.env
-        running = self._running = RunningMultiAgentEpisodes(
-            env.single_observation_space.spaces,
-            env.single_action_space.spaces,
+    def _new_running(self) -> RunningMultiAgentEpisodes:
+        return RunningMultiAgentEpisodes(
+            self.env.single_observation_space.spaces,
+            self.env.single_action_space.spaces,
             self.config.policy_mapping_fn,
             self.num_envs,
             keeps_chunks=bool(self._hooks.of("on_episode_end")),
         )
+
+    @override
+    def _reset_envs(self, explore: bool) -> None:
+        running = self._running = self._new_running()
         for index, episode in enumerate(running.episodes):
             self._call_on_episode("on_episode_created", episode, index)
         before = perf_counter()
         observations, infos = self._stepper.reset_all(None if self._is_begun else self._seed)
         self._counts.add_seconds(ENV_RESET_TIMER, perf_counter() - before)
         if not (self._is_begun or self.config.disable_env_checking):
-            _warn_if_outside(env.single_observation_space.spaces, observations)
+            _warn_if_outside(self.env.single_observation_space.spaces, observations)
         self._is_begun = True
         for index, (seen, info) in enumerate(zip(observations, infos, strict=True)):
             running.begin(index, seen, info)
@@ -138,25 +141,27 @@ class MultiAgentEnvRunner(VectorEnvRunner):
         is_silent = random_actions and self._reads_only()
         is_all_own = self._has_only_own_pieces()
         counts_agents = self.config.count_steps_by == "agent_steps"
-        actions: _Actions
-        for_env: _Actions
+        rows = None if random_actions else self._row_acting()
+        given: dict[str, Any] | None = None
+        actions: ByEnv
+        for_env: ByEnv
         counted = steps = 0
-        seconds: list[float] = []
+        seconds = self._in_envs = []
         while size.wants_more(counted, self._num_ended):
+            # The first step goes the usual way: it takes the timers of all pieces.
+            if rows is not None and is_all_own and self._metrics_now is None:
+                if rows.begin(running, self._shared_data):
+                    steps, counted, given = self._sample_rows(rows, size, explore, steps, counted)
+                rows = None
+                continue
             if random_actions:
                 for_env = actions = [*map(self._draw, running.to_act)]
                 outputs = repeat(None)
             else:
                 t = self.num_env_steps_sampled_lifetime + steps
-                actions, for_env, outputs = self._act(explore, t)
-            before = perf_counter()
-            made = self._stepper.advance(
-                [
-                    None if waits else own
-                    for own, waits in zip(for_env, running.pending, strict=True)
-                ]
-            )
-            seconds.append(perf_counter() - before)
+                actions, for_env, outputs = self._act(explore, t, given)
+                given = None
+            made = self._advance(for_env)
             new_steps, new_agent_steps, over = self._record(made, actions, outputs)
             steps += new_steps
             counted += new_agent_steps if counts_agents else new_steps
@@ -174,27 +179,29 @@ class MultiAgentEnvRunner(VectorEnvRunner):
         running.agent_steps = []
         return self._taken(size)
 
-    def _act(self, explore: bool, t: int) -> tuple[_Actions, _Actions, Any]:
-        """Actions as the modules have them, as the environments take them, and all else."""
-        if not self._cached_to_module:  # Nobody is to act.
-            nothing: _Actions = [{}] * self.num_envs
+    def _act(self, explore: bool, t: int, given: dict[str, Any] | None) -> tuple[ByEnv, ByEnv, Any]:
+        """Actions as the modules have them, as the environments take them, and all else.
+
+        Args:
+            explore: Whether modules explore.
+            t: The number of the step.
+            given: What modules gave already.
+        """
+        batch = self._cached_to_module
+        if given is None and not batch:  # Nobody is to act.
+            nothing: ByEnv = [{}] * self.num_envs
             return nothing, nothing, repeat(None)
         try:
-            columns = self._from_module(self._cached_to_module, explore, t)
+            outputs = self._forward(batch, explore, t) if given is None else given
+            columns = self._to_env(outputs, explore)
         except Exception as error:
             self._running.explain(error)
             raise
-        actions = [*map(_in_order, columns.pop(Columns.ACTIONS), self._running.to_act)]
-        for_env = columns.pop(Columns.ACTIONS_FOR_ENV, actions)
-        names, seq_no = (*columns, WEIGHTS_SEQ_NO), self._weights_seq_no
-        outputs = [
-            _by_agent([*own], rows, names, seq_no)
-            for own, *rows in zip(actions, *columns.values(), strict=True)
-        ]
-        return actions, for_env, outputs
+        return taken_apart(columns, self._running.to_act, self._weights_seq_no)
 
+    @override
     def _record(
-        self, made: AgentTransitions, actions: _Actions, outputs: Any
+        self, made: AgentTransitions, actions: ByEnv, outputs: Any
     ) -> tuple[int, int, list[MultiAgentEpisode]]:
         """Add a step of all environments to their episodes.
 
@@ -249,40 +256,6 @@ class MultiAgentEnvRunner(VectorEnvRunner):
                 self.metrics.log_value(key, count, reduce="mean", window=window)
         self._agent_steps = []
         return super().get_metrics()
-
-
-def _in_order(
-    actions: Mapping[Hashable, Any], agents: Sequence[Hashable]
-) -> Mapping[Hashable, Any]:
-    """Actions in the order of the agents' observations, where they come module by module."""
-    try:
-        ordered = {agent: actions[agent] for agent in agents}
-    except KeyError:  # A user's piece has left some out.
-        return actions
-    return ordered if len(ordered) == len(actions) else actions
-
-
-def _by_agent(
-    agents: Sequence[Hashable],
-    rows: Sequence[Mapping[Hashable, Any]],
-    names: Sequence[str],
-    seq_no: int,
-) -> dict[Hashable, dict[str, Any]]:
-    """What modules returned besides actions, by agent."""
-    try:
-        columns = [[row[agent] for agent in agents] for row in rows]
-    except KeyError:  # Modules may return different things.
-        return {
-            agent: {
-                **{n: row[agent] for n, row in zip(names, rows, strict=False) if agent in row},
-                WEIGHTS_SEQ_NO: seq_no,
-            }
-            for agent in agents
-        }
-    each = zip(*columns, repeat(seq_no, len(agents)), strict=True)
-    return {
-        agent: dict(zip(names, own, strict=True)) for agent, own in zip(agents, each, strict=True)
-    }
 
 
 def _warn_if_outside(spaces: Mapping[Hashable, Space[Any]], by_env: Sequence[Any]) -> None:

@@ -13,12 +13,14 @@ import numpy as np
 from ...core.errors import RlconnectError, SpaceError
 from ..envs.multi_agent_envs import ALL, AgentTransitions
 from ..episodes.errors import MultiAgentEnvError
+from ..episodes.item_store import listed
 from ..episodes.multi_agent import MappingFn, MultiAgentEpisode
+from .agent_layout import Crew
 from .episode_metrics import EndedEpisode
 
 
 @dataclass
-class _Sums:
+class Sums:
     """What an episode came to in the chunks that earlier calls returned."""
 
     length: int = 0
@@ -27,6 +29,16 @@ class _Sums:
     by_agent: Counter[Hashable] = field(default_factory=Counter)
     by_module: Counter[Hashable] = field(default_factory=Counter)
     agent_steps: Counter[Hashable] = field(default_factory=Counter)
+
+    def get_state(self) -> list[Any]:
+        """Give all sums as plain values."""
+        counts = (self.by_agent, self.by_module, self.agent_steps)
+        return [self.length, self.total, self.seconds, *map(dict, counts)]
+
+    @classmethod
+    def from_state(cls, state: Sequence[Any]) -> Sums:
+        """Make sums of what `get_state` gave."""
+        return cls(*state[:3], *map(Counter, state[3:]))
 
     def add(self, episode: MultiAgentEpisode) -> None:
         """Add a chunk."""
@@ -59,7 +71,8 @@ class RunningMultiAgentEpisodes:
         to_act: The agents that are to act next, by environment.
         done: Those that ended since `take()`.
         chunks: What earlier calls returned of each.
-        agent_steps: The steps that each agent made in each episode that ended; see `take_steps`.
+        agent_steps: The steps that each agent made in each episode that ended.
+        seen: The last observations of each environment.
     """
 
     def __init__(
@@ -80,8 +93,8 @@ class RunningMultiAgentEpisodes:
         self.done: list[MultiAgentEpisode] = []
         self.chunks: list[list[MultiAgentEpisode]] = [[] for _ in range(num_envs)]
         self.agent_steps: list[Mapping[Hashable, int]] = []
-        self._seen: list[Mapping[Hashable, Any]] = [{}] * num_envs
-        self._before = [_Sums() for _ in range(num_envs)]
+        self.seen: list[Mapping[Hashable, Any]] = [{}] * num_envs
+        self._before = [Sums() for _ in range(num_envs)]
 
     def _new(self) -> MultiAgentEpisode:
         observation_spaces, action_spaces = self._spaces
@@ -98,7 +111,7 @@ class RunningMultiAgentEpisodes:
         except RlconnectError as error:
             raise _in_env(index, error) from error
         self.pending[index] = False
-        self._seen[index] = observations
+        self.seen[index] = observations
         self.to_act[index] = (*observations,)
 
     def add(
@@ -109,7 +122,7 @@ class RunningMultiAgentEpisodes:
         Returns:
             Whether the episode is over.
         """
-        observations = self._seen[index] = made.observations[index]
+        observations = self.seen[index] = made.observations[index]
         terminateds, truncateds = made.terminateds[index], made.truncateds[index]
         episode = self.episodes[index]
         try:
@@ -149,18 +162,39 @@ class RunningMultiAgentEpisodes:
         Returns:
             What it came to, with what earlier calls returned of it.
         """
-        episode = self.episodes[index]
-        sums, self._before[index] = self._before[index], _Sums()
+        return self.close(*self.replace(index))
+
+    def replace(self, index: int) -> tuple[MultiAgentEpisode, Sums]:
+        """Have the next episode of an environment wait for its first observations.
+
+        Returns:
+            The one before, which is to be closed, and what earlier calls returned of it.
+        """
+        before = self.episodes[index], self._before[index]
+        self._before[index] = Sums()
+        self.chunks[index] = []
+        self.episodes[index] = self._new()
+        self.pending[index] = True
+        self.to_act[index] = ()
+        return before
+
+    def close(self, episode: MultiAgentEpisode, sums: Sums) -> EndedEpisode:
+        """Put an episode that has all its steps to the ones done; see `replace`."""
         sums.add(episode)
         if len(episode):
             self.done.append(episode)
         if sums.length:
             self.agent_steps.append(sums.agent_steps)
-        self.chunks[index] = []
-        self.episodes[index] = self._new()
-        self.pending[index] = True
-        self.to_act[index] = ()
         return EndedEpisode(sums.length, sums.total, sums.seconds, sums.by_agent, sums.by_module)
+
+    def crew(self, index: int) -> Crew:
+        """Who is to act in an environment, in the order in which the agents appeared."""
+        episode = self.episodes[index]
+        return tuple(
+            (agent, episode.module_for(agent))
+            for agent in (episode._stepped if self.to_act[index] else ())
+            if not episode._agents[agent].is_done
+        )
 
     def observed(self) -> tuple[Counter[Hashable], Counter[Hashable]]:
         """How often each agent, and each module, observed since the last `take()`."""
@@ -182,7 +216,7 @@ class RunningMultiAgentEpisodes:
             SpaceError: An observation has another shape than its space, or is not finite.
         """
         spaces = self._spaces[0]
-        for index, observations in enumerate(self._seen):
+        for index, observations in enumerate(self.seen):
             for agent, seen in observations.items():
                 shape, found = getattr(spaces.get(agent), "shape", None), np.shape(seen)
                 if shape is not None and found != shape:
@@ -200,6 +234,31 @@ class RunningMultiAgentEpisodes:
                     agent_id=agent,
                 ) from error
 
+    def get_state(self) -> dict[str, Any]:
+        """Give the running episodes, between two calls of `take()`."""
+        return {
+            "episodes": [_written(episode) for episode in self.episodes],
+            "pending": list(self.pending),
+            "to_act": [list(agents) for agents in self.to_act],
+            "seen": [dict(each) for each in self.seen],
+            "before": [sums.get_state() for sums in self._before],
+            "chunks": [[_written(chunk) for chunk in chunks] for chunks in self.chunks],
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what `get_state` gave."""
+        self.episodes = [self._read(each) for each in state["episodes"]]
+        self.pending = list(state["pending"])
+        self.to_act = list(state["to_act"])
+        self.seen = list(state["seen"])
+        self._before = [Sums.from_state(sums) for sums in state["before"]]
+        self.chunks = [[self._read(each) for each in chunks] for chunks in state["chunks"]]
+
+    def _read(self, state: Mapping[str, Any]) -> MultiAgentEpisode:
+        episode = MultiAgentEpisode.from_state(state)
+        episode.agent_to_module_mapping_fn = self._mapping_fn
+        return _relisted(episode)
+
     def take(self, lookback: int | None) -> list[MultiAgentEpisode]:
         """Give the episodes that are done, and what there is of the running ones.
 
@@ -210,7 +269,7 @@ class RunningMultiAgentEpisodes:
         if lookback is not None:
             for index, episode in enumerate(self.episodes):
                 if len(episode):
-                    self.episodes[index] = episode.cut(len_lookback_buffer=lookback)
+                    self.episodes[index] = _relisted(episode.cut(len_lookback_buffer=lookback))
                     self._before[index].add(episode)
                     if self._keeps_chunks:
                         self.chunks[index].append(episode)
@@ -218,6 +277,10 @@ class RunningMultiAgentEpisodes:
         for episode in taken:
             drop_idle_agents(episode)
         return taken
+
+
+def _written(episode: MultiAgentEpisode) -> dict[str, Any]:
+    return {**episode.get_state(), "agent_to_module_mapping_fn": None}  # The config has it.
 
 
 def observations_of(episode: MultiAgentEpisode) -> dict[Hashable, int]:
@@ -228,6 +291,20 @@ def observations_of(episode: MultiAgentEpisode) -> dict[Hashable, int]:
         agent: len(times) - bisect_right(times, began) for agent, times in episode._env_ts.items()
     }
     return {agent: count for agent, count in counts.items() if count}
+
+
+def _relisted(episode: MultiAgentEpisode) -> MultiAgentEpisode:
+    """The same episode with lists of items in place of arrays, as running ones have."""
+    is_changed = False
+    for single in episode._agents.values():
+        buffers = (single.observations, single.actions, single.rewards, single.infos)
+        for buffer in (*buffers, *single.extra_model_outputs.values()):
+            if buffer.finalized:
+                buffer.data = listed(buffer._data)
+                is_changed = True
+    if is_changed:
+        episode._open_journal()
+    return episode
 
 
 def drop_idle_agents(episode: MultiAgentEpisode) -> None:

@@ -22,6 +22,7 @@ from .vectorising import env_contexts, mode_of
 ALL: Final = "__all__"
 _NEEDED: Final = ("reset", "step", "get_observation_space", "get_action_space", "possible_agents")
 _RETURNED: Final = ("observations", "rewards", "terminateds", "truncateds", "infos")
+_DICTS: Final = [dict] * len(_RETURNED)
 
 
 class AgentTransitions(NamedTuple):
@@ -197,6 +198,8 @@ def _checked(env: Any) -> Any:
 
 def _five(index: int, made: Any) -> Any:
     """What `step` returned, if it is five dicts by agent."""
+    if type(made) is tuple and [*map(type, made)] == _DICTS:
+        return made
     if not isinstance(made, (tuple, list)) or len(made) != len(_RETURNED):
         raise MultiAgentEnvError(
             f"environment {index} returned something else from step()",

@@ -1,0 +1,295 @@
+"""Steps of a vector of multi-agent environments as rows of shared arrays.
+
+What `step_block` is for one agent in each environment: while nobody looks at running episodes, the
+steps in which all agents of an environment act, observe and earn together are kept as modules saw
+and answered them; they become columns of the agents' episodes once for many steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core import nest
+from ...core.columns import Columns
+from ...core.types import Array, Nest
+from ..envs.multi_agent_envs import ALL, AgentTransitions, copied
+from ..episodes.env_step import NOBODY
+from ..episodes.multi_agent import MultiAgentEpisode
+from ..metrics.names import WEIGHTS_SEQ_NO
+from .agent_layout import AgentLayout, Crew, Slot
+from .running_multi_agent import RunningMultiAgentEpisodes, Sums
+
+
+class Ending(NamedTuple):
+    """How an episode ended in a block.
+
+    Attributes:
+        episode: The episode; steps of the block are still to be added.
+        sums: What earlier calls returned of it.
+        terminateds: By agent.
+        truncateds: By agent.
+    """
+
+    episode: MultiAgentEpisode
+    sums: Sums
+    terminateds: Mapping[Hashable, Any]
+    truncateds: Mapping[Hashable, Any]
+
+
+class AgentStretch(NamedTuple):
+    """The steps of one episode in a block: those from `start` up to `stop`.
+
+    Attributes:
+        env: The place of its environment.
+        crew: Who acted in each of them.
+        last: The observations after the last one, by agent.
+        ending: None where the episode goes on.
+    """
+
+    env: int
+    crew: Crew
+    start: int
+    stop: int
+    last: Mapping[Hashable, Any]
+    ending: Ending | None
+
+
+class AgentBlock:
+    """Collects steps of all environments.
+
+    Args:
+        running: The episodes, which are begun and replaced here, but get no steps.
+
+    Attributes:
+        num_ended: How many episodes ended.
+    """
+
+    def __init__(self, running: RunningMultiAgentEpisodes) -> None:
+        self._running = running
+        self._crews = [running.crew(index) for index in range(len(running.episodes))]
+        self._is_open = all(map(self._is_together, range(len(self._crews))))
+        self._layouts: list[AgentLayout] = []
+        self._columns: list[dict[Any, dict[str, Nest]]] = []
+        self._forms: dict[Any, dict[str, Any]] = {}
+        self._rewards: list[list[Sequence[Any]]] = []
+        self._infos: list[list[Mapping[Hashable, Any]]] = []
+        self._times: list[float] = []
+        self._starts = [0] * len(self._crews)
+        self._over: list[AgentStretch] = []
+        self.num_ended = 0
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def _is_together(self, index: int) -> bool:
+        """Whether all agents of an environment that are not done are to act, and nothing hangs."""
+        running = self._running
+        if running.pending[index]:
+            return True
+        episode = running.episodes[index]
+        alive = [agent for agent, single in episode._agents.items() if not single.is_done]
+        acting = [agent for agent, _ in self._crews[index]]
+        hanging = episode._hanging_actions_end or episode._hanging_rewards_end
+        return bool(alive) and alive == acting and not hanging
+
+    def add(
+        self,
+        layout: AgentLayout,
+        seen: Mapping[Any, Nest],
+        columns: Mapping[Any, Mapping[str, Nest]],
+        made: AgentTransitions,
+    ) -> tuple[int, int, Sequence[int]] | None:
+        """Add a step of all environments.
+
+        Args:
+            layout: Who acted.
+            seen: What they acted on, by module.
+            columns: What was recorded of the modules' answers, actions among it.
+            made: What the environments returned.
+
+        Returns:
+            How many steps that were, how often agents observed, and the environments where others
+            are to act now. None, and nothing is changed, where a step has to be recorded by itself.
+        """
+        if made.failed or not self._is_open:
+            return None
+        together = self._together(layout, made)
+        if together is None:
+            return None
+        rewards, ended = together
+        own = {each: {Columns.OBS: rows, **columns[each]} for each, rows in seen.items()}
+        if not self._fits(layout, own):
+            return None
+        running, pending = self._running, self._running.pending
+        self._layouts.append(layout)
+        self._columns.append(own)
+        self._rewards.append(rewards)
+        self._infos.append([own and {**own} for own in made.infos])
+        self._times.append(perf_counter())
+        stop = len(self._times)
+        begun = [index for index, waits in enumerate(pending) if waits]
+        for index in ended:
+            flags = {**made.terminateds[index]}, {**made.truncateds[index]}
+            last = copied(made.observations[index])
+            self._over.append(self._stretch(index, stop, last, flags))
+            self._crews[index] = ()
+        self.num_ended += len(ended)
+        running.seen[:] = made.observations
+        for index in begun:
+            running.begin(index, made.observations[index], made.infos[index])
+            self._crews[index] = running.crew(index)
+            self._starts[index] = stop
+            self._is_open = self._is_open and self._is_together(index)
+        agent_steps = sum(map(len, layout.agents))
+        return len(pending) - len(begun), agent_steps, [*ended, *begun]
+
+    def _together(
+        self, layout: AgentLayout, made: AgentTransitions
+    ) -> tuple[list[Sequence[Any]], list[int]] | None:
+        """The rewards of each environment, and which of them ended their episode.
+
+        Returns:
+            None where the agents of some environment do not go on, or end, together.
+        """
+        found: list[Sequence[Any]] = []
+        ended = []
+        each = zip(
+            made.observations,
+            made.rewards,
+            made.terminateds,
+            made.truncateds,
+            layout.twice,
+            self._running.pending,
+            strict=True,
+        )
+        for index, (seen, earned, over, cut, twice, waits) in enumerate(each):
+            if waits:
+                found.append(())
+                continue
+            if [*seen, *earned] != twice:
+                agents = [*layout.agents[index]]
+                if [*seen] != agents or earned.keys() != seen.keys():
+                    return None
+                earned = {agent: earned[agent] for agent in agents}
+            if (over and over != NOBODY) or (cut and cut != NOBODY):
+                if over.get(ALL) or cut.get(ALL):
+                    ended.append(index)
+                elif any(over.values()) or any(cut.values()):
+                    return None
+            found.append([*earned.values()])
+        return found, ended
+
+    def _fits(self, layout: AgentLayout, columns: Mapping[Any, Mapping[str, Nest]]) -> bool:
+        """Whether columns are those of the steps before, in this block and in the episodes."""
+        forms = {
+            module_id: {name: _form(column) for name, column in own.items()}
+            for module_id, own in columns.items()
+        }
+        known = self._forms
+        if not known and not self._continues(layout, columns):
+            return False
+        if any(known.get(module_id, own) != own for module_id, own in forms.items()):
+            return False
+        known.update(forms)
+        return True
+
+    def _continues(self, layout: AgentLayout, columns: Mapping[Any, Mapping[str, Nest]]) -> bool:
+        """Whether the outputs are those that the agents' episodes have already."""
+        episodes = self._running.episodes
+        for module_id, slots in layout.slots.items():
+            names = {*columns[module_id], WEIGHTS_SEQ_NO} - {Columns.OBS, Columns.ACTIONS}
+            for index, agent in slots:
+                episode = episodes[index]
+                episode._hand_out()
+                single = episode._agents[agent]
+                if single.rewards._data and single.extra_model_outputs.keys() != names:
+                    return False
+        return True
+
+    def _stretch(
+        self, index: int, stop: int, last: Mapping[Hashable, Any], flags: Any = None
+    ) -> AgentStretch:
+        ending = None if flags is None else Ending(*self._running.replace(index), *flags)
+        return AgentStretch(index, self._crews[index], self._starts[index], stop, last, ending)
+
+    def stretches(self, last: Sequence[Mapping[Hashable, Any]]) -> list[AgentStretch]:
+        """The stretches of episodes that ended, in order, and then of those that go on.
+
+        Args:
+            last: The observations after the last step, for each environment.
+        """
+        stop = len(self)
+        return self._over + [
+            self._stretch(index, stop, last[index])
+            for index, crew in enumerate(self._crews)
+            if crew and self._starts[index] < stop
+        ]
+
+    def columns(self) -> BlockOfAgents:
+        """What was collected, as columns."""
+        by_module: dict[Any, dict[str, Nest]] = {}
+        rows: dict[Any, dict[Slot, int]] = {}
+        for module_id, forms in self._forms.items():
+            own = rows[module_id] = {}
+            parts: list[tuple[int, int, Any]] = []  # First step, number of steps, rows.
+            before = None
+            times = [step for step, own_ in enumerate(self._columns) if module_id in own_]
+            for step in times:
+                layout = self._layouts[step]
+                if layout is before and parts[-1][0] + parts[-1][1] == step:
+                    parts[-1] = (parts[-1][0], parts[-1][1] + 1, parts[-1][2])
+                else:
+                    slots = layout.slots[module_id]
+                    parts.append((step, 1, [own.setdefault(slot, len(own)) for slot in slots]))
+                before = layout
+            shape = len(own), len(self)
+            made = [self._columns[step][module_id] for step in times]
+            by_module[module_id] = {
+                name: _by_slot([each[name] for each in made], parts, shape) for name in forms
+            }
+        return BlockOfAgents(by_module, rows, self._rewards, self._infos, self._times)
+
+
+class BlockOfAgents(NamedTuple):
+    """The columns of a block by module: for each agent its steps, one after the other.
+
+    Attributes:
+        columns: By module id; observations are those that were acted on.
+        rows: The place in these columns by module id and slot.
+        rewards: By step and environment, in the order of the crew.
+        infos: By step and environment.
+        times: When each step was made.
+    """
+
+    columns: dict[Any, dict[str, Nest]]
+    rows: dict[Any, dict[Slot, int]]
+    rewards: list[list[Sequence[Any]]]
+    infos: list[list[Mapping[Hashable, Any]]]
+    times: list[float]
+
+
+def _by_slot(steps: Sequence[Nest], parts: Sequence[Any], shape: tuple[int, int]) -> Nest:
+    """Columns of many steps put together: first by slot, then by step."""
+    if type(steps[0]) is not np.ndarray:
+        return nest.map_structure(lambda *leaves: _by_slot(leaves, parts, shape), *steps)
+    first: Array = steps[0]
+    found = np.empty((*shape, *first.shape[1:]), first.dtype)
+    done = 0
+    for start, count, rows in parts:
+        made = np.array(steps[done : done + count])
+        found[rows, start : start + count] = made.swapaxes(0, 1)
+        done += count
+    return found
+
+
+def _form(column: Nest) -> Any:
+    """What is the same in all steps of a column that make one array."""
+    if type(column) is np.ndarray:
+        return column.dtype, column.shape[1:]
+    if type(column) is dict:
+        return {key: _form(own) for key, own in column.items()}
+    return nest.map_structure(_form, column)

@@ -1,0 +1,105 @@
+"""Multi-agent episodes get their steps from a block of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.columns import Columns
+from ...core.types import Nest
+from ..envs.multi_agent_envs import ALL
+from ..episodes.column_items import joined_rows, stacked, taken
+from ..episodes.item_store import ItemStore, listed
+from ..episodes.multi_agent import MultiAgentEpisode
+from ..episodes.single_agent import SingleAgentEpisode
+from ..metrics.names import WEIGHTS_SEQ_NO
+from .agent_block import AgentStretch, BlockOfAgents
+
+_TAKEN = (Columns.OBS, Columns.ACTIONS)
+
+
+def fill(
+    episode: MultiAgentEpisode,
+    stretch: AgentStretch,
+    block: BlockOfAgents,
+    weights_seq_no: int,
+    *,
+    is_final: bool,
+) -> None:
+    """Add the steps of a stretch to its episode.
+
+    Args:
+        episode: Has the first observations.
+        stretch: Which steps.
+        block: Where they are.
+        weights_seq_no: The number of the weights that gave them.
+        is_final: Whether nobody adds steps any more, so that columns become arrays at once.
+    """
+    episode._hand_out()
+    steps = slice(stretch.start, stretch.stop)
+    count = stretch.stop - stretch.start
+    infos = [own[stretch.env] for own in block.infos[steps]]
+    is_told = any(infos)
+    rewards = zip(*[own[stretch.env] for own in block.rewards[steps]], strict=True)
+    env_ts = range(episode.env_t + 1, episode.env_t + count + 1)
+    time = block.times[stretch.stop - 1]
+    for (agent, module_id), earned in zip(stretch.crew, rewards, strict=True):
+        single = episode._agents[agent]
+        row = block.rows[module_id][stretch.env, agent]
+        columns = {name: taken(own, (row, steps)) for name, own in block.columns[module_id].items()}
+        columns[WEIGHTS_SEQ_NO] = np.full(count, weights_seq_no)
+        _extend(single, columns, stretch.last[agent], is_final)
+        single.rewards.extend([*earned])
+        told = [own.get(agent) if own else None for own in infos] if is_told else [None] * count
+        single.infos.extend([{} if own is None else own for own in told])
+        single.t += count
+        single._last_step_time = time
+        episode._env_ts[agent].extend(env_ts)
+        if stretch.ending is not None:
+            over, cut = stretch.ending.terminateds, stretch.ending.truncateds
+            single.is_terminated = bool(over.get(ALL) or over.get(agent))
+            single.is_truncated = bool(cut.get(ALL) or cut.get(agent))
+    episode._stepped = tuple(agent for agent, _ in stretch.crew)
+    episode.env_t += count
+    episode._last_step_time = time
+    if stretch.ending is not None:
+        episode.is_terminated = bool(stretch.ending.terminateds.get(ALL))
+        episode.is_truncated = bool(stretch.ending.truncateds.get(ALL))
+    episode._open_journal()
+
+
+def _extend(
+    single: SingleAgentEpisode, columns: dict[str, Nest], last: Any, is_final: bool
+) -> None:
+    """Add steps to an agent's episode.
+
+    Args:
+        single: The episode.
+        columns: Observations that were acted on, actions and outputs.
+        last: The observation after them.
+        is_final: Whether columns become arrays.
+    """
+    outputs = single.extra_model_outputs
+    names = [name for name in columns if name not in _TAKEN]
+    if len(outputs) != len(names):
+        single._begin(dict.fromkeys(names), 0)
+    # The first observation is there already.
+    after = taken(columns[Columns.OBS], slice(1, None))
+    if not is_final:
+        single.observations.extend([*listed(after), last])
+        single.actions.extend(listed(columns[Columns.ACTIONS]))
+        for name in names:
+            outputs[name].extend(listed(columns[name]))
+        return
+    _complete(single.observations, after, stacked([last]))
+    _complete(single.actions, columns[Columns.ACTIONS])
+    for name in names:
+        _complete(outputs[name], columns[name])
+
+
+def _complete(column: ItemStore, *rows: Nest) -> None:
+    """Put rows behind the items of a column, which becomes arrays."""
+    data = column._data
+    before = [stacked(data) if type(data) is list else data] if column.len_incl_lookback() else []
+    column.data = joined_rows([*before, *rows])

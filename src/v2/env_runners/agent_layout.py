@@ -1,0 +1,119 @@
+"""Who acts next in a vector of multi-agent environments, and where their rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from ...core.batching import unbatch
+from ...core.types import Nest
+from ..planning.rows import Unserved, joined
+
+Crew: TypeAlias = tuple[tuple[Hashable, Any], ...]
+"""The agents that are to act in one environment, each with its module's id."""
+
+Slot: TypeAlias = tuple[int, Hashable]
+"""The place of an environment, and an agent in it."""
+
+_DTYPE: Final = attrgetter("dtype")
+
+
+class AgentLayout:
+    """Which agent of which environment has which row of its module's batch.
+
+    Modules and rows are in the order in which agents come, environment by environment. A layout
+    serves as long as the same agents act with the same modules.
+
+    Args:
+        crews: Who is to act, for each environment.
+
+    Attributes:
+        agents: The agents to act, for each environment.
+        slots: Whose row it is, by module id.
+
+    Example:
+        >>> layout = AgentLayout([(("a", "p"), ("b", "q")), (("a", "p"),)])
+        >>> layout.slots
+        {'p': [(0, 'a'), (1, 'a')], 'q': [(0, 'b')]}
+        >>> layout.by_env({"p": np.array([5, 6]), "q": np.array([7])})
+        [{'a': np.int64(5), 'b': np.int64(7)}, {'a': np.int64(6)}]
+    """
+
+    def __init__(self, crews: Sequence[Crew]) -> None:
+        self.agents = [tuple(agent for agent, _ in crew) for crew in crews]
+        self.slots: dict[Any, list[Slot]] = {}
+        self._places: dict[Any, list[int]] = {}
+        count = 0
+        for index, crew in enumerate(crews):
+            for agent, module_id in crew:
+                self.slots.setdefault(module_id, []).append((index, agent))
+                self._places.setdefault(module_id, []).append(count)
+                count += 1
+        # Of each row, in the order in which agents come: where it is when modules come in order.
+        self._back = [0] * count
+        for row, place in enumerate(place for own in self._places.values() for place in own):
+            self._back[place] = row
+        # The keys of the observations and rewards of a step in which these agents go on together.
+        self.twice = [[*agents, *agents] for agents in self.agents]
+
+    def seen(self, by_env: Sequence[Mapping[Hashable, Any]]) -> dict[Any, Nest]:
+        """Observations as rows, by module.
+
+        Args:
+            by_env: The last ones of each environment.
+
+        Raises:
+            Unserved: They are not all built alike.
+        """
+        items: list[Any] = []
+        for own, agents in zip(by_env, self.agents, strict=True):
+            items += [own[agent] for agent in agents]
+        found = {}
+        for module_id, places in self._places.items():
+            rows = [items[place] for place in places]
+            if not _is_alike(rows):
+                raise Unserved
+            found[module_id] = joined(rows)
+        return found
+
+    def by_env(self, columns: Mapping[Any, Nest]) -> list[dict[Hashable, Any]]:
+        """A column of all modules as items: for each environment by agent.
+
+        Args:
+            columns: The column by module id.
+        """
+        items = [item for module_id in self.slots for item in _items(columns[module_id])]
+        ordered: Iterator[Any] = iter([items[row] for row in self._back])
+        return [dict(zip(agents, ordered)) for agents in self.agents]  # noqa: B905  # it goes on
+
+    def listed(self, columns: Mapping[Any, Mapping[str, Nest]]) -> dict[str, list[dict[Any, Any]]]:
+        """All columns as items by environment and agent; modules may have different ones."""
+        found: dict[str, list[dict[Any, Any]]] = {}
+        for module_id, own in columns.items():
+            for name, column in own.items():
+                by_env = found.setdefault(name, [{} for _ in self.agents])
+                for (index, agent), item in zip(self.slots[module_id], _items(column), strict=True):
+                    by_env[index][agent] = item
+        return found
+
+
+def _items(column: Nest) -> list[Any]:
+    return list(column) if type(column) is np.ndarray else unbatch(column)
+
+
+def _is_alike(items: Sequence[Any]) -> bool:
+    """Whether arrays are of one dtype, so that a row is what the agent's own column would hold."""
+    kind = type(items[0])
+    if kind is np.ndarray:
+        return {*map(type, items)} == {kind} and len({*map(_DTYPE, items)}) == 1
+    if kind is dict:
+        keys = items[0].keys()
+        return all(type(item) is dict and item.keys() == keys for item in items) and all(
+            _is_alike([item[key] for item in items]) for key in keys
+        )
+    if kind is tuple:
+        return {*map(type, items)} == {tuple} and all(map(_is_alike, zip(*items, strict=False)))
+    return True

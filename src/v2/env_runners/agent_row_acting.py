@@ -1,0 +1,243 @@
+"""Acting on rows of many agents: one gather, one forward and one draw for each module.
+
+What `row_acting` is for one agent in each environment. Rows come from the environments' dicts and
+go back to them; whose row is whose is kept as long as the same agents act.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import Any, Final
+
+from typing_extensions import Self
+
+from ...core import nest
+from ...core.columns import Columns
+from ...core.types import Array, Nest
+from ..common.add_states import last_state
+from ..common.numpy_to_tensor import tensors_of
+from ..common.stateful_modules import is_multi, is_stateful, stateful_module
+from ..env_to_module.defaults import ORDER
+from ..env_to_module.env_to_module_pipeline import EnvToModulePipeline
+from ..module_to_env.get_actions import action_dist_cls
+from ..module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ..planning.answering import AnsweringRun
+from ..planning.rows import Unserved, joined, mapped, with_time
+from .agent_layout import AgentLayout, Crew, Slot
+from .running_multi_agent import RunningMultiAgentEpisodes
+
+_MANY: Final = 64
+"""How many layouts are kept."""
+
+
+class AgentRowActing:
+    """Acts by several modules; all pieces of both pipelines are built-in ones.
+
+    Args:
+        pieces: Those on the way to the modules.
+        to_env: The run on the way back.
+        modules: By id.
+
+    Attributes:
+        layout: Who acts next.
+        seen: What they act on, by module.
+    """
+
+    layout: AgentLayout
+    seen: dict[Any, Nest]
+
+    def __init__(self, pieces: Sequence[Any], to_env: AnsweringRun, modules: Any) -> None:
+        self._pieces = pieces
+        self._to_env = to_env
+        self._modules = modules
+        self._shared: dict[str, Any] = {}
+        self._layouts: dict[tuple[Crew, ...], AgentLayout] = {}
+        self._crews: list[Crew] = []
+        self._ids: list[str] = []
+        self._keys: dict[Any, list[Any]] = {}
+        self._kinds: dict[Any, Any] = {}
+        self._is_stateful = is_stateful(modules)
+        # The last states: of the rows of a layout, and of agents that did not act then.
+        self._states: dict[Any, Nest] = {}
+        self._owners: AgentLayout | None = None
+        self._older: dict[tuple[Any, Slot], Nest] = {}
+
+    @classmethod
+    def of(cls, env_to_module: Any, module_to_env: Any, modules: Any) -> Self | None:
+        """The way to act with these pipelines; None where a piece has to be called by itself."""
+        if type(env_to_module) is not EnvToModulePipeline or not is_multi(modules):
+            return None
+        if type(module_to_env) is not ModuleToEnvPipeline:
+            return None
+        pieces: list[Any] = env_to_module.connectors
+        to_env = module_to_env._only_run()
+        if tuple(map(type, pieces)) != ORDER or not isinstance(to_env, AnsweringRun):
+            return None
+        add_observations, add_time, add_states, map_agents, _, to_tensors = pieces
+        learns = (add_observations, add_time, add_states, map_agents)
+        if any(each.as_learner_connector for each in learns) or to_tensors.check_finite:
+            return None
+        return cls(tuple(pieces), to_env, modules) if to_env.is_listing else None
+
+    def begin(self, running: RunningMultiAgentEpisodes, shared_data: dict[str, Any]) -> bool:
+        """Go on with these episodes, whose next batch is made already.
+
+        Returns:
+            Whether that goes in rows.
+        """
+        self._shared = shared_data
+        self._crews = [running.crew(index) for index in range(len(running.episodes))]
+        self._ids = [episode.id_ for episode in running.episodes]
+        try:
+            self._look(running)
+        except Unserved:
+            return False
+        return True
+
+    def columns(self, outputs: dict[str, Any], explore: bool) -> dict[Any, dict[str, Nest]] | None:
+        """What module-to-env makes of the modules' outputs, as arrays by module.
+
+        Returns:
+            With actions; None where the pieces have to be called one by one.
+        """
+        if not self._keys:
+            return {}
+        for module_id, own in outputs.items():  # Modules are asked once in a call.
+            if module_id not in self._kinds and Columns.ACTION_DIST_INPUTS in own:
+                self._kinds[module_id] = action_dist_cls(self._modules[module_id], explore)
+        columns = self._to_env.rows_of_agents(
+            self._modules, outputs, explore, self._shared, self._keys, self._kinds
+        )
+        if columns is None or any(Columns.ACTIONS not in own for own in columns.values()):
+            return None
+        if self._is_stateful and not self._remember(columns):
+            return None
+        return columns
+
+    def batch(
+        self, running: RunningMultiAgentEpisodes, changed: Sequence[int]
+    ) -> dict[Any, Any] | None:
+        """What env-to-module makes of the last observations.
+
+        Args:
+            running: The episodes.
+            changed: Environments where other agents may be to act than before, or other episodes
+                run.
+
+        Returns:
+            None where the pieces have to be called one by one.
+        """
+        try:
+            if changed:
+                begun = set()
+                for index in changed:
+                    self._crews[index] = running.crew(index)
+                    own = running.episodes[index].id_
+                    if own != self._ids[index]:
+                        self._ids[index] = own
+                        begun.add(index)
+                self._forget(begun)
+                self._look(running)
+            else:
+                self.seen = self.layout.seen(running.seen)
+            return self._made(running)
+        except Unserved:
+            return None
+
+    def _look(self, running: RunningMultiAgentEpisodes) -> None:
+        """See who acts now, and what on."""
+        crews = (*self._crews,)
+        layout = self._layouts.get(crews)
+        if layout is None:
+            if len(self._layouts) >= _MANY:
+                self._layouts.clear()
+            layout = self._layouts[crews] = AgentLayout(crews)
+        if any(module_id not in self._modules for module_id in layout.slots):
+            raise Unserved
+        self.layout = layout
+        self._keys = {
+            module_id: [(self._ids[index], agent, module_id) for index, agent in slots]
+            for module_id, slots in layout.slots.items()
+        }
+        self._owned = {
+            module_id: [key[:2] for key in keys] for module_id, keys in self._keys.items()
+        }
+        self.seen = layout.seen(running.seen)
+
+    def _made(self, running: RunningMultiAgentEpisodes) -> dict[Any, Any]:
+        """The batch of all modules."""
+        shared, to_tensors = self._shared, self._pieces[-1]
+        device, pin_memory = to_tensors.device, to_tensors.pin_memory
+        if self._is_stateful and self._keys:
+            shared["_added_single_ts_time_rank"] = True
+        shared["memorized_map_structure"] = self._owned
+        batch = {}
+        for module_id, rows in self.seen.items():
+            # A module may change its batch in place, so it gets rows of its own.
+            made = {Columns.OBS: mapped(_copied, rows)}
+            if self._is_stateful and stateful_module(self._modules, module_id) is not None:
+                made[Columns.OBS] = mapped(with_time, made[Columns.OBS])
+                made[Columns.STATE_IN] = self._states_of(module_id, running)
+            batch[module_id] = {
+                name: tensors_of(name, own, device, pin_memory) for name, own in made.items()
+            }
+        return batch
+
+    # States
+
+    def _remember(self, columns: Mapping[Any, Mapping[str, Nest]]) -> bool:
+        """Keep the states that modules gave; false where a stateful module gave none."""
+        states = {}
+        for module_id, own in columns.items():
+            if stateful_module(self._modules, module_id) is not None:
+                if Columns.STATE_OUT not in own:
+                    return False
+                states[module_id] = own[Columns.STATE_OUT]
+        if self._owners is not self.layout:
+            self._settle()
+        self._states, self._owners = states, self.layout
+        return True
+
+    def _forget(self, begun: Collection[int]) -> None:
+        """Have agents of new episodes begin with their initial states."""
+        if begun and self._is_stateful:
+            self._settle()
+            kept = {key: own for key, own in self._older.items() if key[1][0] not in begun}
+            self._older = kept
+
+    def _settle(self) -> None:
+        """Keep the states of all rows agent by agent."""
+        if self._owners is not None:
+            for module_id, rows in self._states.items():
+                for row, slot in enumerate(self._owners.slots[module_id]):
+                    self._older[module_id, slot] = _row(rows, row)
+        self._states, self._owners = {}, None
+
+    def _states_of(self, module_id: Any, running: RunningMultiAgentEpisodes) -> Nest:
+        if self._owners is self.layout:
+            return mapped(_copied, self._states[module_id])
+        self._settle()
+        module = stateful_module(self._modules, module_id)
+        states = []
+        for index, agent in self.layout.slots[module_id]:
+            state = self._older.get((module_id, (index, agent)))
+            states.append(_own_state(running, index, agent, module) if state is None else state)
+        return joined(states)
+
+
+def _copied(rows: Array) -> Array:
+    own: Array = rows.copy()
+    return own
+
+
+def _row(rows: Nest, row: int) -> Nest:
+    return nest.map_structure(lambda leaf: leaf[row], rows)
+
+
+def _own_state(
+    running: RunningMultiAgentEpisodes, index: int, agent: Hashable, module: Any
+) -> Nest:
+    """The state that the episode of an agent holds."""
+    episode = running.episodes[index]
+    episode._hand_out()
+    return last_state(episode._agents[agent], module)
