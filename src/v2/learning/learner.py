@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.columns import ALL_MODULES
+from ...core.columns import ALL_MODULES, Columns
 from ...core.errors import ConfigError
 from ..apis import SelfSupervisedLossAPI
 from ..metrics import names
@@ -104,6 +104,7 @@ class Learner(ModuleHolder):
 
     def _learn(self, batch: TrainBatch, epochs: Epochs) -> None:
         self._weights_seq_no += 1
+        self._log_lag(batch)
         orders = np.random.default_rng([self._order_seed, self._weights_seq_no])
         losses: dict[str, Any] = {}
         steps: dict[str, list[int]] = {module_id: [] for module_id in batch.columns}
@@ -114,6 +115,17 @@ class Learner(ModuleHolder):
             for module_id, columns in minibatch.items():
                 steps[module_id].append(step_count(columns))
         self._log_update(losses, steps, count * batch.env_steps)
+
+    def _log_lag(self, batch: TrainBatch) -> None:
+        """How many updates ago the weights were made that sampled, on average."""
+        for module_id, columns in batch.columns.items():
+            if names.WEIGHTS_SEQ_NO in columns:
+                sampled = columns[names.WEIGHTS_SEQ_NO].float()
+                if Columns.LOSS_MASK in columns:  # Padding was sampled by nobody.
+                    sampled = sampled[columns[Columns.LOSS_MASK].bool()]
+                lag = self._weights_seq_no - float(sampled.mean())
+                key = (module_id, names.DIFF_NUM_GRAD_UPDATES_VS_SAMPLER_POLICY)
+                self.metrics.log_value(key, lag, window=1)
 
     def _log_update(
         self, losses: Mapping[str, Any], steps: Mapping[str, list[int]], env_steps: int

@@ -5,6 +5,7 @@ import pytest
 import torch
 from rlconnect.core.errors import ConfigError, DuplicateNameError, EpisodeError
 from rlconnect.v2 import (
+    InfiniteLookbackBuffer,
     Learner,
     LossError,
     MultiRLModuleSpec,
@@ -179,6 +180,20 @@ def test_gradients_are_clipped(by, bound):
         "global_norm": float(np.linalg.norm(norms)),
     }[by]
     assert 0 < largest <= bound * (1 + 1e-4)
+
+
+def test_results_tell_how_old_the_weights_were_that_sampled():
+    """The third update of episodes sampled with the first weights is two behind."""
+    learner = make_learner()
+    for _ in range(2):
+        learner.update(episodes=[episode()], timesteps=STEPS)
+    sampled = episode()
+    sampled.extra_model_outputs["weights_seq_no"] = InfiniteLookbackBuffer(np.ones(5, int))
+
+    results = learner.update(episodes=[sampled], timesteps=STEPS)
+
+    lag = results["default_policy"]["diff_num_grad_updates_vs_sampler_policy"]
+    assert float(lag.peek() if hasattr(lag, "peek") else lag) == 2.0
 
 
 def test_same_seed_same_weights():
