@@ -214,12 +214,8 @@ def _acting(path: str, policy: str | None) -> Any:
 def _actor(path: str, policy: str | None) -> Any:
     """What a checkpoint holds, as something that plays."""
     from ..bridge.actor.actor import Actor
-    from ..bridge.loading import load_migrated_at
 
-    migrated = load_migrated_at(path)
-    if migrated is not None:
-        return Actor.from_v2(*migrated.triple)
-    return Actor.from_policy(_policy(path, policy)) if policy else Actor.from_checkpoint(path)
+    return Actor.from_checkpoint(path, policy_ids=policy)
 
 
 def _policies(path: str, policy: str | None) -> dict[str, Any]:

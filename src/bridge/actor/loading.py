@@ -16,6 +16,7 @@ from .legacy_plan import legacy_plan
 from .pipeline_player import PipelinePlayer
 from .player import PlannedPlayer, Player
 from .saving import mapping_of
+from .several import saved_several
 
 
 def player_of(policy: Policy) -> Player:
@@ -43,6 +44,13 @@ def players_of(
     path: str | os.PathLike[str], policy_ids: Sequence[str] | None, **options: Any
 ) -> tuple[dict[str, Player], Any]:
     """The players of a checkpoint by policy id, and who plays whom if that was saved."""
+    several = saved_several(path, policy_ids)
+    if several is not None:
+        folders, content = several
+        alone = {name: players_of(each, None, **options)[0] for name, each in folders.items()}
+        return {name: next(iter(each.values())) for name, each in alone.items()}, mapping_of(
+            content
+        )
     if (Path(path) / "rl_module").is_dir() and _has_pipelines(path):
         return _module_players(path, policy_ids, options), None  # a runner's, or a saved actor's
     checkpoint = open_checkpoint(path)

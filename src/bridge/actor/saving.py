@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...core.errors import PieceError
 from ...legacy.export import export_policies
 from ...legacy.policy import Policy
+from .several import save_several
 
 if TYPE_CHECKING:
     from .actor import Actor
@@ -19,40 +19,47 @@ def save_actor(actor: Actor, path: str | os.PathLike[str]) -> None:
     """Save an actor's policies, and who plays whom; see `Actor.save`.
 
     Policies of the old stack are saved in our own format, a module with its pipelines in the
-    layout of the new stack. A mapping function does not travel: agents it was asked for keep
-    their policy.
+    layout of the new stack, several of those side by side; where such a folder is there already
+    its files are replaced one by one. A mapping function does not travel: agents it was asked
+    for keep their policy.
     """
-    sources = {name: getattr(each, "policy", None) for name, each in actor.players.items()}
+    players = actor.players.items()
+    sources = {
+        name: getattr(each, "triple", getattr(each, "policy", None)) for name, each in players
+    }
     policies = {name: each for name, each in sources.items() if isinstance(each, Policy)}
     if len(policies) == len(sources):
         export_policies(policies, path, extra={"actor": actor_data(actor)})
         return
-    triples = [getattr(each, "triple", sources[name]) for name, each in actor.players.items()]
-    if len(triples) > 1 or policies:
-        raise PieceError(
-            "several modules of the new stack are not saved as one actor",
-            found=", ".join(map(repr, sources)),
-            hint="save actors of one module each.",
-        )
-    _save_triple(triples[0], Path(os.path.abspath(path)))
+    target = Path(os.path.abspath(path))
+    if len(sources) == 1:
+        _save_one(*next(iter(sources.items())), target)
+        return
+    from ...v2.checkpoint_files import replaced_tree
+
+    with replaced_tree(target) as folder:
+        save_several(sources, _save_one, actor_data(actor), folder)
 
 
-def _save_triple(triple: Any, path: Path) -> None:
+def _save_one(name: str, source: Any, path: Path) -> None:
+    if isinstance(source, Policy):
+        export_policies({name: source}, path)
+        return
     from ...v2.checkpoint_files import replaced_tree
     from ...v2.env_to_module.defaults import env_to_module_pipeline
     from ...v2.module_to_env.defaults import module_to_env_pipeline
     from ..migrate.checkpoint import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
 
-    module = triple.module
+    module = source.module
     spaces = module.observation_space, module.action_space
     parts = {
-        ENV_TO_MODULE: triple.env_to_module or env_to_module_pipeline(*spaces),
+        ENV_TO_MODULE: source.env_to_module or env_to_module_pipeline(*spaces),
         MODULE: module,
-        MODULE_TO_ENV: triple.module_to_env or module_to_env_pipeline(*spaces),
+        MODULE_TO_ENV: source.module_to_env or module_to_env_pipeline(*spaces),
     }
     with replaced_tree(path) as folder:
-        for name, part in parts.items():
-            part.save_to_path(folder / name)
+        for each, part in parts.items():
+            part.save_to_path(folder / each)
 
 
 def actor_data(actor: Actor) -> dict[str, Any]:

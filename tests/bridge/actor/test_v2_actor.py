@@ -1,5 +1,7 @@
 """Modules of the new stack act through an actor as they do through their own pipelines."""
 
+import warnings
+
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -7,10 +9,12 @@ from rlconnect.bridge import Actor, SlowPieceWarning, policy_to_v2
 from rlconnect.bridge.actor.episode_player import EpisodePlayer
 from rlconnect.bridge.actor.v2_plan import Triple, v2_plan
 from rlconnect.bridge.compiled.program import compile_actor
+from rlconnect.bridge.migrate.checkpoint import save_migrated
+from rlconnect.bridge.migrate.plan import plan_migration
 from rlconnect.bridge.migrate.way_in import load_triple
 from rlconnect.core.adapters import AdapterChain, DropFeatures, MapActions
-from rlconnect.core.errors import PieceError, UnknownNameError
-from rlconnect.legacy import Policy
+from rlconnect.core.errors import CorruptCheckpointError, PieceError, UnknownNameError
+from rlconnect.legacy import Policy, create_connectors_for_policy
 from rlconnect.v2 import (
     AdaptActions,
     AdaptObservations,
@@ -204,3 +208,60 @@ def test_a_module_is_saved_with_its_pipelines(source, tmp_path, rng):
     again = Actor.from_checkpoint(tmp_path / "saved")
     assert not again.missing
     same_course(actor, again, module_space(actor), rng)
+
+
+def test_modules_and_policies_are_saved_side_by_side(tmp_path, rng):
+    """Two modules and an old policy are one actor again, each with its agents; or a part of it."""
+    modules = [Actor.from_checkpoint(MODULES / name).only for name in ("ppo", "ppo_lstm")]
+    old = made_policy()
+    players = {"new": modules[0], "lstm": modules[1], "old": Actor.from_policy(old).only}
+    mapping = {"a": "new", "b": "old", ("c", 1): "lstm"}
+    actor = Actor(players, policy_mapping_fn=mapping)
+    shapes = {agent: players[name].observation_space.shape for agent, name in mapping.items()}
+    courses = [
+        {agent: rng.normal(size=shape).astype(np.float32) for agent, shape in shapes.items()}
+        for _ in range(3)
+    ]
+
+    actor.save(tmp_path / "saved")
+    actor.save(tmp_path / "saved")
+
+    again = Actor.from_checkpoint(tmp_path / "saved")
+    for obs in courses:
+        wanted, found = actor.act(obs), again.act(obs)
+        assert all(np.array_equal(found[agent], wanted[agent]) for agent in mapping)
+    assert list(Actor.from_checkpoint(tmp_path / "saved", policy_ids="old").players) == ["old"]
+    with pytest.raises(UnknownNameError, match="no player 'nobody'"):
+        Actor.from_checkpoint(tmp_path / "saved", policy_ids="nobody")
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", '{"format": "rlconnect actor", "players": []}'])
+def test_a_foreign_actor_file_is_refused(content, tmp_path):
+    """A file of that name that we did not write says so."""
+    (tmp_path / "actor.json").write_text(content)
+
+    with pytest.raises(CorruptCheckpointError, match="actor"):
+        Actor.from_checkpoint(tmp_path)
+
+
+def made_policy():
+    """A fresh policy of the old stack."""
+    return Policy(spaces.Box(-1, 1, (3,), np.float32), spaces.Discrete(2), {"seed": 0})
+
+
+@pytest.mark.parametrize("is_applied", [False, True], ids=["wrapped", "native"])
+def test_a_migrated_folder_acts_as_its_parts(is_applied, tmp_path, rng):
+    """What `rlconnect migrate` wrote is a checkpoint like any other."""
+    policy = made_policy()
+    create_connectors_for_policy(policy, policy.config)
+    plan = plan_migration(policy)
+    if is_applied:
+        plan.apply()
+    save_migrated(plan, tmp_path / "out")
+    obs = rng.uniform(-1, 1, (4, 3)).astype(np.float32)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SlowPieceWarning)
+        found = Actor.from_checkpoint(tmp_path / "out").act(obs)
+
+    np.testing.assert_array_equal(found, Actor.from_policy(policy).act(obs))
