@@ -116,9 +116,14 @@ def last_rows_by_module(
 
 
 def stepped_singles(episode: MultiAgentEpisode) -> list[SingleAgentEpisode]:
-    """The own episodes of the agents that stepped; to be read at once, for the journal goes on."""
-    episode._hand_out()
+    """The own episodes of the agents that stepped; their columns may end before the journal."""
     return [episode._agents[agent] for agent in episode._stepped]
+
+
+def outputs_in_journal(episode: MultiAgentEpisode, key: str) -> dict[Hashable, Any] | None:
+    """The last of an extra model output by agent; None where the agents' episodes have it."""
+    journal = episode._journal
+    return journal.last_outputs(key) if journal is not None and journal.rows else None
 
 
 def concat_column(

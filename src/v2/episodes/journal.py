@@ -139,6 +139,16 @@ class Journal:
         last: dict[Hashable, Any] = self.rows[-1][0]
         return last.copy()
 
+    def last_outputs(self, key: str) -> dict[Hashable, Any]:
+        """One of the extra model outputs of the last row, by agent; empty if it has none."""
+        keys, told = self._keys or (), self.rows[-1][4]
+        if key not in keys:
+            return {}
+        if len(keys) > 1:
+            place = keys.index(key)
+            told = [own[place] for own in told]
+        return dict(zip(self.agents, told, strict=True))
+
     def hand_out(
         self,
         agents: Mapping[Hashable, SingleAgentEpisode],

@@ -17,7 +17,7 @@ from ..common.agent_to_module_mapping import AgentToModuleMapping, done_agents
 from ..common.batch_individual_items import BatchIndividualItems
 from ..common.numpy_to_tensor import NumpyToTensor, tensors_of
 from ..common.stateful_modules import is_stateful, stateful_module
-from .latest import agents_of_rows, latest_observations, latest_states
+from .latest import latest_observations, states_of_rows
 from .rows import Rows, Unserved, mapped, with_time
 
 
@@ -112,8 +112,9 @@ def _add_states(piece: AddStatesFromEpisodesToBatch, call: Call) -> None:
     for module_id, rows in blocks.items():
         module = stateful_module(call.rl_module, module_id)
         if module is not None:
-            singles = agents_of_rows(call.episodes, module_id, rows.keys)
-            rows.columns[Columns.STATE_IN] = latest_states(singles, module)
+            rows.columns[Columns.STATE_IN] = states_of_rows(
+                call.episodes, module_id, rows.keys, module
+            )
 
 
 def _map_agents(piece: AgentToModuleMapping, call: Call) -> None:

@@ -11,8 +11,13 @@ from typing import Any
 
 from ...core.columns import Columns
 from ...core.types import Nest
-from ..common.add_states import last_state
-from ..episodes.gather import last_rows, last_rows_by_module, stepped_singles
+from ..common.add_states import initial_state, last_state
+from ..episodes.gather import (
+    last_rows,
+    last_rows_by_module,
+    outputs_in_journal,
+    stepped_singles,
+)
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..episodes.single_agent import SingleAgentEpisode
 from .rows import Rows, Unserved, by_module, joined
@@ -69,6 +74,10 @@ def latest_states(episodes: Sequence[SingleAgentEpisode], module: Any) -> Nest:
         episodes: At least one.
         module: Gives the state of those that begin.
     """
+    return joined(_states(episodes, module))
+
+
+def _states(episodes: Sequence[SingleAgentEpisode], module: Any) -> list[Any]:
     states = []
     key = Columns.STATE_OUT
     for episode in episodes:
@@ -76,18 +85,19 @@ def latest_states(episodes: Sequence[SingleAgentEpisode], module: Any) -> Nest:
         column: Any = None if buffer is None else buffer._data
         is_listed = type(column) is list and column
         states.append(column[-1] if is_listed else last_state(episode, module))
-    return joined(states)
+    return states
 
 
-def agents_of_rows(
-    episodes: Sequence[Any], module_id: Any, keys: Sequence[Any]
-) -> Sequence[SingleAgentEpisode]:
-    """The agents' own episodes that the rows of a module belong to.
+def states_of_rows(
+    episodes: Sequence[Any], module_id: Any, keys: Sequence[Any], module: Any
+) -> Nest:
+    """The states a module goes on with in its rows.
 
     Args:
         episodes: Of one or several agents.
         module_id: The module; None for that of a single agent.
         keys: Whose rows they are, as `Rows` has it.
+        module: The module itself.
 
     Raises:
         Unserved: The rows are not those of all agents that stepped.
@@ -96,15 +106,21 @@ def agents_of_rows(
     if module_id is None and kinds == {SingleAgentEpisode}:
         if [episode.id_ for episode in episodes if episode.agent_id is None] != keys:
             raise Unserved
-        return episodes
+        return latest_states(episodes, module)
     if kinds != {MultiAgentEpisode}:
         raise Unserved
-    owned = [
-        single
-        for episode in episodes
-        for single in stepped_singles(episode)
-        if single.module_id == module_id
-    ]
-    if [(single.multi_agent_episode_id, single.agent_id) for single in owned] != keys:
+    owners: list[Any] = []
+    states: list[Any] = []
+    for episode in episodes:
+        singles = [one for one in stepped_singles(episode) if one.module_id == module_id]
+        owners += [(one.multi_agent_episode_id, one.agent_id) for one in singles]
+        told = outputs_in_journal(episode, Columns.STATE_OUT)
+        if told is None:
+            states += _states(singles, module)
+        elif told:
+            states += [told[one.agent_id] for one in singles]
+        else:
+            states += [initial_state(module) for _ in singles]
+    if owners != keys:
         raise Unserved
-    return owned
+    return joined(states)

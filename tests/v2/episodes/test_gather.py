@@ -11,6 +11,7 @@ from rlconnect.v2.episodes.gather import (
     gather_last,
     last_rows,
     last_rows_by_module,
+    outputs_in_journal,
 )
 
 
@@ -148,3 +149,18 @@ def test_rows_by_module_are_none_once_somebody_holds_an_agents_episode():
 
     assert last_rows_by_module([episode]) is None
     assert last_rows([episode])[0][0] == ("x", "a", "other")
+
+
+@pytest.mark.parametrize("keys", [("state",), ("logp", "state")])
+def test_outputs_are_in_a_journal_until_they_are_handed_out(keys):
+    """A step's outputs by agent, of one key or many; nothing for keys that modules do not give."""
+    episode = MultiAgentEpisode()
+    episode.add_env_reset(observations={"a": 0, "b": 1})
+    told = {agent: {key: f"{key} of {agent}" for key in keys} for agent in "ab"}
+    for _ in range(2):
+        step(episode, {"a": 2, "b": 3}, extra_model_outputs=told)
+
+    assert outputs_in_journal(episode, "state") == {"a": "state of a", "b": "state of b"}
+    assert outputs_in_journal(episode, "other") == {}
+    episode.get_rewards()
+    assert outputs_in_journal(episode, "state") is None
