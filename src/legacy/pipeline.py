@@ -9,7 +9,7 @@ from typing import Any
 from ..core.errors import PipelineError
 from .connector import ActionConnector, AgentConnector, Connector
 from .context import ConnectorContext
-from .records import Records, answers_of
+from .records import Records, answers_of, output_rows
 from .types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
 
 _INDENT = 4
@@ -261,6 +261,8 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
         alone = list(self.connectors)
         while alone and _works_on_all(alone[0]):
             output = alone.pop(0).transform_all(output)
+        if not alone:
+            return output_rows(output, len(answers))
         records = list(answers)
         if len(alone) < len(self.connectors):
             slots = [(each.env_id, each.agent_id) for each in answers]
