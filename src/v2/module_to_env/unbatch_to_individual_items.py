@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from typing_extensions import override
@@ -105,20 +106,32 @@ def keys_of_rows(
                 expected=f"one of {list(order)}",
                 hint="call both pipelines with one shared_data.",
             )
-        keys[module_id] = own = [
-            (renamed.get(eps_id, eps_id), agent_id, module_id)
-            for eps_id, agent_id in order[module_id]
-        ]
-        for eps_id, agent_id, _ in own:
-            if eps_id not in running:
-                raise EpisodeError(
-                    f"episode {eps_id!r} of agent {agent_id!r} is not among the episodes",
-                    found=f"{list(running)[:4]}",
-                    hint="call both pipelines with the same episodes.",
-                )
-            if done and (eps_id, agent_id) in done:
-                raise EpisodeError(
-                    f"agent {agent_id!r} of episode {eps_id!r} is done: it cannot act",
-                    hint="make the forward batch anew after the step that ended it.",
-                )
+        owners = order[module_id]
+        if renamed:
+            owners = [(renamed.get(eps_id, eps_id), agent_id) for eps_id, agent_id in owners]
+        if done or not {*map(itemgetter(0), owners)} <= running.keys():
+            _check(owners, running, done)
+        keys[module_id] = [(eps_id, agent_id, module_id) for eps_id, agent_id in owners]
     return keys
+
+
+def _check(
+    owners: Iterable[tuple[Any, Any]], running: Mapping[Any, Any], done: Collection[Any]
+) -> None:
+    """Find rows of nobody.
+
+    Raises:
+        EpisodeError: An episode does not run, or its agent is done.
+    """
+    for eps_id, agent_id in owners:
+        if eps_id not in running:
+            raise EpisodeError(
+                f"episode {eps_id!r} of agent {agent_id!r} is not among the episodes",
+                found=f"{list(running)[:4]}",
+                hint="call both pipelines with the same episodes.",
+            )
+        if (eps_id, agent_id) in done:
+            raise EpisodeError(
+                f"agent {agent_id!r} of episode {eps_id!r} is done: it cannot act",
+                hint="make the forward batch anew after the step that ended it.",
+            )

@@ -9,6 +9,7 @@ same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -219,18 +220,18 @@ class AnsweringRun:
 
     def _columns(self, outputs: Any, keys: list[Any], has_time: Any) -> dict[str, Nest]:
         """The outputs of a module as arrays with a row for each key."""
-        columns = narrowed(outputs) if self._is_turning else outputs
-        count = len(keys)
-        if type(columns) is not dict or len({*keys}) != count:
+        count, is_turning = len(keys), self._is_turning
+        if type(outputs) is not dict or len({*keys}) != count:
             raise Unserved
-        if not all([has_rows(own, count) for own in columns.values()]):
-            raise Unserved
-        if not has_time:
-            return columns if self._is_turning else {**columns}
-        return {
-            name: own if name == Columns.STATE_OUT else mapped(_without_time, own)
-            for name, own in columns.items()
-        }
+        columns = {}
+        for name, own in outputs.items():
+            rows = narrowed(own) if is_turning else own
+            if not has_rows(rows, count):
+                raise Unserved
+            if has_time and name != Columns.STATE_OUT:
+                rows = mapped(_without_time, rows)
+            columns[name] = rows
+        return columns
 
     def _adds(self, batch: Mapping[Any, Any]) -> bool:
         """Whether actions for the environment are a column that no module gave."""
@@ -263,7 +264,8 @@ def _changes(piece: NormalizeAndClipActions, plan: ActionPlan) -> bool:
 def _bounded_by_agent(piece: NormalizeAndClipActions, rows: Rows) -> Nest:
     """Actions of several agents in the bounds of each."""
     actions = rows.columns[Columns.ACTIONS]
-    plans = {agent_id: piece.plan_of(agent_id) for agent_id in {key[1] for key in rows.keys}}
+    agents = {*map(itemgetter(1), rows.keys)}
+    plans = {agent_id: piece.plan_of(agent_id) for agent_id in agents}
     changing = [plan for plan in plans.values() if _changes(piece, plan)]
     if len(plans) == 1 or not changing:
         return _bounded(piece, next(iter(plans.values())), actions)

@@ -67,8 +67,8 @@ def listed_by_agent(
     places = {episode.id_: place for place, episode in enumerate(episodes)}
     result: dict[str, list[dict[Any, Any]]] = {name: [{} for _ in places] for name in names}
     for rows in blocks.values():
-        agents = [key[1] for key in rows.keys]
         at = [places[key[0]] for key in rows.keys]
+        agents = [key[1] for key in rows.keys]
         for name, own in rows.columns.items():
             by_env = result[name]
             for place, agent_id, item in zip(at, agents, items_of(own), strict=True):
