@@ -90,10 +90,11 @@ def test_rows_at_once_are_rows_one_by_one(numbers, cut):
     assert_same(running.total, expected)
 
 
+@pytest.mark.parametrize("width", [1, 2, 4])
 @given(NUMBERS, st.integers(0, 3))
-def test_running_statistics_are_those_after_each_push(numbers, before):
-    """The vectorised recurrence equals its definition, row by row."""
-    rows = np.array(numbers)[:, None]
+def test_running_statistics_are_those_after_each_push(width, numbers, before):
+    """The vectorised recurrence equals its definition, row by row, for any number of columns."""
+    rows = np.outer(numbers, 1.0 + np.arange(width))
     stat = pushed(rows[:before])
 
     running = stat.total.running(rows[before:])
