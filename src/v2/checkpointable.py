@@ -197,10 +197,24 @@ class Checkpointable(abc.ABC):
             found, args, ctor_kwargs = cls, (), {}
         else:
             found = _class_of(cls, saved, given)
-        find = _finder(given)
-        built = found(*revived(args, find), **revived(ctor_kwargs, find))
+        args, ctor_kwargs = found._revived_arguments(args, ctor_kwargs, given)
+        built = found(*args, **ctor_kwargs)
         built.restore_from_path(path, **kwargs)
         return built
+
+    @classmethod
+    def _revived_arguments(
+        cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The constructor's arguments, made live again from what a file holds.
+
+        Args:
+            args: As they were decoded.
+            kwargs: As they were decoded.
+            given: The user's classes by the dotted name the file gives them.
+        """
+        find = _finder(given)
+        return tuple(revived(args, find)), dict(revived(kwargs, find))
 
     @staticmethod
     def _check_component(name: str, components: Names, not_components: Names) -> bool:

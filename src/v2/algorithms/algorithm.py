@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 from ...core.columns import ALL_MODULES, DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
 from ..config import connector_builders
+from ..config.saved_config import config_from
 from ..env_runners.callback_hooks import CallbackHooks, callback_objects
 from ..logging.progress_line import ProgressLine
 from ..metrics import names
@@ -33,7 +34,6 @@ from .local_sampling import with_local_sampling
 from .module_changes import ModuleChanges
 from .runner_counts import RunnerCounts
 from .sampling import synchronous_parallel_sample
-from .saved_config import config_from
 from .saving import SavedAlgorithm
 
 

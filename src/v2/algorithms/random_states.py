@@ -1,4 +1,4 @@
-"""The random generators of a process and of a runner's environments, to be saved and taken back."""
+"""The random generators of a process, and where a runner is, to be saved and taken back."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from ..env_runners.paused import go_on, paused
 from ..envs.generator_states import generator_state, set_generator_state
 
 
 def random_state_of(runner: Any) -> dict[str, Any]:
-    """The generators of the process a runner is in, and of its environments, as plain data.
+    """The generators of the process a runner is in, and where the runner is, as plain data.
 
-    Environments in processes of their own, and those without a `np_random`, are left out.
+    Where running episodes cannot be held, only the generators of the environments are; those in
+    processes of their own, and those without a `np_random`, are left out.
     """
     import torch
 
@@ -31,11 +33,16 @@ def random_state_of(runner: Any) -> dict[str, Any]:
         },
         "torch": torch.get_rng_state().numpy(),
         "envs": [_of_env(env) for env in _environments(runner)],
+        "paused": None if runner is None else paused(runner),
     }
 
 
 def set_random_state(runner: Any, state: Mapping[str, Any]) -> None:
-    """Take back what `random_state_of` gave; environments begin with a reset that draws on it."""
+    """Take back what `random_state_of` gave.
+
+    Running episodes go on; where there are none, environments begin with a reset that draws on
+    their generators.
+    """
     import torch
 
     python, numpy = state["python"], state["numpy"]
@@ -51,6 +58,13 @@ def set_random_state(runner: Any, state: Mapping[str, Any]) -> None:
         )
     )
     torch.set_rng_state(torch.from_numpy(np.array(state["torch"], np.uint8)))
+    if runner is None:
+        return
+    runner._needs_initial_reset = True
+    where = state.get("paused")
+    if where is not None and go_on(runner, where):
+        runner._is_begun = True
+        return
     environments = _environments(runner)
     held: Sequence[Any] = state["envs"]
     if not held or len(held) != len(environments):
@@ -59,7 +73,6 @@ def set_random_state(runner: Any, state: Mapping[str, Any]) -> None:
         if own is not None:
             set_generator_state(env.np_random, own)
     runner._is_begun = True  # The next reset is not the first, seeded one.
-    runner._needs_initial_reset = True
 
 
 def _environments(holder: Any) -> list[Any]:

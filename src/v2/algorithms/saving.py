@@ -6,8 +6,9 @@
     env_runner/, eval_env_runner/                      the states of connectors
 
 A run that goes on has the same weights, optimisers, schedules, filters, counters and random
-numbers. Episodes that were running are not saved: environments begin with a reset, so a run that
-samples complete episodes goes on exactly as if it had never stopped.
+numbers, and its running episodes go on in the middle, as if it had never stopped. Environments are
+held as data for that, by their attributes or by a `get_state` of their own; where they cannot be (a
+simulator, a vector of somebody else's), all begin with a reset.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from ...core.vault.decode.standins import class_path
 from ..checkpoint_files import locate_component, read_constructor
 from ..checkpointable import Checkpointable, Names
 from ..class_names import UnknownClassError, find_class
+from ..config.saved_config import restored_config, saved_settings
 from ..metrics import names
 from .random_states import random_state_of, set_random_state
-from .saved_config import restored_config, saved_settings
 
 _RANDOM: Final = "random_states"
 

@@ -15,6 +15,9 @@ from ..algorithms.env_runner_group import Sample, take_sample
 
 _log: Final = logging.getLogger(__name__)
 
+_APART: Final = 10_007
+"""How far the seeds of runners that follow each other lie apart."""
+
 
 class LostRunnersError(RlconnectError, RuntimeError):
     """Env runners died, and settings do not allow to go on."""
@@ -72,7 +75,7 @@ class RunnerActors:
         """How many are alive, as far as is known."""
         return len(self._actors)
 
-    def _make(self, index: int) -> Any:
+    def _make(self, index: int, restart: int = 0) -> Any:
         settings = self.config
         options = {
             "num_cpus": settings.num_cpus_per_env_runner,
@@ -80,9 +83,10 @@ class RunnerActors:
             "resources": settings.custom_resources_per_env_runner or None,
             "max_restarts": 0,  # A restarted one would begin with other weights and filters.
         }
-        return self._actor_class.options(**options).remote(
-            self._cls, settings.copy(), index, self._count
-        )
+        config = settings.copy(copy_frozen=False)
+        if config.seed is not None:  # One that takes another's place plays other episodes.
+            config.seed += _APART * restart
+        return self._actor_class.options(**options).remote(self._cls, config, index, self._count)
 
     def _expect_started(self) -> None:
         """Wait until all have made their environments; an error there is the user's to see."""
@@ -185,7 +189,8 @@ class RunnerActors:
                 "max_num_env_runner_restarts=..., ignore_env_runner_failures=...).",
             )
         self.num_dropped += len(gone)
-        made = {index: self._make(index) for index in again}
+        counted = enumerate(again, self.num_restarts + 1)
+        made = {index: self._make(index, restart) for restart, index in counted}
         for actor in made.values():
             self._ray.get(
                 actor.set_state.remote(self._state, True),

@@ -12,7 +12,9 @@ from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ...core.errors import ConfigError
+from ...core.vault.decode.standins import mapping_of
 from ..checkpointable import Checkpointable
+from ..config.saved_config import restored_config
 from ..metrics.metrics_logger import MetricsLogger
 from ..metrics.names import (
     COMPONENT_ENV_TO_MODULE_CONNECTOR,
@@ -209,6 +211,19 @@ class EnvRunner(Checkpointable):
     @override
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return (), {"config": self.config}
+
+    @classmethod
+    @override
+    def _revived_arguments(
+        cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        rest = {name: value for name, value in kwargs.items() if name != "config"}
+        made, by_name = super()._revived_arguments(args, rest, given)
+        held = kwargs.get("config")
+        if held is not None:
+            settings = {"class": held, **mapping_of(held)}
+            by_name["config"] = restored_config(settings, given)
+        return made, by_name
 
     @override
     def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any, Final
 
@@ -206,6 +206,23 @@ class RunningEpisodes:
         return EndedEpisode(
             length, total, seconds, {DEFAULT_AGENT_ID: total}, {DEFAULT_MODULE_ID: total}
         )
+
+    def get_state(self) -> dict[str, Any]:
+        """Give the running episodes, between two calls of `take()`."""
+        return {
+            "episodes": [episode.get_state() for episode in self.episodes],
+            "pending": list(self.pending),
+            "before": list(self._before),
+            "chunks": [[chunk.get_state() for chunk in chunks] for chunks in self.chunks],
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what `get_state` gave."""
+        read = SingleAgentEpisode.from_state
+        self.episodes = [read(each) for each in state["episodes"]]
+        self.pending = list(state["pending"])
+        self._before = list(state["before"])
+        self.chunks = [[read(each) for each in chunks] for chunks in state["chunks"]]
 
     def observed(self) -> list[SingleAgentEpisode]:
         """Give the episodes that have an observation."""

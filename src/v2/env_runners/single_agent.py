@@ -128,22 +128,25 @@ class SingleAgentEnvRunner(RowSampling):
         return self._taken(None if size.is_in_episodes else self.config.episode_lookback_horizon)
 
     @override
-    def _reset_envs(self, explore: bool) -> None:
-        """Begin anew: all environments, episodes and what pieces share."""
-        space = self.env.single_observation_space
-        running = self._running = RunningEpisodes(
-            space,
+    def _new_running(self) -> RunningEpisodes:
+        return RunningEpisodes(
+            self.env.single_observation_space,
             self.env.single_action_space,
             self.num_envs,
             keeps_chunks=bool(self._hooks.of("on_episode_end")),
         )
+
+    @override
+    def _reset_envs(self, explore: bool) -> None:
+        """Begin anew: all environments, episodes and what pieces share."""
+        running = self._running = self._new_running()
         for index, episode in enumerate(running.episodes):
             self._call_on_episode("on_episode_created", episode, index)
         before = perf_counter()
         observations, infos = self._stepper.reset_all(None if self._is_begun else self._seed)
         self._counts.add_seconds(ENV_RESET_TIMER, perf_counter() - before)
         if not (self._is_begun or self.config.disable_env_checking):
-            warn_if_outside(space, observations)
+            warn_if_outside(self.env.single_observation_space, observations)
         self._is_begun = True
         self._seen = observations
         for index, (observation, info) in enumerate(zip(observations, infos, strict=True)):

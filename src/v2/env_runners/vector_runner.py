@@ -115,6 +115,10 @@ class VectorEnvRunner(EnvRunner):
         return samples
 
     @abc.abstractmethod
+    def _new_running(self) -> Any:
+        """Episodes that wait for their first observation, one for each environment."""
+
+    @abc.abstractmethod
     def _reset_envs(self, explore: bool) -> None:
         """Begin anew: all environments, episodes and what pieces share."""
 

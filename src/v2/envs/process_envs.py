@@ -6,7 +6,7 @@ import contextlib
 import multiprocessing
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ import gymnasium as gym
 from gymnasium.vector.utils import CloudpickleWrapper, batch_space
 from typing_extensions import override
 
+from .env_memory import memory_of, remember
 from .failures import EnvProcessError
 from .sub_envs import EnvMaker, Seeds, SubEnvs, Transitions
 from .sync_envs import one_by_one
@@ -122,13 +123,25 @@ class ProcessEnvs(SubEnvs, gym.vector.VectorEnv):
         self._workers[index] = _Worker(self._makers[index])
         self._answer(index, None)
 
+    @override
+    def _memories(self) -> list[Any]:
+        return self._ask(("memory",) for _ in self._workers)
+
+    @override
+    def _remember(self, memories: Sequence[Any]) -> bool:
+        return all(self._ask(("remember", memory) for memory in memories))
+
+    def _ask(self, requests: Iterable[tuple[Any, ...]]) -> list[Any]:
+        """Send a request to each worker, and wait for all answers."""
+        for worker, request in zip(self._workers, requests, strict=True):
+            worker.send(*request)
+        return [self._answer(index, None) for index in range(self.num_envs)]
+
     # As gymnasium's AsyncVectorEnv has them
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of every environment, or read an attribute."""
-        for worker in self._workers:
-            worker.send("call", name, args, kwargs)
-        return tuple(self._answer(index, None) for index in range(self.num_envs))
+        return tuple(self._ask(("call", name, args, kwargs) for _ in self._workers))
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Read an attribute of every environment."""
@@ -137,10 +150,7 @@ class ProcessEnvs(SubEnvs, gym.vector.VectorEnv):
     def set_attr(self, name: str, values: Any) -> None:
         """Set an attribute of every environment, to one value or to one each."""
         each = values if isinstance(values, (list, tuple)) else [values] * self.num_envs
-        for worker, value in zip(self._workers, each, strict=True):
-            worker.send("set", name, value)
-        for index in range(self.num_envs):
-            self._answer(index, None)
+        self._ask(("set", name, value) for value in each)
 
     def render(self) -> tuple[Any, ...]:
         """Render every environment."""
@@ -231,6 +241,10 @@ def _done(env: Any, what: str, given: list[Any]) -> Any:
         return env.step(given[0])
     if what == "reset":
         return env.reset(seed=given[0], options=given[1])
+    if what == "memory":
+        return memory_of(env)
+    if what == "remember":
+        return remember(env, given[0])
     name, *rest = given
     if what == "set":
         return setattr(env, name, rest[0])

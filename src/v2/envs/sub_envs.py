@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import abc
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.vector.utils import concatenate, create_empty_array
 
+from .env_memory import memory_of, remember
 from .failures import EnvStepError, step_error, told
+from .generator_states import generator_of, generator_state
 from .rows import RowReader
 
 _log: Final = logging.getLogger(__name__)
@@ -52,6 +54,7 @@ class SubEnvs(abc.ABC):
     single_observation_space: gym.Space[Any]
     observation_space: gym.Space[Any]
     action_space: gym.Space[Any]
+    envs: Any
     _add_info: Callable[[dict[str, Any], dict[str, Any], int], dict[str, Any]]
 
     def _set_up(self, makers: Sequence[EnvMaker], *, is_restarting: bool) -> None:
@@ -95,6 +98,38 @@ class SubEnvs(abc.ABC):
     @abc.abstractmethod
     def _make_anew(self, index: int) -> None:
         """Replace one environment by a new one."""
+
+    # In the middle of episodes
+
+    def memory(self) -> dict[str, Any] | None:
+        """Give where all environments are, as data; None where that cannot be told."""
+        held = self._memories()
+        if held is None or None in held:
+            return None
+        seeds = None if self._seeds is None else generator_state(self._seeds)
+        return {"ended": list(self._ended), "seeds": seeds, "envs": held}
+
+    def remember(self, memory: Mapping[str, Any]) -> bool:
+        """Bring all environments to where others were.
+
+        Args:
+            memory: What `memory` gave.
+
+        Returns:
+            Whether they are there; if not, all have to be reset.
+        """
+        if len(memory["envs"]) != len(self._makers) or not self._remember(memory["envs"]):
+            return False
+        self._ended = list(memory["ended"])
+        self._failed = {}
+        self._seeds = None if memory["seeds"] is None else generator_of(memory["seeds"])
+        return True
+
+    def _memories(self) -> list[Any] | None:
+        return [memory_of(env) for env in self.envs]
+
+    def _remember(self, memories: Sequence[Any]) -> bool:
+        return all(map(remember, self.envs, memories))
 
     # Failures
 

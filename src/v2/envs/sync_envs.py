@@ -79,7 +79,8 @@ class SyncEnvs(SubEnvs, gym.vector.SyncVectorEnv):
     def _reset_one(
         self, index: int, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        return self.envs[index].reset(seed=seed, options=options)
+        made: tuple[Any, dict[str, Any]] = self.envs[index].reset(seed=seed, options=options)
+        return made
 
     @override
     def _make_anew(self, index: int) -> None:

@@ -2,10 +2,19 @@
 
 import json
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from rlconnect.core.errors import CheckpointNotFoundError, ConfigError
-from rlconnect.v2 import BC, PPO, Algorithm, MeanStdFilter, RLlibCallback, RLModule
+from rlconnect.v2 import (
+    BC,
+    PPO,
+    Algorithm,
+    MeanStdFilter,
+    RLlibCallback,
+    RLModule,
+    make_multi_agent,
+)
 from rlconnect.v2.class_names import UnknownClassError
 
 from tests.v2.algorithms.algorithm_cases import Countdown, curve, small
@@ -23,13 +32,23 @@ def piece(env, spaces, device):
     return MeanStdFilter()
 
 
-def test_a_resumed_run_goes_on_exactly(tmp_path):
-    """Complete episodes: what a fresh process would do is what the first one does, to the bit."""
-    config = scheduled(batch_mode="complete_episodes", env_to_module_connector=piece)
+@pytest.mark.parametrize(
+    ("settings", "model"),
+    [
+        ({"batch_mode": "complete_episodes"}, {}),
+        ({"env_to_module_connector": piece}, {}),
+        ({"gym_env_vectorize_mode": "async"}, {}),
+        ({}, {"use_lstm": True, "max_seq_len": 5}),
+    ],
+    ids=["complete", "truncated", "async", "lstm"],
+)
+def test_a_resumed_run_goes_on_exactly(tmp_path, settings, model):
+    """What a fresh process would do is what the first one does, to the bit: mid-episode, too."""
+    config = scheduled(**settings).rl_module(model_config={"fcnet_hiddens": [8], **model})
     algo = config.build_algo()
     for _ in range(2):
         algo.train()
-    algo.save_to_path(tmp_path / "at two")
+    algo.save_to_path(tmp_path / "at two", use_msgpack=bool(model))
     expected = [curve(algo.train()) for _ in range(3)]
     algo.stop()
 
@@ -39,6 +58,52 @@ def test_a_resumed_run_goes_on_exactly(tmp_path):
     assert [curve(resumed.train()) for _ in range(3)] == expected
     assert resumed.train()["iterations_since_restore"] == 4
     resumed.stop()
+
+
+def test_several_agents_go_on_exactly(tmp_path):
+    """Agents, their modules and what each waits for come back in the middle of episodes."""
+    config = (
+        scheduled()
+        .environment(make_multi_agent("CartPole-v1"), env_config={"num_agents": 3})
+        .multi_agent(
+            policies={"p", "default_policy"},
+            policy_mapping_fn=lambda agent, *_, **__: "p" if agent else "default_policy",
+        )
+    )
+    algo = config.build_algo()
+    algo.train()
+    algo.save_to_path(tmp_path / "at one")
+    expected = [curve(algo.train()) for _ in range(3)]
+
+    resumed = Algorithm.from_checkpoint(tmp_path / "at one", config=config)
+
+    assert [curve(resumed.train()) for _ in range(3)] == expected
+    resumed.stop()
+    algo.stop()
+
+
+class Simulated(gym.Wrapper):
+    """Holds what cannot be written down."""
+
+    def __init__(self, config=None):
+        super().__init__(gym.make("CartPole-v1"))
+        self.simulator = object()
+
+
+def test_a_simulator_begins_with_a_reset(tmp_path):
+    """An environment that is no data is reset; nothing else is lost."""
+    config = small().environment(Simulated)
+    algo = config.build_algo()
+    algo.train()
+    algo.save_to_path(tmp_path / "one")
+
+    resumed = Algorithm.from_checkpoint(tmp_path / "one", config=config)
+    runner = resumed.env_runner_group.local_env_runner
+
+    assert runner._needs_initial_reset
+    assert resumed.train()["num_env_steps_sampled_lifetime"] >= 256
+    resumed.stop()
+    algo.stop()
 
 
 def test_restoring_takes_an_algorithm_back(tmp_path):

@@ -468,17 +468,19 @@ def test_a_hanging_environment_is_made_anew_after_the_configs_patience():
     runner.stop()
 
 
-def test_a_runner_comes_back_from_its_checkpoint(tmp_path):
-    """Weights and the steps so far are those that were saved; the config is given again."""
+@pytest.mark.parametrize("gives_config", [False, True])
+def test_a_runner_comes_back_from_its_checkpoint(tmp_path, gives_config):
+    """Weights, the steps so far and settings are those that were saved, or settings are given."""
     config = PPOConfig().environment(Count).debugging(seed=3)
     runner = SingleAgentEnvRunner(config=config)
     runner.sample(num_timesteps=4)
     runner.save_to_path(tmp_path / "runner")
 
     again = SingleAgentEnvRunner.from_checkpoint(
-        tmp_path / "runner", module_classes={"PPOConfig": config}
+        tmp_path / "runner", module_classes={"PPOConfig": config} if gives_config else None
     )
 
+    assert again.config.seed == 3
     assert again.num_env_steps_sampled_lifetime == 4
     saved, restored = runner.get_weights(), again.get_weights()
     assert saved.keys() == restored.keys()

@@ -9,7 +9,7 @@ from typing import Any, Final
 from ...core.vault.decode.standins import GlobalRef, Opaque, class_path
 from ..checkpoint_files import revived
 from ..class_names import UnknownClassError, find_class
-from ..config.algorithm_config import AlgorithmConfig
+from .algorithm_config import AlgorithmConfig
 
 _CLASS: Final = "class"
 _OURS_ALONE: Final = ("stats_cls_lookup", "sample_collector", "_is_frozen", "algo_class")
@@ -54,6 +54,8 @@ def restored_config(held: Mapping[str, Any], given: Mapping[str, Any]) -> Algori
     """
     found = class_path(held[_CLASS]) if _CLASS in held else ""
     cls = find_class(found, AlgorithmConfig, given)
+    if isinstance(cls, AlgorithmConfig):  # Somebody gave settings in place of a class.
+        return cls
     if cls is None:
         raise UnknownClassError(
             f"the checkpoint's settings are of {found or 'no class'}, which is not known",

@@ -1,0 +1,86 @@
+"""A runner in the middle of its episodes, as plain data, and going on from there.
+
+What is held: environments, running episodes, what pieces share, and the batch that the module is
+to act on next. It comes back into a runner that was made from the same settings. Where something
+of it is no data, or environments run elsewhere, there is nothing to hold, and the next sample
+begins with a reset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from ...core.plain_data import NotPlainError, from_data, to_data
+
+_ATTRIBUTES: Final = ("_cached_to_module", "_shared_data", "_seen", "_was_random")
+_TENSOR: Final = "tensor"
+
+
+def paused(runner: Any) -> Any:
+    """Where a runner is, as data; None if its next sample begins with a reset anyway.
+
+    Args:
+        runner: A runner that does not sample just now.
+    """
+    envs = getattr(getattr(runner, "_stepper", None), "memory", None)
+    if runner._needs_initial_reset or envs is None:
+        return None
+    own = {name: getattr(runner, name) for name in _ATTRIBUTES if hasattr(runner, name)}
+    try:
+        held = envs()
+        if held is None:
+            return None
+        episodes = to_data(runner._running.get_state())
+        return {"envs": held, "running": episodes, "own": to_data(own, _written)}
+    except NotPlainError:
+        return None
+
+
+def go_on(runner: Any, state: Mapping[str, Any]) -> bool:
+    """Bring a runner to where another one was.
+
+    Args:
+        runner: It has been made, and has weights and connector states already.
+        state: What `paused` gave.
+
+    Returns:
+        Whether it is there. If not, its next sample has to begin with a reset.
+    """
+    stepper = runner._stepper
+    if not hasattr(stepper, "remember"):
+        return False
+
+    def read(data: Mapping[str, Any], now: Any) -> Any:
+        return _tensor(data, runner._device)
+
+    try:
+        own = from_data(state["own"], read)
+        running = runner._new_running()
+        running.set_state(from_data(state["running"]))
+        if len(running.episodes) != runner.num_envs or not stepper.remember(state["envs"]):
+            return False
+    except (NotPlainError, KeyError):
+        return False
+    runner._running = running
+    for name, value in own.items():
+        if name in _ATTRIBUTES:
+            setattr(runner, name, value)
+    runner._needs_initial_reset = False
+    return True
+
+
+def _written(value: Any, data: Callable[[Any], Any]) -> dict[str, Any]:
+    import torch
+
+    if not isinstance(value, torch.Tensor):
+        raise NotPlainError(type(value).__name__)
+    return {_TENSOR: value.detach().cpu().numpy().copy()}
+
+
+def _tensor(data: Mapping[str, Any], device: str) -> Any:
+    import torch
+
+    if _TENSOR not in data:
+        raise NotPlainError(f"keys {[*data]}")
+    return torch.from_numpy(data[_TENSOR].copy()).to(device)
