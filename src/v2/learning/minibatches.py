@@ -36,7 +36,7 @@ class Epochs:
     Attributes:
         num_epochs: How often each module sees its rows.
         minibatch_size: Steps of each module in a minibatch; None takes all of them. Where rows are
-            sequences, as many whole ones as fit, at least one.
+            sequences, as many whole ones as hold so many steps on average, at least one.
         shuffle: Whether the rows are put into another order before each epoch but the first.
         num_minibatches: How many minibatches there are in all; 0 follows from the epochs.
     """
@@ -108,7 +108,7 @@ class _Stream:
         self._is_shuffled = is_shuffled
         self._rng = rng
         self.rows = row_count(columns)
-        self.size = max(1, minibatch_size // _row_length(columns))
+        self.size = max(1, minibatch_size * self.rows // step_count(columns))
         self._order = np.arange(self.rows)
         self._at = 0
         self._per_block = _minibatches_per_block(columns, self.rows, self.size)
@@ -138,13 +138,6 @@ class _Stream:
             count -= len(part)
             parts.append(part)
         return np.concatenate(parts)
-
-
-def _row_length(columns: Mapping[str, Any]) -> int:
-    """How many places for steps a row has: 1, or the length of sequences."""
-    if Columns.SEQ_LENS not in columns:
-        return 1
-    return int(nest.flatten(columns[Columns.OBS])[0].shape[1])
 
 
 def _minibatches_per_block(columns: Mapping[str, Any], rows: int, size: int) -> int:

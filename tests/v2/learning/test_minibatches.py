@@ -83,14 +83,27 @@ def test_it_ends_when_every_module_is_through():
     assert [part["b"]["obs"].tolist() for part in made] == [[0, 1], [2, 0], [1, 2]]
 
 
-@pytest.mark.parametrize(("size", "rows"), [(4, 1), (8, 2), (11, 2), (2, 1)])
+@pytest.mark.parametrize(("size", "rows"), [(4, 1), (8, 2), (11, 3), (2, 1)])
 def test_sequences_stay_whole(size, rows):
-    """A minibatch of sequences of 4 steps holds as many as fit, at least one."""
+    """A minibatch of sequences of 3 steps on average holds as many as fit, at least one."""
     obs = torch.arange(5)[:, None, None].expand(5, 4, 1)
     batch = {"p": {"obs": obs, "seq_lens": torch.tensor([4, 4, 2, 4, 1])}}
 
     for part in minibatches(batch, Epochs(2, size, True), np.random.default_rng(0)):
         assert part["p"]["obs"].shape == (rows, 4, 1)
+
+
+@pytest.mark.parametrize(
+    ("size", "rows", "count"), [(8, 3, 4), (16, 6, 2), (5, 2, 5), (100, 41, 1)]
+)
+def test_as_many_sequences_as_ray_takes(size, rows, count):
+    """Rows and numbers of minibatches as seen in a learner of Ray 2.60."""
+    lens = torch.tensor([3, 1, 3, 3, 1, 3, 3, 3, 3, 1])
+    batch = {"p": {"obs": torch.zeros(10, 3, 2), "seq_lens": lens}}
+
+    made = list(minibatches(batch, Epochs(1, size), np.random.default_rng(0)))
+
+    assert [len(part["p"]["obs"]) for part in made] == [rows] * count
 
 
 def test_without_a_size_all_rows_come_each_time():
