@@ -21,7 +21,8 @@ from ..episodes.env_step import NOBODY
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..metrics.names import WEIGHTS_SEQ_NO
 from .agent_layout import AgentLayout, Crew, Slot
-from .running_multi_agent import RunningMultiAgentEpisodes, Sums
+from .agent_sums import Sums
+from .running_multi_agent import RunningMultiAgentEpisodes
 
 
 class Ending(NamedTuple):

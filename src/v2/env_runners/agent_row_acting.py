@@ -102,8 +102,9 @@ class AgentRowActing:
         """
         if not self._keys:
             return {}
-        for module_id, own in outputs.items():  # Modules are asked once in a call.
-            if module_id not in self._kinds and Columns.ACTION_DIST_INPUTS in own:
+        for module_id in self._keys.keys() - self._kinds.keys():  # Asked once in a call.
+            own = outputs.get(module_id)
+            if type(own) is dict and Columns.ACTION_DIST_INPUTS in own:
                 self._kinds[module_id] = action_dist_cls(self._modules[module_id], explore)
         columns = self._to_env.rows_of_agents(
             self._modules, outputs, explore, self._shared, self._keys, self._kinds

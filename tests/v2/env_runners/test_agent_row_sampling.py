@@ -94,6 +94,37 @@ class Busy(MultiAgentEnv):
         return seen, earned, over, cut, infos
 
 
+class Nested(Busy):
+    """Observations of parts: an array and a number."""
+
+    def __init__(self, config=None):
+        super().__init__(config)
+        parts = gym.spaces.Dict({"x": SEEN, "n": gym.spaces.Discrete(9)})
+        self.observation_spaces = dict.fromkeys(AGENTS, parts)
+
+    def see(self, agent):
+        return {"x": super().see(agent), "n": int(self.rng.integers(9))}
+
+
+class Wide(Busy):
+    """One agent's observations are of another dtype than those of the others."""
+
+    def see(self, agent):
+        return super().see(agent).astype(np.float64 if agent == "c" else np.float32)
+
+
+class OfParts(TorchRLModule):
+    """Looks at both parts of a nested observation."""
+
+    def setup(self):
+        self.layer = torch.nn.Linear(4, 4 if isinstance(self.action_space, gym.spaces.Box) else 3)
+
+    def _forward(self, batch, **kwargs):
+        seen = batch["obs"]
+        both = torch.cat([seen["x"], seen["n"].float().unsqueeze(-1)], -1)
+        return {"action_dist_inputs": self.layer(both)}
+
+
 class Looking(DefaultCallbacks):
     """Somebody who looks at running episodes: no step may wait."""
 
@@ -146,7 +177,11 @@ def sampled(env, calls, *, looks, envs=3, model=None, kinds=None, mapping=by_let
     }
     config = (
         PPOConfig()
-        .environment(env, env_config=more.pop("env_config", {}))
+        .environment(
+            env,
+            env_config=more.pop("env_config", {}),
+            disable_env_checking=more.pop("disable_env_checking", False),
+        )
         .multi_agent(
             policies=set(ids),
             policy_mapping_fn=mapping,
@@ -268,6 +303,17 @@ def test_rows_and_steps_give_the_same(name):
     """Episodes, their columns and dtypes, what is drawn, and what is counted do not differ."""
     given = dict(CASES[name])
     check_equal(Busy, given.pop("calls", CALLS), **given)
+
+
+@pytest.mark.parametrize("chances", [{}, OFTEN])
+def test_nested_observations_go_in_rows(chances):
+    """Parts of observations are rows of their own, numbers among them."""
+    check_equal(Nested, CALLS, kinds={"p0": OfParts, "p1": OfParts}, env_config=chances)
+
+
+def test_agents_keep_their_own_dtypes():
+    """Rows that would give an agent's column another dtype are left to the steps."""
+    check_equal(Wide, CALLS, env_config=OFTEN, disable_env_checking=True)
 
 
 @settings(max_examples=6, derandomize=True, deadline=None)
