@@ -14,7 +14,7 @@ import json
 import os
 import pickle
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -163,14 +163,20 @@ def packed_state(state: Any) -> bytes:
 
 
 @contextlib.contextmanager
-def replaced_tree(target: Path) -> Iterator[Path]:
+def replaced_tree(
+    target: Path, is_ours: Callable[[Path], bool] = lambda folder: False
+) -> Iterator[Path]:
     """Give a folder to fill with a tree of files; at the end they are at `target` or nothing is.
 
     A folder that holds a checkpoint, or nothing, is replaced as a whole. In one that holds other
     things too, these stay, and the files are put in one by one.
+
+    Args:
+        target: The final place.
+        is_ours: Whether a folder holds nothing but what the caller writes; beside checkpoints.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    if not target.exists() or _is_ours_alone(target):
+    if not target.exists() or _is_ours_alone(target) or is_ours(target):
         with replaced_folder(target) as staged:
             if target.exists():
                 shutil.copymode(target, staged)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...legacy.export import export_policies
 from ...legacy.policy import Policy
-from .several import save_several
+from .several import is_several, save_several
 
 if TYPE_CHECKING:
     from .actor import Actor
@@ -19,8 +19,8 @@ def save_actor(actor: Actor, path: str | os.PathLike[str]) -> None:
     """Save an actor's policies, and who plays whom; see `Actor.save`.
 
     Policies of the old stack are saved in our own format, a module with its pipelines in the
-    layout of the new stack, several of those side by side; where such a folder is there already
-    its files are replaced one by one. A mapping function does not travel: agents it was asked
+    layout of the new stack, several of those side by side. What is there already is replaced as a
+    whole, unless other files lie beside it. A mapping function does not travel: agents it was asked
     for keep their policy.
     """
     players = actor.players.items()
@@ -37,7 +37,7 @@ def save_actor(actor: Actor, path: str | os.PathLike[str]) -> None:
         return
     from ...v2.checkpoint_files import replaced_tree
 
-    with replaced_tree(target) as folder:
+    with replaced_tree(target, is_several) as folder:
         save_several(sources, _save_one, actor_data(actor), folder)
 
 

@@ -9,11 +9,12 @@ Policies of the old stack together are saved in our own format instead, as they 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ...core.errors import CorruptCheckpointError, UnknownNameError
+from ...core.errors import CorruptCheckpointError, RlconnectError, UnknownNameError
 from ...core.vault.own.document import encode
 from ...core.vault.own.document_decoder import decode
 from ...core.vault.own.json_text import format_json, parse_json
@@ -40,6 +41,18 @@ def save_several(
         save_one(name, source, folder / f"player_{number}")
     content = {"format": _FORMAT, "format_version": 1, "players": list(sources), "actor": actor}
     (folder / FILE).write_text(format_json(encode(content)), encoding="utf-8")
+
+
+def is_several(folder: Path) -> bool:
+    """Whether a folder holds an actor of several players, and nothing else."""
+    names = {entry.name for entry in folder.iterdir()}
+    others = {name for name in names if not re.fullmatch(r"player_[0-9]+", name)}
+    if others != {FILE}:
+        return False
+    try:
+        return saved_several(folder, None) is not None
+    except RlconnectError:
+        return False
 
 
 def saved_several(path: str | os.PathLike[str], wanted: Sequence[str] | None) -> Any:
