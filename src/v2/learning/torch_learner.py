@@ -225,8 +225,9 @@ class TorchLearner(Learner):
             norm = self._get_clip_function()(
                 own, grad_clip=settings.grad_clip, grad_clip_by=settings.grad_clip_by
             )
-            if settings.log_gradients:
-                norm = self._get_global_norm_function()(own.values()) if norm is None else norm
+            if settings.log_gradients and norm is None:
+                norm = self._get_global_norm_function()(own.values())
+            if norm is not None:  # As in RLlib, also where clipping has computed it.
                 key = (module_id, f"gradients_{name}_global_norm")
                 self.metrics.log_value(key, norm, window=1)
             result.update(own)

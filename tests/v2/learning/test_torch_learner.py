@@ -182,6 +182,22 @@ def test_gradients_are_clipped(by, bound):
     assert 0 < largest <= bound * (1 + 1e-4)
 
 
+@pytest.mark.parametrize(
+    ("settings", "is_told"),
+    [
+        ({}, False),
+        ({"grad_clip": 40.0, "grad_clip_by": "global_norm"}, True),
+        ({"grad_clip": 40.0, "grad_clip_by": "norm"}, False),
+        ({"log_gradients": True}, True),
+    ],
+)
+def test_the_norm_of_gradients_is_told_where_it_is_known(settings, is_told):
+    """Ray 2.60 logs it when asked, and when it clips by it."""
+    results = make_learner(**settings).update(episodes=[episode()], timesteps=STEPS)
+
+    assert ("gradients_default_optimizer_global_norm" in results["default_policy"]) is is_told
+
+
 def test_results_tell_how_old_the_weights_were_that_sampled():
     """The third update of episodes sampled with the first weights is two behind."""
     learner = make_learner()
