@@ -253,21 +253,23 @@ class MeanStdFilter(ConnectorV2):
         """Count what other filters have counted since their states were last set.
 
         Args:
-            states: Of filters with the same settings.
+            states: Of filters with the same settings as each other.
 
         Returns:
             The state of this filter, which has changed, for all of them.
 
         Raises:
-            ConfigError: A state is of a filter with other settings.
+            ConfigError: The states are of filters with different settings.
         """
         found: dict[Any, list[list[Moments]]] = {}
+        common: dict[Any, dict[str, Any]] = {}
         for agent_id, own in ((key, own) for state in states for key, own in state.items()):
             settings = {key: own[key] for key in self._settings()}
-            if settings != self._settings():
+            expected = common.setdefault(agent_id, settings)
+            if settings != expected:
                 raise ConfigError(
                     f"{type(self).__name__} merges filters of the same settings only",
-                    expected=str(self._settings()),
+                    expected=str(expected),
                     found=str(settings),
                 )
             moments = [moments_since_merge(each) for each in own["running_stats"]]

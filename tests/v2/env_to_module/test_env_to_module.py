@@ -6,7 +6,7 @@ import torch
 from gymnasium.spaces import Box, Dict, Discrete
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rlconnect.core.errors import PieceError, SpaceError
+from rlconnect.core.errors import ConfigError, PieceError, SpaceError
 from rlconnect.v2 import (
     AddObservationsFromEpisodesToBatch,
     AddStatesFromEpisodesToBatch,
@@ -232,6 +232,20 @@ def test_a_filter_comes_back_from_its_folder(tmp_path):
     for use_msgpack in (False, True):
         path = piece.save_to_path(tmp_path / str(use_msgpack), use_msgpack=use_msgpack)
         assert MeanStdFilter.from_checkpoint(path)._stats[None][0].n == 2
+
+
+def test_filters_merge_if_those_that_counted_have_the_same_settings():
+    """Who merges may have settings of its own, as in Ray 2.60."""
+    wide, narrow = MeanStdFilter(BOX), MeanStdFilter(BOX, clip_by_value=1.0)
+    for filter_ in (wide, narrow):
+        run(filter_, [episode()])
+
+    merged = narrow.merge_states([wide.get_state()])
+
+    assert merged[None]["clip_by_value"] == 1.0
+    assert merged[None]["running_stats"][0]["num_pushes"] == 2
+    with pytest.raises(ConfigError, match="same settings"):
+        MeanStdFilter(BOX).merge_states([wide.get_state(), narrow.get_state()])
 
 
 def test_a_filter_has_a_state_as_soon_as_it_knows_its_agents():
