@@ -1,10 +1,10 @@
 """The cases of `benchmarks/env_runners.py`: runners that sample, and bare loops over the same."""
 
-from importlib import import_module
-
 import gymnasium as gym
 import numpy as np
 import torch
+
+from .public_names import public
 
 STEPS = 64
 AGENTS = tuple(f"a{number}" for number in range(8))
@@ -14,24 +14,6 @@ NAMES = (
     *(f"single.{how}.e{envs}" for how in ("random", "module") for envs in (1, 8, 64)),
     *(f"many.{how}.e{envs}" for how in ("random", "module") for envs in (1, 16)),
 )
-RAY = (
-    "ray.rllib.algorithms.ppo",
-    "ray.rllib.core.rl_module.default_model_config",
-    "ray.rllib.core.rl_module.multi_rl_module",
-    "ray.rllib.core.rl_module.rl_module",
-    "ray.rllib.env.multi_agent_env",
-    "ray.rllib.env.multi_agent_env_runner",
-    "ray.rllib.env.single_agent_env_runner",
-)
-
-
-def public(backend, name):
-    """A public name of RLlib's, from Ray or from rlconnect."""
-    homes = ("rlconnect.v2",) if backend == "rlconnect" else RAY
-    for home in map(import_module, homes):
-        if hasattr(home, name):
-            return getattr(home, name)
-    raise AttributeError(name)
 
 
 def make(name, backend, folder):

@@ -1,8 +1,8 @@
 """The cases of `benchmarks/pipelines.py`: the same work for rlconnect, Ray and the bare limits."""
 
-from importlib import import_module
-
 import numpy as np
+
+from .public_names import public
 
 SIZES = (1, 8, 64, 512)
 NAMES = (
@@ -11,24 +11,7 @@ NAMES = (
     *(f"mean_std_filter.d64.n{n}" for n in SIZES),
     *(f"frame_stacking.8x8x1x4.n{n}" for n in SIZES),
 )
-RAY = (
-    "ray.rllib.connectors.env_to_module",
-    "ray.rllib.connectors.env_to_module.frame_stacking",
-    "ray.rllib.connectors.module_to_env",
-    "ray.rllib.env.single_agent_episode",
-    "ray.rllib.core.rl_module.rl_module",
-    "ray.rllib.core.distribution.torch.torch_distribution",
-)
 WIDTH = 64
-
-
-def public(backend, name):
-    """A public name of RLlib's, from Ray or from rlconnect."""
-    homes = ("rlconnect.v2",) if backend == "rlconnect" else RAY
-    for home in map(import_module, homes):
-        if hasattr(home, name):
-            return getattr(home, name)
-    raise AttributeError(name)
 
 
 def make(name, backend, folder):
