@@ -33,6 +33,7 @@ class EpisodePlayer:
         self.remembers, self.missing = True, plan.missing
         self._episodes: dict[Key, SingleAgentEpisode] = {}
         self._done: dict[Key, dict[str, Any]] = {}
+        self._timestep = triple.timestep
 
     def act(
         self,
@@ -58,14 +59,18 @@ class EpisodePlayer:
             self._stepped(key, item, float(earned))
             for key, item, earned in zip(keys, seen, rewards, strict=True)
         ]
-        env_to_module, module, module_to_env, _ = self.triple
+        env_to_module, module, module_to_env = self.triple[:3]
         shared: dict[str, Any] = {}
         common = {"rl_module": module, "episodes": episodes, "explore": explore}
         given = env_to_module(batch={}, shared_data=shared, **common)
-        forward = module.forward_exploration if explore else module.forward_inference
         with torch.random.fork_rng(devices=()):
             torch.manual_seed(int(rng.integers(2**63)))
-            made = module_to_env(batch=forward(given), shared_data=shared, **common)
+            if explore:
+                found = module.forward_exploration(given, t=self._timestep)
+                self._timestep += count
+            else:
+                found = module.forward_inference(given)
+            made = module_to_env(batch=found, shared_data=shared, **common)
         actions = made.pop("actions")
         for_env = made.pop("actions_for_env", actions)
         for row, key in enumerate(keys):

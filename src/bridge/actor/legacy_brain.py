@@ -11,9 +11,9 @@ from ...core import nest, xp
 from ...core.types import Nest
 from ...legacy.exploration import Exploration
 from ...legacy.heads.acting import choose_actions
-from ...legacy.models.numpy_columns import ColumnStack
 from ...legacy.networks import MAX_NUMPY_ROWS, Network, rows_of
 from ...legacy.policy import Policy
+from .array_rule import is_numpy_quicker
 
 
 class LegacyBrain:
@@ -36,9 +36,7 @@ class LegacyBrain:
         """The numpy network without its value estimate, if it sees nothing but observations."""
         network = self.policy.networks.numpy
         direct = None if network is None else network.head.direct
-        if rows <= MAX_NUMPY_ROWS or (isinstance(direct, ColumnStack) and _is_one_core()):
-            return direct
-        return None
+        return direct if direct is not None and is_numpy_quicker(direct, rows) else None
 
     def run(self, columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
         """Distribution inputs, a tensor where torch computes them, and next states."""
@@ -95,6 +93,9 @@ class LegacyBrain:
         policy.global_timestep += len(inputs)
         return actions
 
+    def exploring(self, rng: np.random.Generator, tensors: Any = None) -> None:
+        """Nothing: old policies explore in their choice of actions alone."""
+
     def tensor_module(self) -> Any:
         """The torch network as a module over columns and states."""
         from .legacy_tensors import LegacyTensors
@@ -105,10 +106,3 @@ class LegacyBrain:
         """One that chooses: any does, where there are two."""
         networks = self.policy.networks
         return networks.numpy or networks.for_rows(rows)
-
-
-def _is_one_core() -> bool:
-    """Whether torch would compute on one core; it shares a large batch better among several."""
-    import torch
-
-    return bool(torch.get_num_threads() == 1)

@@ -87,13 +87,24 @@ def _module_players(
         _refuse_own_pieces(path, to_module)
         to_module = None
     found = {}
+    timestep = _steps_sampled(path)
     for name in names:
         own = modules[name]
         after = to_env
         if to_env is None or len(modules) > 1:
             after = module_to_env_pipeline(own.observation_space, own.action_space)
-        found[name] = triple_player(Triple(to_module, own, after, name))
+        found[name] = triple_player(Triple(to_module, own, after, name, timestep))
     return found
+
+
+def _steps_sampled(path: Any) -> int:
+    """How many steps an algorithm's runner had sampled; 0 of another folder."""
+    if not (Path(path) / "env_runner").is_dir():
+        return 0
+    for component in open_checkpoint(path).components:
+        if component.path == "env_runner" and component.state:
+            return int(component.state.get("num_env_steps_sampled_lifetime", 0))
+    return 0
 
 
 def _has_pipelines(path: Any) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,11 @@ from ...core import nest, xp
 from ...core.errors import PieceError
 from ...core.tensors import as_tensors
 from ...core.types import Array, Nest
+from ...v2.modules.rl_module import RLModule
+from .array_rule import is_numpy_quicker
+from .dense_modules import DenseForward, greedy_choice
 from .int_actions import as_int32
+from .plan import Run
 
 _INPUTS = "action_dist_inputs"
 
@@ -21,15 +27,23 @@ _INPUTS = "action_dist_inputs"
 class ModuleBrain:
     """What a torch RLModule computes when it acts.
 
+    Default modules of dense layers compute in numpy where that is quicker, all others in torch.
+
     Args:
         module: The module; a copy of it is used, in evaluation mode.
+        timestep: How many steps it has sampled, which exploration may depend on.
     """
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, timestep: int = 0) -> None:
+        self.timestep = timestep
         self._tensors = ModuleTensors(module)
+        self._dense = DenseForward.of(module)
+        self._choose = None if self._dense is None else greedy_choice(module)
 
-    def quick(self, rows: int) -> None:
-        """Nothing: the module computes in torch."""
+    def quick(self, rows: int) -> DenseForward | None:
+        """The module in numpy."""
+        dense = self._dense
+        return dense if dense is not None and is_numpy_quicker(dense.run, rows) else None
 
     def run(self, columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
         """What actions are made of, and next states."""
@@ -42,17 +56,46 @@ class ModuleBrain:
 
     def greedy(self, inputs: Any) -> Nest:
         """The best actions."""
+        if self._choose is not None:
+            return self._choose(xp.to_numpy(inputs))
         with torch.inference_mode():
             actions = self._tensors.greedy(as_tensors(inputs))
         return nest.map_structure(xp.to_numpy, actions)
 
     def explored(self, inputs: Any, rng: np.random.Generator) -> Nest:
-        """Actions drawn from the module's exploration distribution.
-
-        Raises:
-            PieceError: The module explores in some way of its own.
-        """
+        """Actions drawn from the module's exploration distribution; counts steps."""
+        self.timestep += nest.flatten(inputs)[0].shape[0]
         return nest.map_structure(xp.to_numpy, self._tensors.drawn(as_tensors(inputs), rng))
+
+    def exploring(self, rng: np.random.Generator, tensors: Any = None) -> Run | None:
+        """The module's exploration pass where it is one of its own, such as an epsilon's.
+
+        Args:
+            rng: Seeds torch's generator for the pass.
+            tensors: Computes, and gives tensors; by default this brain, which gives arrays.
+        """
+        kind = type(self._tensors.module)
+        passes = kind._forward_exploration, kind._forward_inference
+        is_same = passes == (RLModule._forward_exploration, RLModule._forward_inference)
+        if is_same and tensors is None:
+            return None
+
+        def on_tensors(columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
+            run: ModuleTensors = self._tensors if tensors is None else tensors
+            found: tuple[Any, list[Any]]
+            if is_same:
+                found = run(columns, states)
+            else:
+                found = run.explored(columns, states, rng, self.timestep)
+            self._tensors.gives_actions = run.gives_actions  # this brain draws, see `explored`
+            return found
+
+        def on_arrays(columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
+            given = {name: as_tensors(part) for name, part in columns.items()}
+            inputs, after = on_tensors(given, [as_tensors(part) for part in states])
+            return nest.map_structure(xp.to_numpy, inputs), [xp.to_numpy(part) for part in after]
+
+        return on_arrays if tensors is None else on_tensors
 
     def tensor_module(self) -> Any:
         """The module over columns and states."""
@@ -74,40 +117,67 @@ class ModuleTensors(nn.Module):
         super().__init__()
         self.module: Any = copy.deepcopy(module).eval()
         self._state = initial_state(module)
-        self._gives_actions = False
+        self.gives_actions = False
 
     def forward(self, columns: Mapping[str, Any], states: list[Tensor]) -> tuple[Any, list[Tensor]]:
         """What actions are made of, and next states; rows have no time axis."""
+        return self._passed(self.module._forward_inference, columns, states)
+
+    def explored(
+        self,
+        columns: Mapping[str, Any],
+        states: list[Tensor],
+        rng: np.random.Generator,
+        timestep: int,
+    ) -> tuple[Any, list[Tensor]]:
+        """The same while exploring, with torch's generator seeded for the pass and put back."""
+        with _seeded(rng, columns["obs"]):
+            forward = partial(self.module._forward_exploration, t=timestep)
+            return self._passed(forward, columns, states)
+
+    def _passed(
+        self, forward: Any, columns: Mapping[str, Any], states: list[Tensor]
+    ) -> tuple[Any, list[Tensor]]:
         batch: dict[str, Any] = {"obs": columns["obs"]}
         if states:
             batch["obs"] = nest.map_structure(lambda leaf: leaf[:, None], columns["obs"])
             batch["state_in"] = nest.unflatten_as(self._state, states)
-        found = self.module._forward_inference(batch)
-        self._gives_actions = _INPUTS not in found
-        inputs = found["actions" if self._gives_actions else _INPUTS]
+        found = forward(batch)
+        self.gives_actions = _INPUTS not in found
+        if self.gives_actions and "actions" not in found:
+            raise PieceError(
+                f"{type(self.module).__name__} gives nothing to act by",
+                expected=f"'actions' or {_INPUTS!r} from its forward pass",
+                found=", ".join(map(repr, found)) or "nothing",
+                hint="define _forward(), or _forward_inference() and _forward_exploration().",
+            )
+        inputs = found["actions" if self.gives_actions else _INPUTS]
         if states:
             inputs = nest.map_structure(lambda leaf: leaf[:, 0], inputs)
         return inputs, nest.flatten(found["state_out"]) if states else []
 
     def greedy(self, inputs: Any) -> Nest:
         """The best actions, whole numbers in 32 bits."""
-        if self._gives_actions:
+        if self.gives_actions:
             return as_int32(inputs)
         kind = self.module.get_inference_action_dist_cls()
         return as_int32(kind.from_logits(inputs).to_deterministic().sample())
 
     def drawn(self, inputs: Any, rng: np.random.Generator) -> Nest:
         """Actions drawn with torch's generator, which is seeded for the draw and put back."""
-        if self._gives_actions:
-            raise PieceError(
-                f"{type(self.module).__name__} explores in its own forward pass",
-                expected="explore=False",
-                hint="call its forward_exploration() through its pipelines.",
-            )
+        if self.gives_actions:
+            return as_int32(inputs)
         kind = self.module.get_exploration_action_dist_cls()
-        with torch.random.fork_rng(devices=()), torch.no_grad():
-            torch.manual_seed(int(rng.integers(2**63)))
+        with _seeded(rng, inputs):
             return as_int32(kind.from_logits(inputs).sample())
+
+
+@contextmanager
+def _seeded(rng: np.random.Generator, drawn_beside: Any) -> Iterator[None]:
+    device = nest.flatten(drawn_beside)[0].device
+    with torch.random.fork_rng([device] if device.type == "cuda" else ()), torch.no_grad():
+        torch.manual_seed(int(rng.integers(2**63)))
+        yield
 
 
 def initial_state(module: Any) -> Nest:

@@ -42,6 +42,14 @@ class Brain(Protocol):
     def explored(self, inputs: Any, rng: np.random.Generator) -> Nest:
         """Actions as the policy explores, for arrays."""
 
+    def exploring(self, rng: np.random.Generator, tensors: Any = None) -> Run | None:
+        """What runs in place of `run` while exploring; None where that is the same.
+
+        Args:
+            rng: Random numbers for it.
+            tensors: What `tensor_module` gave, to compute with that.
+        """
+
     def tensor_module(self) -> Any:
         """A torch module: `module(columns, states)` as `run`, `module.greedy(inputs)`."""
 

@@ -117,7 +117,9 @@ class PlannedPlayer:
         earned = self._reward(reward, first, count)
         if self.device is None:
             chooser = self._chooser(explore, rng)
-            how = Running(self.plan.brain.run, chooser, self._constants, self.plan.start)
+            brain = self.plan.brain
+            runner = (brain.exploring(rng) if explore else None) or brain.run
+            how = Running(runner, chooser, self._constants, self.plan.start)
             actions, after = run_step(self.plan, how, obs, earned, first, memory)
         else:
             generator = rng if explore else None
@@ -185,7 +187,10 @@ class PlannedPlayer:
         brain = self.plan.brain
         if self._observe is not None:
             obs = self._observe(obs)
-        if type(obs) is np.ndarray:
+        exploring = brain.exploring(rng) if explore else None
+        if exploring is not None:
+            inputs, _ = exploring({"obs": nest.map_structure(narrowed, obs)}, [])
+        elif type(obs) is np.ndarray:
             quick = brain.quick(len(obs))
             if quick is not None:
                 if obs.ndim != 2:

@@ -60,12 +60,14 @@ class Triple(NamedTuple):
         module: What computes.
         module_to_env: From its outputs to actions.
         name: What to call it.
+        timestep: How many steps the module has sampled, which its exploration may depend on.
     """
 
     env_to_module: Any
     module: Any
     module_to_env: Any
     name: str = "default_policy"
+    timestep: int = 0
 
 
 def v2_plan(triple: Triple) -> ActPlan:
@@ -90,7 +92,7 @@ def v2_plan(triple: Triple) -> ActPlan:
         triple.name,
         module.observation_space if seen is None else seen,
         module.action_space if acted is None else acted,
-        ModuleBrain(module),
+        ModuleBrain(module, triple.timestep),
         tuple(obs),
         tuple(action),
         columns=tuple(Column(f"state_out_{n}", 1, each) for n, each in enumerate(starts)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,8 @@ class TensorStep(nn.Module):
             actions, after = self(given, earned, placed(first, device), *remembered)
             return actions, after
         how = self._running(lambda inputs: self._explored(inputs, rng))
+        exploring = self.plan.brain.exploring(rng, self.brain)
+        how = how if exploring is None else replace(how, run=exploring)
         return run_step(self.plan, how, given, earned, placed(first, device), remembered)
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from rlconnect.bridge import Actor, SlowPieceWarning, adapt
-from rlconnect.bridge.actor import legacy_brain
+from rlconnect.bridge.actor import array_rule
 from rlconnect.bridge.rollout import rollout
 from rlconnect.core.adapters import DropFeatures, ExtendAction, StackFrames
 from rlconnect.core.errors import PieceError, SpaceError, UnknownNameError
@@ -251,7 +251,7 @@ def test_odd_requests_are_refused(rng):
 @pytest.mark.parametrize("is_one_core", [True, False])
 def test_large_batches_are_as_small_ones(is_one_core, monkeypatch, rng):
     """Whichever of numpy and torch computes them."""
-    monkeypatch.setattr(legacy_brain, "_is_one_core", lambda: is_one_core)
+    monkeypatch.setattr(array_rule, "_is_one_core", lambda: is_one_core)
     seen, acted = spaces.Box(-1, 1, (5,), np.float32), spaces.Box(-2, 2, (3,), np.float32)
     actor = Actor.from_policy(made(seen, acted))
     obs = rng.uniform(-1, 1, (2500, 5)).astype(np.float32)

@@ -7,6 +7,7 @@ import pytest
 from gymnasium import spaces
 from rlconnect.bridge import Actor, SlowPieceWarning, policy_to_v2
 from rlconnect.bridge.actor.episode_player import EpisodePlayer
+from rlconnect.bridge.actor.loading import triple_player
 from rlconnect.bridge.actor.v2_plan import Triple, v2_plan
 from rlconnect.bridge.compiled.program import compile_actor
 from rlconnect.bridge.migrate.checkpoint import save_migrated
@@ -24,9 +25,11 @@ from rlconnect.v2 import (
     MeanStdFilter,
     RLModule,
     RLModuleSpec,
+    TorchRLModule,
 )
 from rlconnect.v2.env_to_module.defaults import env_to_module_pipeline
 from rlconnect.v2.module_to_env.defaults import module_to_env_pipeline
+from rlconnect.v2.modules.dqn import DefaultDQNTorchRLModule
 from rlconnect.v2.modules.ppo import DefaultPPOTorchRLModule
 
 from tests.legacy.replay import GOLDEN
@@ -185,17 +188,95 @@ def test_a_wrapped_policy_acts_as_the_policy(rng):
     same_course(Actor.from_policy(policy), actor, module_space(actor), rng)
 
 
-def test_exploring_is_drawn_or_refused():
-    """Distributions are drawn from by the seed; a module that explores by itself says so."""
-    ppo, dqn = (Actor.from_checkpoint(MODULES / name) for name in ("ppo", "dqn"))
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_exploring_is_drawn_by_the_seed(device):
+    """The same seed draws the same actions of a distribution, others than the best ones."""
+    ppo = Actor.from_checkpoint(MODULES / "ppo").to(device)
     obs = np.zeros((64, *ppo.observation_space.shape), np.float32)
 
     first, again = (ppo.act(obs, explore=True, seed=4) for _ in range(2))
 
     assert np.array_equal(first, again)
     assert len(set(first.tolist())) > 1
-    with pytest.raises(PieceError, match="explores in its own forward pass"):
-        dqn.act(np.zeros(dqn.observation_space.shape, np.float32), explore=True)
+
+
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_an_epsilon_falls_with_the_steps_explored(device):
+    """DQN's exploration pass acts: at random at first, by its schedule less and less."""
+    module = dqn_module([(0, 1.0), (100, 0.0)])
+    actor = Actor.from_v2(None, module, None).to(device)
+    obs = np.zeros((100, 3), np.float32)
+
+    greedy = actor.act(obs)
+    at_first = actor.act(obs, explore=True, seed=2)
+    later = actor.act(obs, explore=True, seed=2)
+
+    assert len(set(greedy.tolist())) == 1
+    assert set(at_first.tolist()) == {0, 1, 2}
+    assert np.array_equal(later, greedy)
+    assert at_first.dtype == greedy.dtype == np.int32
+
+
+def test_an_algorithms_epsilon_is_that_of_the_steps_it_sampled():
+    """Its runner's count goes on; what item by item acts by its pipelines counts likewise."""
+    module = dqn_module([(0, 1.0), (64, 0.0)])
+    obs = np.zeros((100, 3), np.float32)
+    assert Actor.from_checkpoint(ALGORITHM).only._source.timestep == 64
+
+    for timestep, is_random in ((0, True), (64, False)):
+        triple = Triple(None, module, None, "dqn", timestep)
+        pipelines = (
+            env_to_module_pipeline(module.observation_space, module.action_space),
+            module,
+            module_to_env_pipeline(module.observation_space, module.action_space),
+        )
+        slow = EpisodePlayer(Triple(*pipelines, "dqn", timestep), v2_plan(triple))
+        for actor in (Actor({"dqn": triple_player(triple)}), Actor({"dqn": slow})):
+            explored = actor.act(obs, explore=True, seed=1)
+            assert (len(set(explored.tolist())) > 1) is is_random
+
+
+def dqn_module(epsilon):
+    """A fresh module of DQN with a schedule."""
+    return RLModuleSpec(
+        module_class=DefaultDQNTorchRLModule,
+        observation_space=spaces.Box(-1, 1, (3,), np.float32),
+        action_space=spaces.Discrete(3),
+        model_config={"fcnet_hiddens": [4], "epsilon": epsilon},
+    ).build()
+
+
+class Careful(TorchRLModule):
+    """A user's module that explores by another pass than it acts by, and by none at all."""
+
+    def _forward_inference(self, batch, **kwargs):
+        return {"actions": batch["obs"][:, 0].long()}
+
+    def _forward(self, batch, **kwargs):
+        if self.model_config["explores"]:
+            return {"actions": batch["obs"][:, 0].long() + 1}
+        return {"values": batch["obs"]}
+
+
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_a_users_exploration_pass_is_taken(device):
+    """Whichever pass RLlib would take; one that gives nothing to act by says so."""
+    space, acts = spaces.Box(0, 5, (2,), np.float32), spaces.Discrete(8)
+    obs = np.full((3, 2), 4, np.float32)
+    bold, shy = (
+        Actor.from_v2(
+            None,
+            Careful(observation_space=space, action_space=acts, model_config={"explores": each}),
+            None,
+        ).to(device)
+        for each in (True, False)
+    )
+
+    assert bold.act(obs).tolist() == [4, 4, 4]
+    assert bold.act(obs, explore=True).tolist() == [5, 5, 5]
+    assert shy.act(obs).tolist() == [4, 4, 4]
+    with pytest.raises(PieceError, match="gives nothing to act by"):
+        shy.act(obs, explore=True)
 
 
 @pytest.mark.parametrize("source", [MODULES / "ppo_lstm", ALGORITHM], ids=["module", "algorithm"])

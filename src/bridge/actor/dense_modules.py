@@ -1,0 +1,130 @@
+"""Default modules of the new stack in numpy, where their networks are dense layers alone.
+
+Their layers are those of the old stack's networks, so they are computed by the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import numpy as np
+from torch import nn
+
+from ...core.errors import ConfigError
+from ...core.types import Array
+from ...legacy.models.numpy_columns import ColumnStack, quickest
+from ...legacy.models.numpy_layers import Dense, Stack, dense, numpy_activation
+from ...v2.distributions.torch_continuous import TorchDiagGaussian, TorchSquashedGaussian
+from ...v2.distributions.torch_discrete import TorchCategorical
+from ...v2.modules.actor_critic import TorchActorCriticEncoder
+from ...v2.modules.bc import DefaultBCTorchRLModule
+from ...v2.modules.encoders import TorchMLPEncoder
+from ...v2.modules.heads import TorchFreeLogStdMLPHead, TorchMLPHead
+from ...v2.modules.ppo import DefaultAPPOTorchRLModule, DefaultPPOTorchRLModule
+from ...v2.modules.sac import DefaultSACTorchRLModule
+
+Finish = Callable[[Array], Array]
+
+_PARTS: Final = {
+    DefaultAPPOTorchRLModule: ("encoder", "pi"),
+    DefaultBCTorchRLModule: ("_encoder", "_pi_head"),
+    DefaultPPOTorchRLModule: ("encoder", "pi"),
+    DefaultSACTorchRLModule: ("pi_encoder", "pi"),
+}
+"""Where the modules keep what acts: an encoder and a head."""
+
+
+class DenseForward:
+    """From float32 observations `(B, n)` to the distribution's inputs.
+
+    Args:
+        run: The dense layers.
+        finish: What the head does with their outputs, if anything.
+    """
+
+    def __init__(self, run: ColumnStack | Stack, finish: Finish | None = None) -> None:
+        self.run = run
+        self._finish = finish
+
+    def __call__(self, obs: Array) -> Array:
+        """Compute without torch."""
+        out = self.run(obs)
+        return out if self._finish is None else self._finish(out)
+
+    @classmethod
+    def of(cls, module: Any) -> DenseForward | None:
+        """That of a default module; None of another one, or where it has other layers.
+
+        Args:
+            module: A torch RLModule, whose weights are copied.
+        """
+        names = _PARTS.get(type(module))
+        if names is None:
+            return None
+        encoder, head = (getattr(module, name) for name in names)
+        if type(encoder) is TorchActorCriticEncoder:
+            encoder = encoder.encoder if encoder.config.shared else encoder.actor_encoder
+        if type(encoder) is not TorchMLPEncoder or type(head) not in (
+            TorchMLPHead,
+            TorchFreeLogStdMLPHead,
+        ):
+            return None
+        try:
+            layers = [*_layers(encoder.net.mlp), *_layers(head.net.mlp)]
+        except ConfigError:
+            return None
+        return cls(quickest(layers), _finish_of(head)) if layers else None
+
+
+def greedy_choice(module: Any) -> Finish | None:
+    """From a distribution's inputs to its best actions; None where only torch knows."""
+    kind = module.get_inference_action_dist_cls()
+    if kind is TorchCategorical:
+        return _best
+    return _means if kind in (TorchDiagGaussian, TorchSquashedGaussian) else None
+
+
+def _best(inputs: Array) -> Array:
+    return np.asarray(inputs.argmax(-1), np.int32)
+
+
+def _means(inputs: Array) -> Array:
+    return np.ascontiguousarray(inputs[:, : inputs.shape[1] // 2])
+
+
+def _layers(modules: Iterable[nn.Module]) -> list[Dense]:
+    """Dense layers, each with the activation behind it.
+
+    Raises:
+        ConfigError: There is a layer that has no numpy form.
+    """
+    found: list[Dense] = []
+    for module in modules:
+        if isinstance(module, nn.Linear):
+            weight = module.weight.detach().cpu().numpy()
+            bias = None if module.bias is None else module.bias.detach().cpu().numpy()
+            found.append(dense(weight, np.zeros(len(weight)) if bias is None else bias))
+        elif found and found[-1].act is None:
+            act = numpy_activation(type(module).__name__)
+            found[-1] = Dense(found[-1].weight, found[-1].bias, act)
+        else:
+            raise ConfigError("an activation of no layer", found=type(module).__name__)
+    return found
+
+
+def _finish_of(head: Any) -> Finish | None:
+    """Deviations as the head gives them: held in bounds, or its own parameters."""
+    bound = float(head.log_std_clip_param_const) if head.clip_log_std else np.inf
+    if isinstance(head, TorchFreeLogStdMLPHead):
+        deviations = np.clip(head.log_std.detach().cpu().numpy(), -bound, bound)
+        return lambda means: np.concatenate([means, np.tile(deviations, (len(means), 1))], 1)
+    if not head.clip_log_std:
+        return None
+
+    def bounded(out: Array) -> Array:
+        deviations = out[:, out.shape[1] // 2 :]
+        np.clip(deviations, -bound, bound, out=deviations)
+        return out
+
+    return bounded

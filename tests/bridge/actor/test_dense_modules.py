@@ -1,0 +1,91 @@
+"""Default modules of dense layers give in numpy what they give in torch."""
+
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+from rlconnect.bridge import Actor
+from rlconnect.bridge.actor.dense_modules import DenseForward, greedy_choice
+from rlconnect.v2 import RLModule, RLModuleSpec
+from rlconnect.v2.modules.bc import DefaultBCTorchRLModule
+from rlconnect.v2.modules.ppo import DefaultAPPOTorchRLModule, DefaultPPOTorchRLModule
+from rlconnect.v2.modules.sac import DefaultSACTorchRLModule
+
+from tests.legacy.replay import GOLDEN
+
+MODULES = GOLDEN.parent / "module_checkpoints"
+CONTINUOUS = spaces.Box(-1, 1, (2,), np.float32)
+KINDS = [
+    (DefaultPPOTorchRLModule, {"fcnet_hiddens": [8, 8]}),
+    (DefaultPPOTorchRLModule, {"fcnet_hiddens": [8], "vf_share_layers": False}),
+    (DefaultPPOTorchRLModule, {"fcnet_hiddens": [4], "head_fcnet_hiddens": [6]}),
+    (DefaultPPOTorchRLModule, {"fcnet_activation": "swish", "log_std_clip_param": 0.01}),
+    (DefaultPPOTorchRLModule, {"free_log_std": True, "fcnet_activation": "ELU"}),
+    (DefaultAPPOTorchRLModule, {"fcnet_hiddens": [8]}),
+    (DefaultBCTorchRLModule, {"fcnet_activation": "linear"}),
+    (DefaultSACTorchRLModule, {"fcnet_hiddens": [8], "fcnet_activation": "relu"}),
+]
+
+
+def made(kind, action_space, model):
+    """A fresh module."""
+    return RLModuleSpec(
+        module_class=kind,
+        observation_space=spaces.Box(-1, 1, (5,), np.float32),
+        action_space=action_space,
+        model_config=model,
+    ).build()
+
+
+@pytest.mark.parametrize("action_space", [spaces.Discrete(3), CONTINUOUS], ids=["one_of", "box"])
+@pytest.mark.parametrize(("kind", "model"), KINDS)
+def test_numpy_gives_what_torch_gives(kind, model, action_space, rng):
+    """The distribution's inputs, deviations included, and the best actions."""
+    if model.get("free_log_std") and isinstance(action_space, spaces.Discrete):
+        model = {**model, "free_log_std": False}
+    module = made(kind, action_space, model)
+    obs = rng.normal(size=(600, 5)).astype(np.float32) * 3
+    wanted = module.forward_inference({"obs": torch.from_numpy(obs)})["action_dist_inputs"]
+    best = module.get_inference_action_dist_cls().from_logits(wanted).to_deterministic().sample()
+
+    inputs = DenseForward.of(module)(obs)
+
+    np.testing.assert_allclose(inputs, wanted.numpy(), atol=2e-6, rtol=1e-5)
+    found = greedy_choice(module)(inputs)
+    np.testing.assert_allclose(found, best.numpy(), atol=2e-6, rtol=1e-5)
+    assert found.dtype == (np.float32 if action_space is CONTINUOUS else np.int32)
+
+
+@pytest.mark.parametrize("name", ["ppo", "bc", "sac", "appo", "ppo_inference"])
+def test_saved_modules_have_it(name):
+    """The default modules of RLlib, as it saved them."""
+    module = RLModule.from_checkpoint(MODULES / name)
+    module = module["default_policy"] if hasattr(module, "items") else module
+
+    assert DenseForward.of(module) is not None
+    assert Actor.from_checkpoint(MODULES / name).only.plan.brain.quick(1) is not None
+
+
+class Own(DefaultPPOTorchRLModule):
+    """A user's module, whose forward pass may be anything."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "model"),
+    [
+        (Own, {}),
+        (DefaultPPOTorchRLModule, {"use_lstm": True, "max_seq_len": 4}),
+        (DefaultPPOTorchRLModule, {"fcnet_activation": "GELU"}),
+    ],
+)
+def test_other_networks_stay_in_torch(kind, model):
+    """Where a layer has no numpy form, or the class is not RLlib's own."""
+    assert DenseForward.of(made(kind, spaces.Discrete(2), model)) is None
+
+
+def test_no_choice_where_only_torch_knows():
+    """Several choices at once are made by torch."""
+    module = made(DefaultPPOTorchRLModule, spaces.MultiDiscrete([2, 3]), {})
+
+    assert greedy_choice(module) is None
+    assert Actor.from_v2(None, module, None).act(np.zeros(5, np.float32)).shape == (2,)
