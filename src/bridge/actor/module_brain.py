@@ -138,9 +138,12 @@ class ModuleTensors(nn.Module):
     def _passed(
         self, forward: Any, columns: Mapping[str, Any], states: list[Tensor]
     ) -> tuple[Any, list[Tensor]]:
-        batch: dict[str, Any] = {"obs": columns["obs"]}
+        batch = {
+            name: nest.map_structure(lambda leaf: leaf[:, None], column) if states else column
+            for name, column in columns.items()
+            if not name.startswith("state_in_")
+        }
         if states:
-            batch["obs"] = nest.map_structure(lambda leaf: leaf[:, None], columns["obs"])
             batch["state_in"] = nest.unflatten_as(self._state, states)
         found = forward(batch)
         self.gives_actions = _INPUTS not in found

@@ -13,6 +13,7 @@ from ...core.actions import ActionBounds, ActionPlan
 from ...core.adapters.step import Bound
 from ...core.filters import FrozenFilter
 from ...core.types import Array, Nest
+from .recall import Column, Look
 
 Formula = Callable[..., Any]
 
@@ -27,6 +28,9 @@ class Part:
             *constants) -> (value, memory)`.
         constants: Arrays that a tensor module holds as buffers.
         memory: What one slot remembers at first, if the part remembers.
+        columns: What of the past must be remembered for it.
+        looks: How it sees those columns: `(value, past, *constants) -> value`, the past by the
+            names of the looks.
         arrays: The formula with its constants for numpy alone, where it has a quicker form.
 
     Example:
@@ -39,12 +43,14 @@ class Part:
     formula: Formula
     constants: tuple[Array, ...] = ()
     memory: Array | None = None
+    columns: tuple[Column, ...] = ()
+    looks: tuple[Look, ...] = ()
     arrays: Callable[[Any], Any] | None = None
 
     @classmethod
     def of(cls, name: str, bound: Bound) -> Part:
         """An adapter's step as a part."""
-        return cls(name, bound.formula, bound.constants, bound.memory, bound.arrays)
+        return cls(name, bound.formula, bound.constants, bound.memory, arrays=bound.arrays)
 
 
 def filter_part(name: str, filters: Nest) -> Part | None:

@@ -148,34 +148,28 @@ def run_step(
     """
     constants = iter(how.constants)
     kept = [where_first(first, s, m) for s, m in zip(how.start, memory, strict=True)]
-    remaining = iter(kept)
-    after: list[Any] = []
-    for part in plan.obs:
-        numbers = next(constants)
-        if part.memory is None:
-            obs = part.formula(obs, *numbers)
-        else:
-            obs, own = part.formula(obs, next(remaining), first, *numbers)
-            after.append(own)
-    obs = nest.map_structure(narrowed, obs)
+    remaining = iter(kept[sum(part.memory is not None for part in plan.obs) :])
+    numbers_of_obs = [next(constants) for _ in plan.obs]
     for part in plan.reward:
         reward = part.formula(reward, *next(constants))
-    columns: dict[str, Any] = {"obs": obs}
     histories: dict[str, Nest] = {}
     for column in plan.columns:
         template = plan.observation if column.initial is None else column.initial
         leaves = [next(remaining) for _ in nest.flatten(template)]
-        if column.name == "obs":
-            flat = nest.flatten(obs)
-            leaves = [
-                where_first(first, new[:, None], old) if old.shape[1] else old
-                for new, old in zip(flat, leaves, strict=True)
-            ]
-            leaves = [with_newest(old, new) for new, old in zip(flat, leaves, strict=True)]
-        elif column.name == "rewards":
+        if column.name == "rewards":
             earned = where_first(first, xp.cast(reward, np.float32) * 0, narrowed(reward))
             leaves = [with_newest(leaves[0], earned)]
         histories[column.name] = nest.unflatten_as(template, leaves)
+    obs, after = _observed(plan, numbers_of_obs, histories, obs, first, kept)
+    columns: dict[str, Any] = {"obs": obs}
+    if "obs" in histories:
+        histories["obs"] = nest.map_structure(
+            lambda new, old: with_newest(
+                where_first(first, new[:, None], old) if old.shape[1] else old, new
+            ),
+            obs,
+            histories["obs"],
+        )
     for look in plan.looks:
         if look.column:
             columns[look.name] = looked(look, histories[look.column])
@@ -199,6 +193,29 @@ def run_step(
     for part in plan.action:
         actions = part.formula(actions, *next(constants))
     return actions, tuple(after)
+
+
+def _observed(
+    plan: ActPlan,
+    constants: Sequence[Sequence[Any]],
+    histories: Mapping[str, Nest],
+    obs: Nest,
+    first: Any,
+    kept: Sequence[Any],
+) -> tuple[Nest, list[Any]]:
+    """Observations as the network sees them, and what the parts before it remember."""
+    remaining = iter(kept)
+    after: list[Any] = []
+    for part, numbers in zip(plan.obs, constants, strict=True):
+        if part.memory is not None:
+            obs, own = part.formula(obs, next(remaining), first, *numbers)
+            after.append(own)
+        elif part.looks:
+            past = {look.name: looked(look, histories[look.column]) for look in part.looks}
+            obs = part.formula(obs, past, *numbers)
+        else:
+            obs = part.formula(obs, *numbers)
+    return nest.map_structure(narrowed, obs), after
 
 
 def _repeated(value: Any, like: Any) -> Any:

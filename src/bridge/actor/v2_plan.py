@@ -22,9 +22,11 @@ from ...v2.common.frame_stacking import FrameStacking
 from ...v2.common.numpy_to_tensor import NumpyToTensor
 from ...v2.common.tensor_to_numpy import TensorToNumpy
 from ...v2.env_to_module.adapt_observations import AdaptObservations
+from ...v2.env_to_module.add_previous_steps import AddPreviousSteps
 from ...v2.env_to_module.frame_stacking import FrameStackingEnvToModule
 from ...v2.env_to_module.mean_std_filter import MeanStdFilter
 from ...v2.env_to_module.preprocess_observations import PreprocessObservations
+from ...v2.env_to_module.prev_actions_prev_rewards import PrevActionsPrevRewards
 from ...v2.module_to_env.adapt_actions import AdaptActions
 from ...v2.module_to_env.get_actions import GetActions
 from ...v2.module_to_env.listify_data_for_vector_env import ListifyDataForVectorEnv
@@ -35,6 +37,7 @@ from ...v2.module_to_env.unbatch_to_individual_items import UnBatchToIndividualI
 from .module_brain import ModuleBrain, state_leaves
 from .part import Part, action_part, filter_part
 from .plan import ActPlan, narrowed
+from .previous import merged, previous_rows, previous_steps, rows_left_open
 from .recall import Column, Look
 
 STRUCTURE: Final = (
@@ -77,10 +80,21 @@ def v2_plan(triple: Triple) -> ActPlan:
     """
     module = triple.module
     obs, action, missing = [], [], []
+    columns: list[Column] = []
+    looks: list[Look] = []
     for piece in _pieces(triple.env_to_module):
+        if type(piece) is AddPreviousSteps:
+            own, seen_by_module = previous_steps(piece)
+            columns += own
+            looks += seen_by_module
+            continue
         parts = _agent_side(piece)
         missing += [type(piece).__name__] if parts is None else []
         obs += parts or []
+    columns += [column for part in obs for column in part.columns]
+    remembered, differing = merged(columns)
+    missing += [f"a second view of {name!r}" for name in differing]
+    missing += rows_left_open(obs)
     for piece in _pieces(triple.module_to_env):
         parts = _action_side(piece)
         missing += [type(piece).__name__] if parts is None else []
@@ -95,11 +109,15 @@ def v2_plan(triple: Triple) -> ActPlan:
         ModuleBrain(module, triple.timestep),
         tuple(obs),
         tuple(action),
-        columns=tuple(Column(f"state_out_{n}", 1, each) for n, each in enumerate(starts)),
-        looks=tuple(Look(f"state_in_{n}", f"state_out_{n}") for n in range(len(starts))),
+        columns=(
+            *remembered,
+            *(Column(f"state_out_{n}", 1, each) for n, each in enumerate(starts)),
+        ),
+        looks=(*looks, *(Look(f"state_in_{n}", f"state_out_{n}") for n in range(len(starts)))),
         observation=nest.map_structure(
             lambda leaf: narrowed(np.asarray(leaf)), zero_of(module.observation_space)
         ),
+        flattens_actions=False,
         missing=tuple(missing),
         origin={
             "stack": "new",
@@ -137,6 +155,8 @@ def _agent_side(piece: Any) -> list[Part] | None:
     if kind in (FrameStacking, FrameStackingEnvToModule):
         space = piece.input_observation_space
         return [Part.of(name, StackFrames(piece.num_frames, "zero").bind(space))]
+    if kind is PrevActionsPrevRewards:
+        return previous_rows(piece)
     if kind is AdaptObservations:
         return [Part.of(name, bound) for bound in piece._bound_of(None).obs]
     return None
