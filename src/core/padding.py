@@ -88,8 +88,10 @@ class PaddingPlan:
         if not xp.is_tensor(column):
             column = np.asarray(column)
             out = np.zeros(shape, column.dtype)
-            # Row by row the places of steps are in the order of the steps.
-            out.reshape(-1, *shape[2:])[self.places] = column
+            if column.size:
+                # Row by row the places of steps are in the order of the steps.
+                flat = _as_scalars(out.reshape(-1, *shape[2:]))
+                flat[self.mask.reshape(-1)] = _as_scalars(column)
             return out
         places = np.minimum(self.starts[:, None] + np.arange(self.max_seq_len), self.steps - 1)
         rows = column[xp.constant(places, column)]
@@ -112,6 +114,14 @@ class PaddingPlan:
             raise EpisodeError(
                 "a column does not fit the padding of its batch", expected=expected, found=found
             )
+
+
+def _as_scalars(rows: Array) -> Array:
+    """A view of rows as scalars of as many bytes, which numpy puts in places ten times as fast."""
+    if rows.ndim < 2 or rows.dtype.hasobject:
+        return rows
+    rows = np.ascontiguousarray(rows).reshape(len(rows), -1)
+    return rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0]
 
 
 def create_mask_and_seq_lens(episode_len: int, T: int) -> tuple[list[Array], list[int]]:

@@ -67,6 +67,31 @@ def test_unpadding_undoes_padding(lens, length):
     np.testing.assert_array_equal(plan.unpad(padded), column)
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.arange(24.0).reshape(4, 2, 3),
+        np.arange(24).reshape(4, 6)[:, ::2],
+        np.arange(24).reshape(6, 4).T,
+        np.arange(4)[::-1],
+        np.array([["a", "bc"], ["d", ""], ["e", "f"], ["g", "h"]]),
+        np.array([[None, 1], ["x", 2.0], [3, 4], [5, 6]], object),
+        np.zeros((4, 0, 2), np.float32),
+    ],
+    ids=["nested", "strided", "transposed", "reversed", "text", "objects", "nothing"],
+)
+def test_rows_of_any_kind_are_put_in_their_places(column):
+    """Whatever a row is made of and however it lies in memory, it arrives as it is."""
+    plan = PaddingPlan.of_episodes([3, 1], 2)
+    expected = np.zeros((3, 2, *column.shape[1:]), column.dtype)
+    expected[0, 0], expected[0, 1], expected[1, 0], expected[2, 0] = column
+
+    padded = plan.pad(column)
+
+    assert padded.dtype == column.dtype
+    np.testing.assert_array_equal(padded, expected)
+
+
 def test_tensors_are_padded_alike():
     """Gather and mask in torch give the rows that a masked write gives in numpy."""
     torch = pytest.importorskip("torch")
