@@ -58,13 +58,10 @@ def _scan_in_place(y: Array, factor: Array) -> None:
         for step in range(cut - 1, -1, -1):
             y[step] += factor[step] * y[step + 1]
         return
-    reach = 1
-    while reach < length:
-        y[:-reach] += factor[:-reach] * y[reach:]
-        factor[:-reach] *= factor[reach:]
-        factor[-reach:] = 0
-        if not factor.any():  # Every episode is shorter than the reach.
-            break
+    reach, product = 1, factor[: length - 1]
+    while reach < length and product.any():  # Else every episode is shorter than the reach.
+        y[:-reach] += product * y[reach:]
+        product = product[:-reach] * product[reach:]
         reach *= 2
 
 

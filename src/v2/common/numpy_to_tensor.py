@@ -124,9 +124,11 @@ def tensors_of(column: str, data: Nest, device: Any = None, pin_memory: bool = F
 def _tensor(leaf: Any, device: Any, pin_memory: bool) -> Any:
     torch: Any = sys.modules.get("torch")
     is_here = device is None or (device == "cpu" and not pin_memory)
-    is_array = torch is not None and is_here and type(leaf) is np.ndarray
-    if is_array and leaf.dtype in _SHARED and leaf.flags.carray:
-        return torch.from_numpy(leaf)  # The usual case of what follows.
+    if torch is not None and is_here and type(leaf) is np.ndarray:  # The usual cases first.
+        if leaf.dtype in _SHARED and leaf.flags.carray:
+            return torch.from_numpy(leaf)
+        if leaf.dtype == np.float64:
+            return torch.from_numpy(leaf.astype(np.float32, order="C"))
     from ...core.tensors import as_tensors  # Pipelines without a module do without torch.
 
     if xp.is_tensor(leaf):

@@ -55,8 +55,14 @@ def mapped(function: Callable[..., Any], *columns: Nest) -> Nest:
     first = columns[0]
     if type(first) is np.ndarray:
         return function(*columns)
-    if type(first) is dict and all(type(c) is dict and c.keys() == first.keys() for c in columns):
-        return {key: mapped(function, *[column[key] for column in columns]) for key in first}
+    if type(first) is dict:
+        if len(columns) == 1:
+            return {
+                key: function(leaf) if type(leaf) is np.ndarray else mapped(function, leaf)
+                for key, leaf in first.items()
+            }
+        if all(type(column) is dict and column.keys() == first.keys() for column in columns):
+            return {key: mapped(function, *[column[key] for column in columns]) for key in first}
     return nest.map_structure(function, *columns)
 
 

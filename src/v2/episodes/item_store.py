@@ -79,11 +79,12 @@ class ItemStore:
             data.append(data[-1])
             return
         count = items.length_of(data)
-        if store is None or items.length_of(store) == count:
-            self._store = store = items.with_room(data, count, count + 1)
+        rows = 0 if store is None else items.length_of(store)
+        if rows <= count:
+            self._store = store = items.with_room(data, count, rows := count + 1)
             self._is_shared = False
         items.repeat_row(store, count - 1)
-        self._data = items.taken(store, slice(0, count + 1))
+        self._data = store if rows == count + 1 else items.taken(store, slice(0, count + 1))
 
     def concat(self, other: ItemStore) -> None:
         """Add the items of another buffer, without its look-back."""

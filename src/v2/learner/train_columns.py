@@ -21,6 +21,7 @@ from ...core.types import Array, Nest
 from ..batch_items import key_of, single_agent_episode_iterator
 from ..common.add_states import initial_state
 from ..common.stateful_modules import is_multi, is_stateful, max_seq_len, stateful_module
+from ..episodes.column_items import joined_rows, taken
 from ..episodes.gather import concat_column
 from ..episodes.single_agent import SingleAgentEpisode
 
@@ -251,19 +252,17 @@ class TrainColumns:
         for group, module in stateful:
             step = max_seq_len(module, piece)
             first = initial_state(module)
-            after = [each.get_extra_model_outputs(Columns.STATE_OUT) for each in group.episodes]
-            starts = nest.map_structure(lambda start, _: start[None], first, after[0])
-            leaves = [*zip(*map(nest.flatten, after), strict=True)]
+            after = [each.extra_model_outputs[Columns.STATE_OUT] for each in group.episodes]
+            starts = nest.map_structure(lambda _, start: start[None], after[0]._data, first)
             before = [
-                np.concatenate(
-                    [part for leaf in own for part in (start, leaf[step - 1 : -1 : step])]
-                )
-                for start, own in zip(nest.flatten(starts), leaves, strict=True)
+                part
+                for own in after
+                for part in (starts, taken(own._data, slice(own.lookback + step - 1, -1, step)))
             ]
-            group.columns[Columns.STATE_IN] = nest.unflatten_as(after[0], before)
+            group.columns[Columns.STATE_IN] = joined_rows(before)
             if has_next:
-                following = [np.concatenate([leaf[::step] for leaf in own]) for own in leaves]
-                group.columns[Columns.NEXT_STATE_IN] = nest.unflatten_as(after[0], following)
+                following = [taken(own._data, slice(own.lookback, None, step)) for own in after]
+                group.columns[Columns.NEXT_STATE_IN] = joined_rows(following)
         return True
 
     # What has been made

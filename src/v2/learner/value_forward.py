@@ -85,32 +85,42 @@ def _rows_of(observations: Any) -> int:
 
 def _learns_from_forwards(module: Any) -> bool:
     """Whether a forward pass changes the module, as batch normalisation in training does."""
+    # `vars`, since asking a module of torch for what it has not takes a microsecond.
     return isinstance(module, torch.nn.Module) and any(
-        part.training and getattr(part, "track_running_stats", False) for part in module.modules()
+        part.training
+        and (vars(part).get("track_running_stats") or hasattr(type(part), "track_running_stats"))
+        for part in module.modules()
     )
 
 
 def _split(columns: dict[str, Any], rows: int, size: int) -> list[dict[str, Any]] | None:
     """The columns as batches of at most `size` rows, as views."""
     starts = range(0, rows, size)
+    cuts = [*starts[1:]]
     pieces: list[dict[str, Any]] = [{} for _ in starts]
     for name, column in columns.items():
+        parts: Any = None
         if isinstance(column, list):
-            parts: Any = [column[start : start + size] for start in starts]
-            lengths = {len(column)}
-        elif isinstance(column, torch.Tensor):
-            parts, lengths = torch.split(column, size), {len(column) if column.ndim else 0}
+            if len(column) == rows:
+                parts = [column[start : start + size] for start in starts]
+        elif type(column) is dict:
+            parts = _split(column, rows, size)
         else:
-            leaves = nest.flatten(column)
-            if not all(isinstance(leaf, torch.Tensor) and leaf.ndim for leaf in leaves):
-                return None
-            lengths = {len(leaf) for leaf in leaves}
-            split = zip(*(torch.split(leaf, size) for leaf in leaves), strict=True)
-            if lengths != {rows}:
-                return None
-            parts = [nest.unflatten_as(column, part) for part in split]
-        if lengths != {rows}:
+            is_one = isinstance(column, torch.Tensor)
+            leaves = [column] if is_one else nest.flatten(column)
+            if leaves and all(_has_rows(leaf, rows) for leaf in leaves):
+                split = [leaf.tensor_split(cuts) for leaf in leaves]
+                parts = (
+                    split[0]
+                    if is_one
+                    else [nest.unflatten_as(column, part) for part in zip(*split, strict=True)]
+                )
+        if parts is None:
             return None
         for piece, part in zip(pieces, parts, strict=True):
             piece[name] = part
     return pieces
+
+
+def _has_rows(leaf: Any, rows: int) -> bool:
+    return isinstance(leaf, torch.Tensor) and leaf.ndim > 0 and len(leaf) == rows
