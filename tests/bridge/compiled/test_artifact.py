@@ -2,18 +2,22 @@
 
 import hashlib
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
+from hypothesis import given, settings
 from rlconnect.bridge import Actor
 from rlconnect.bridge.compiled.artifact import export_actor
 from rlconnect.bridge.compiled.program import compile_actor
 from rlconnect.cli.app import main
 from rlconnect.core.errors import PieceError
 
-from tests.bridge.compiled.test_tensor_step import chained, made
+from tests.bridge.compiled.chains import made, new_chains, old_chains
+from tests.bridge.compiled.test_tensor_step import stacked
 from tests.legacy.replay import GOLDEN, Recording
 
 # torch's own loader and compiler call parts of torch that it has deprecated.
@@ -97,17 +101,33 @@ def test_an_exported_file_acts_as_the_actor(case, ending, tmp_path, rng):
         played(path, actor, rng, rows)
 
 
-@pytest.mark.parametrize("seed", [0, 5])
-def test_a_random_chain_as_onnx(seed, tmp_path, rng):
-    """Adapter, filter and state are in the file."""
+def as_onnx(chain):
+    """Hold a chain to itself as an ONNX file."""
     pytest.importorskip("onnxscript")
-    policy, _ = chained(seed)
-    actor = Actor.from_policy(policy)
+    chain.wide.seed(1)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "chain.onnx"
 
-    manifest = export_actor(actor, tmp_path / "chain.onnx", to="onnx")
+        manifest = export_actor(chain.actor, path)
 
-    played(tmp_path / "chain.onnx", actor, rng)
-    assert manifest["adapters"][0]["obs"]
+        assert manifest["kind"] == "onnx"
+        for rows in (1, 4):
+            chain.actor.reset()
+            played(path, chain.actor, np.random.default_rng(rows), rows)
+
+
+@settings(max_examples=2, derandomize=True, deadline=None)
+@given(old_chains())
+def test_a_random_chain_as_onnx(chain):
+    """Adapter, filter and state are in the file."""
+    as_onnx(chain)
+
+
+@settings(max_examples=3, derandomize=True, deadline=None)
+@given(new_chains())
+def test_a_random_chain_of_the_new_stack_as_onnx(chain):
+    """Flattening, earlier steps, adapter, filter and state are in the file."""
+    as_onnx(chain)
 
 
 def test_no_file_tells_where_it_was_made(tmp_path):
@@ -162,7 +182,7 @@ def test_torchs_compiler_gives_the_same(rng):
 
     if not (shutil.which("g++") or shutil.which("clang++")):
         pytest.skip("no C++ compiler")
-    policy, wide = chained(1)
+    policy, wide = stacked()
     actor = Actor.from_policy(policy)
     program = compile_actor(actor, batch=4, backend="inductor")
     states = program.start(4)

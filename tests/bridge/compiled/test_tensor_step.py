@@ -4,89 +4,75 @@ import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
-from rlconnect.bridge import Actor, adapt
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rlconnect.bridge import Actor
 from rlconnect.bridge.compiled.flat_step import FlatStep
 from rlconnect.bridge.compiled.program import SplitWarning, compile_actor
 from rlconnect.core import nest
-from rlconnect.core.adapters import (
-    Clip,
-    DropFeatures,
-    ExtendAction,
-    InsertFeatures,
-    MapActions,
-    Scale,
-    SelectFeatures,
-    StackFrames,
-)
+from rlconnect.core.adapters import DropFeatures, Scale, StackFrames
+from rlconnect.core.batching import batch
 from rlconnect.core.errors import ConfigError, PieceError
-from rlconnect.legacy import Policy, create_connectors_for_policy, local_policy_inference
 
+from tests.bridge.compiled.chains import (
+    NETWORKS,
+    VECTOR,
+    made,
+    new_chains,
+    old_chains,
+    policy_behind,
+)
 from tests.legacy.replay import GOLDEN, Recording, folders
 from tests.legacy.test_recordings import MODELS
 
 CASES = [f for f in folders(GOLDEN / "legacy") if "lambda" not in f.name and "adapt" not in f.name]
 
 
-def made(observation_space, action_space, **config):
-    """A fresh policy with its default connectors."""
-    policy = Policy(observation_space, action_space, {"seed": 5, **config})
-    create_connectors_for_policy(policy, policy.config)
-    return policy
+def stacked():
+    """A policy with frames, a filter and a state, and the space it sees."""
+    steps = [DropFeatures([1]), Scale(0.5, 0.25), StackFrames(2)]
+    model = {**NETWORKS[1], "lstm_use_prev_action": True}
+    policy = policy_behind(steps, VECTOR, spaces.Discrete(3), model=model, is_filtered=True)
+    return policy, VECTOR
 
 
-def chained(seed):
-    """A policy behind a random chain of steps, and the space it then sees."""
+def hold(chain, rows, seed):
+    """Item by item, in a batch, and as tensors: the same actions over a course."""
     rng = np.random.default_rng(seed)
-    wide = spaces.Box(-3, 3, (int(rng.integers(3, 7)),), np.float32)
-    menu = [
-        lambda n: DropFeatures([int(rng.integers(n))]),
-        lambda n: SelectFeatures(rng.permutation(n).tolist()),
-        lambda n: InsertFeatures([int(rng.integers(n + 1))], [0.5]),
-        lambda n: Scale(float(rng.uniform(0.1, 2)), float(rng.normal())),
-        lambda n: Clip(-1.0, 1.5),
-        lambda n: StackFrames(2),
-    ]
-    steps, space = [], wide
-    for choice in rng.integers(len(menu), size=int(rng.integers(1, 5))):
-        step = menu[choice](space.shape[0])
-        space, steps = step.bind(space).space, [*steps, step]
-        if space.shape[0] < 2:
-            break
-    is_discrete = bool(rng.integers(2))
-    acts = spaces.Discrete(3) if is_discrete else spaces.Box(-2, 1, (2,), np.float32)
-    action = MapActions([2, 0, 1]) if is_discrete else ExtendAction([0.25])
-    model = [{}, {"use_lstm": True, "lstm_use_prev_action": True}][int(rng.integers(2))]
-    extra = {"observation_filter": ["NoFilter", "MeanStdFilter"][int(rng.integers(2))]}
-    policy = made(space, acts, model={"fcnet_hiddens": [8], **model}, **extra)
-    for connector in policy.agent_connectors["MeanStdObservationFilterAgentConnector"]:
-        connector.filter(rng.normal(size=(20, *space.shape)).astype(np.float32))
-    takes = action.bind(acts).space
-    adapted = adapt(policy, observation_space=wide, action_space=takes, obs=steps, action=action)
-    return adapted, wide
-
-
-@pytest.mark.parametrize("seed", range(16))
-def test_random_chains_are_one_thing_in_four_forms(seed, rng):
-    """Item by item through connectors, in a batch, and as tensors: the same actions."""
-    policy, wide = chained(seed)
-    actor = Actor.from_policy(policy)
-    rows = (1, 2, 5)[seed % 3]
-    program = compile_actor(actor, batch=rows)
+    chain.wide.seed(seed)
+    program = compile_actor(chain.actor, batch=rows)
     states = program.start(rows)
+    assert not chain.actor.missing
     for step in range(4):
-        obs = rng.uniform(-3, 3, (rows, *wide.shape)).astype(np.float32)
-        first = np.full(rows, step == 0)
+        items = [chain.wide.sample() for _ in range(rows)]
+        obs = nest.map_structure(lambda leaf: np.asarray(leaf), batch(items))
+        reward = rng.normal(size=rows).astype(np.float32)
+        told = None if step == 0 else reward
 
-        batch = actor.act(obs)
-        tensors, states = program(obs, states, first=first)
+        together = chain.actor.act(obs, reward=told)
+        tensors, states = program(obs, states, reward=told, first=np.full(rows, step == 0))
 
         alone = [
-            local_policy_inference(policy, row, "agent", obs[row], explore=False)[0][0]
-            for row in range(rows)
+            chain.alone(row, item, 0.0 if step == 0 else float(reward[row]))
+            for row, item in enumerate(items)
         ]
-        assert np.allclose(batch, alone, atol=1e-5)
-        assert np.allclose(tensors.numpy(), batch, atol=1e-5)
-        assert tensors.numpy().dtype == batch.dtype
+        np.testing.assert_allclose(together, alone, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(tensors.numpy(), together, rtol=1e-5, atol=1e-5)
+        assert tensors.numpy().dtype == together.dtype
+
+
+@settings(max_examples=25, derandomize=True, deadline=None)
+@given(old_chains(), st.sampled_from([1, 2, 5]), st.integers(0, 99))
+def test_random_chains_are_one_thing_in_three_forms(chain, rows, seed):
+    """Old connectors item by item, a batch, tensors: the same actions."""
+    hold(chain, rows, seed)
+
+
+@settings(max_examples=25, derandomize=True, deadline=None)
+@given(new_chains(), st.sampled_from([1, 2, 5]), st.integers(0, 99))
+def test_random_chains_of_the_new_stack_are_one_thing_in_three_forms(chain, rows, seed):
+    """Pipelines of the new stack likewise."""
+    hold(chain, rows, seed)
 
 
 @pytest.mark.parametrize("folder", CASES, ids=[f"{f.parent.name}/{f.name}" for f in CASES])
@@ -135,7 +121,7 @@ def test_a_chain_is_split_where_a_piece_has_no_tensor_form(rng):
 
 def test_an_actor_computes_on_a_device(rng):
     """With a device the step runs as tensors, and tensors stay tensors."""
-    policy, wide = chained(3)
+    policy, wide = stacked()
     plain, moved = Actor.from_policy(policy), Actor.from_policy(policy).to("cpu")
     for _ in range(3):
         obs = rng.uniform(-3, 3, (4, *wide.shape)).astype(np.float32)
@@ -179,8 +165,7 @@ def test_programs_refuse_what_they_cannot_be(rng):
 @pytest.mark.parametrize("backend", ["eager", "cudagraph"])
 def test_a_gpu_gives_the_same(backend, rng):
     """On a GPU, recorded as a graph or not, actions equal the CPU's within 1e-4."""
-    for seed in range(6):
-        policy, wide = chained(seed)
+    for policy, wide in (stacked(), (made(VECTOR, spaces.Box(-1, 1, (2,))), VECTOR)):
         actor = Actor.from_policy(policy)
         program = compile_actor(actor, batch=8, device="cuda", backend=backend)
         states = program.start(8)
