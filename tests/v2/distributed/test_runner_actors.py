@@ -6,7 +6,9 @@ import signal
 import gymnasium
 import numpy as np
 import pytest
-from rlconnect.v2 import MeanStdFilter, PPOConfig, RLlibCallback
+from rlconnect.v2 import Algorithm, MeanStdFilter, PPOConfig, RLlibCallback
+
+from tests.v2.algorithms.algorithm_cases import curve
 
 ray = pytest.importorskip("ray")
 
@@ -174,3 +176,18 @@ def test_no_local_runner_and_remote_evaluation(tmp_path):
     for name, value in other.get_weights()["default_policy"].items():
         np.testing.assert_array_equal(value, expected[name])
     other.stop()
+
+
+def test_a_run_with_runners_beside_goes_on_exactly(tmp_path):
+    """Their environments and episodes are saved with them, filters and random numbers as well."""
+    settings = config()
+    algo = settings.build_algo()
+    algo.train()
+    path = algo.save_to_path(tmp_path / "a")
+    expected = [curve(algo.train()) for _ in range(2)]
+    algo.stop()
+
+    resumed = Algorithm.from_checkpoint(path, config=settings)
+
+    assert [curve(resumed.train()) for _ in range(2)] == expected
+    resumed.stop()
