@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.columns import DEFAULT_MODULE_ID
-from ...core.errors import PieceError, UnknownNameError
+from ...core.errors import UnknownNameError
 from ...core.vault import open_checkpoint
 from ...legacy.policy import Policy
 from .legacy_plan import legacy_plan
@@ -68,6 +68,7 @@ def _module_players(
     """Players of a new-stack checkpoint: with its pipelines where it holds them."""
     from ...v2.module_to_env.defaults import module_to_env_pipeline
     from ...v2.modules.rl_module import RLModule
+    from .agent_pieces import has_own_pieces, module_pipelines
     from .v2_plan import Triple
 
     if _has_pipelines(path):
@@ -83,17 +84,17 @@ def _module_players(
             raise UnknownNameError(
                 f"no module {name!r} in {path}", expected=", ".join(map(repr, modules))
             )
-    if len(modules) > 1 and to_module is not None:
-        _refuse_own_pieces(path, to_module)
-        to_module = None
     found = {}
     timestep = _steps_sampled(path)
     for name in names:
         own = modules[name]
-        after = to_env
-        if to_env is None or len(modules) > 1:
+        before, after = to_module, to_env
+        if len(modules) > 1 and to_module is not None and has_own_pieces(to_module, to_env):
+            before, after = module_pipelines(to_module, to_env, name)
+        elif to_env is None or len(modules) > 1:
+            before = None
             after = module_to_env_pipeline(own.observation_space, own.action_space)
-        found[name] = triple_player(Triple(to_module, own, after, name, timestep))
+        found[name] = triple_player(Triple(before, own, after, name, timestep))
     return found
 
 
@@ -110,17 +111,3 @@ def _steps_sampled(path: Any) -> int:
 def _has_pipelines(path: Any) -> bool:
     folders = ("env_runner", "eval_env_runner", "")
     return any((Path(path) / each / "env_to_module_connector").is_dir() for each in folders)
-
-
-def _refuse_own_pieces(path: Any, pipeline: Any) -> None:
-    from ...v2.common.agent_to_module_mapping import AgentToModuleMapping
-    from .v2_plan import STRUCTURE
-
-    known = (*STRUCTURE, AgentToModuleMapping)
-    own = [type(each).__name__ for each in pipeline.connectors if type(each) not in known]
-    if own:
-        raise PieceError(
-            f"{path} holds several modules behind pieces of its own",
-            found=", ".join(own),
-            hint="act by its pipelines: load_triple(path), then a MultiAgentEnvRunner.",
-        )
