@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import nest, xp
-from .running_stat import LEGACY_VARIANCE, Moments, RunningMoments, RunningStat, VarianceRule
+from .moments import LEGACY_VARIANCE, Moments, RunningMoments, VarianceRule
+from .running_stat import RunningStat
 from .types import Array, Nest
 
 SMALL_NUMBER: Final = 1e-6

@@ -11,7 +11,8 @@ import numpy as np
 from ..core import nest
 from ..core.errors import ConfigError, CorruptCheckpointError, SpaceError
 from ..core.filters import filter_running
-from ..core.running_stat import Moments, RunningStat
+from ..core.moments import Moments
+from ..core.running_stat import RunningStat
 from ..core.types import Nest
 from .filter_base import Filter, NoFilter
 from .leaf_filter import LeafFilter

@@ -7,7 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from ..core.filters import centred, denominator_of
-from ..core.running_stat import Moments, RunningStat
+from ..core.moments import Moments
+from ..core.running_stat import RunningStat
 from ..core.types import Array
 
 _ROWS: Final = 256

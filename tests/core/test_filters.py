@@ -7,13 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rlconnect.core.filters import FrozenFilter, apply_filters, filter_running, standardize
-from rlconnect.core.running_stat import (
-    LEGACY_FLOAT32_VARIANCE,
-    LEGACY_VARIANCE,
-    V2_VARIANCE,
-    Moments,
-    RunningStat,
-)
+from rlconnect.core.moments import LEGACY_FLOAT32_VARIANCE, LEGACY_VARIANCE, V2_VARIANCE, Moments
+from rlconnect.core.running_stat import RunningStat
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "formulas"
 RECORDED = np.load(GOLDEN / "statistics.npz")

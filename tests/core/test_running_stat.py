@@ -8,18 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rlconnect.core.errors import CorruptCheckpointError, SpaceError
-from rlconnect.core.running_stat import (
-    LEGACY_FLOAT32_VARIANCE,
-    LEGACY_VARIANCE,
-    V2_VARIANCE,
-    Moments,
-    RunningStat,
-)
+from rlconnect.core.moments import V2_VARIANCE, Moments
+from rlconnect.core.running_stat import RunningStat
+
+from .test_moments import NUMBERS, assert_same
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "formulas"
 RECORDED = np.load(GOLDEN / "statistics.npz")
 ROWS = RECORDED["rows"]
-NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=24)
 
 
 def pushed(rows, **options):
@@ -27,13 +23,6 @@ def pushed(rows, **options):
     for row in rows:
         stat.push(row)
     return stat
-
-
-def assert_same(moments, expected, rtol=1e-12):
-    assert moments.pushes == expected.pushes
-    scale = max(1.0, float(np.abs(expected.mean).max()))
-    np.testing.assert_allclose(moments.mean, expected.mean, rtol=rtol, atol=rtol * scale)
-    np.testing.assert_allclose(moments.sum_sq, expected.sum_sq, rtol=1e-9, atol=1e-9 * scale**2)
 
 
 def test_every_push_is_rllibs():
@@ -60,22 +49,6 @@ def test_a_merge_is_rllibs():
     np.testing.assert_allclose(variance, RECORDED["merged_var"], rtol=1e-7)
 
 
-@pytest.mark.parametrize(
-    ("rule", "lone", "dtype"),
-    [
-        (LEGACY_VARIANCE, 9.0, np.float64),
-        (LEGACY_FLOAT32_VARIANCE, 9.0, np.float32),
-        (V2_VARIANCE, 0.0, np.float32),
-    ],
-)
-def test_a_single_push_has_the_variance_of_its_time(rule, lone, dtype):
-    """Old versions took the mean squared, new ones zero; from 2.10 on in float32."""
-    moments = Moments.zero().pushed(np.array(3.0))
-
-    assert moments.variance(rule) == lone
-    assert moments.variance(rule).dtype == dtype
-
-
 @given(NUMBERS, st.integers(0, 24))
 def test_rows_at_once_are_rows_one_by_one(numbers, cut):
     """A batch, a running batch and single pushes lead to the same statistics."""
@@ -88,33 +61,6 @@ def test_rows_at_once_are_rows_one_by_one(numbers, cut):
 
     assert_same(batched.total, expected)
     assert_same(running.total, expected)
-
-
-@pytest.mark.parametrize("width", [1, 2, 4])
-@given(NUMBERS, st.integers(0, 3))
-def test_running_statistics_are_those_after_each_push(width, numbers, before):
-    """The vectorised recurrence equals its definition, row by row, for any number of columns."""
-    rows = np.outer(numbers, 1.0 + np.arange(width))
-    stat = pushed(rows[:before])
-
-    running = stat.total.running(rows[before:])
-
-    means = rows[before:] - running.deviations
-    for place, row in enumerate(rows[before:]):
-        stat.push(row)
-        found = Moments(int(running.counts[place, 0]), means[place], running.sum_sq[place])
-        assert_same(found, stat.total)
-    assert_same(running.last, stat.total)
-
-
-@given(NUMBERS, st.integers(0, 24))
-def test_merging_does_not_depend_on_the_order(numbers, cut):
-    """Either half may come first."""
-    rows = np.array(numbers)[:, None]
-    one, other = Moments.of_rows(rows[:cut]), Moments.of_rows(rows[cut:])
-
-    assert_same(one.merged(other), other.merged(one))
-    assert_same(one.merged(other), Moments.of_rows(rows))
 
 
 def test_deltas_count_everything_once_over_many_rounds(rng):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rlconnect.core.errors import ConfigError, CorruptCheckpointError, SpaceError
-from rlconnect.core.running_stat import Moments
+from rlconnect.core.moments import Moments
 from rlconnect.legacy.filters import (
     ConcurrentMeanStdFilter,
     MeanStdFilter,

@@ -12,7 +12,7 @@ from ...core import nest
 from ...core.actions import get_base_struct_from_space
 from ...core.batching import batch as batch_items
 from ...core.errors import PieceError
-from ...core.running_stat import Moments
+from ...core.moments import Moments
 from ...core.types import Nest
 from ..context import ConnectorContext
 from ..filters import ConcurrentMeanStdFilter, MeanStdFilter

@@ -12,13 +12,8 @@ from typing_extensions import override
 from ...core import nest
 from ...core.errors import ConfigError, PieceError, SpaceError, UnknownNameError
 from ...core.filters import FrozenFilter, filter_running
-from ...core.running_stat import (
-    V2_VARIANCE,
-    Moments,
-    RunningStat,
-    VarianceRule,
-    moments_since_merge,
-)
+from ...core.moments import V2_VARIANCE, Moments, VarianceRule
+from ...core.running_stat import RunningStat, moments_since_merge
 from ...core.spaces import leaf_spaces
 from ...core.types import Array
 from ..batch_items import single_agent_episode_iterator
