@@ -85,18 +85,15 @@ def _rows_of(observations: Any) -> int:
 
 def _learns_from_forwards(module: Any) -> bool:
     """Whether a forward pass changes the module, as batch normalisation in training does."""
-    # `vars`, since asking a module of torch for what it has not takes a microsecond.
     return isinstance(module, torch.nn.Module) and any(
-        part.training
-        and (vars(part).get("track_running_stats") or hasattr(type(part), "track_running_stats"))
-        for part in module.modules()
+        part.training and getattr(part, "track_running_stats", False) for part in module.modules()
     )
 
 
 def _split(columns: dict[str, Any], rows: int, size: int) -> list[dict[str, Any]] | None:
     """The columns as batches of at most `size` rows, as views."""
     starts = range(0, rows, size)
-    cuts = [*starts[1:]]
+    sizes = [min(size, rows - start) for start in starts]
     pieces: list[dict[str, Any]] = [{} for _ in starts]
     for name, column in columns.items():
         parts: Any = None
@@ -109,7 +106,7 @@ def _split(columns: dict[str, Any], rows: int, size: int) -> list[dict[str, Any]
             is_one = isinstance(column, torch.Tensor)
             leaves = [column] if is_one else nest.flatten(column)
             if leaves and all(_has_rows(leaf, rows) for leaf in leaves):
-                split = [leaf.tensor_split(cuts) for leaf in leaves]
+                split = [leaf.split_with_sizes(sizes) for leaf in leaves]
                 parts = (
                     split[0]
                     if is_one
