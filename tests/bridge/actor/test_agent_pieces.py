@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from gymnasium import spaces
 from rlconnect.bridge import Actor
 from rlconnect.bridge.actor.agent_pieces import has_own_pieces
@@ -62,6 +63,7 @@ def made(*custom, after=()):
         )
         for name in ("people", "cats")
     }
+    torch.manual_seed(0)
     return to_module, MultiRLModule(rl_module_specs=specs), to_env
 
 

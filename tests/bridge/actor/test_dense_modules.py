@@ -29,6 +29,7 @@ KINDS = [
 
 def made(kind, action_space, model):
     """A fresh module."""
+    torch.manual_seed(0)
     return RLModuleSpec(
         module_class=kind,
         observation_space=spaces.Box(-1, 1, (5,), np.float32),

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
 from gymnasium import spaces
 from rlconnect.bridge import Actor, SlowPieceWarning, policy_to_v2
 from rlconnect.bridge.actor.episode_player import EpisodePlayer
@@ -238,6 +239,7 @@ def test_an_algorithms_epsilon_is_that_of_the_steps_it_sampled():
 
 def dqn_module(epsilon):
     """A fresh module of DQN with a schedule."""
+    torch.manual_seed(0)
     return RLModuleSpec(
         module_class=DefaultDQNTorchRLModule,
         observation_space=spaces.Box(-1, 1, (3,), np.float32),

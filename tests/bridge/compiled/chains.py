@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from gymnasium import spaces
 from hypothesis import strategies as st
 from rlconnect.bridge import Actor, adapt
@@ -168,6 +169,7 @@ def new_chains(draw):
     for each in filters:
         for stat in each._stats_of(None):
             stat.push_batch(rng.normal(1, 2, (20, *to_module.observation_space.shape)))
+    torch.manual_seed(0)
     module = RLModuleSpec(
         module_class=DefaultPPOTorchRLModule,
         observation_space=to_module.observation_space,
