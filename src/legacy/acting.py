@@ -57,6 +57,22 @@ class Acting:
             **kwargs: Ignored; for RLlib's signature.
         """
         columns = input_dict.as_read() if isinstance(input_dict, ColumnStore) else input_dict
+        return self._answer(columns, explore, timestep, False)
+
+    def answer_alone(
+        self, columns: Mapping[str, Any], explore: bool | None = None, timestep: int | None = None
+    ) -> tuple[Any, list[Array], dict[str, Any]]:
+        """The answer to columns of one row, without batch axis."""
+        action, states, fetches = self._answer(columns, explore, timestep, True)
+        return action, [part[0] for part in states], fetches
+
+    def _answer(
+        self,
+        columns: Mapping[str, Any],
+        explore: bool | None,
+        timestep: int | None,
+        is_alone: bool,
+    ) -> tuple[Any, list[Array], dict[str, Any]]:
         state: list[Any] = []
         while (key := f"state_in_{len(state)}") in columns:
             state.append(columns[key])
@@ -75,6 +91,7 @@ class Acting:
             timestep=self.global_timestep if timestep is None else timestep,
             rng=self.rng,
             bare_when_greedy=network.bare_when_greedy,
+            is_alone=is_alone,
         )
         self.global_timestep += len(inputs)
         return actions, found.state_out, fetches

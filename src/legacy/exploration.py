@@ -131,12 +131,16 @@ class Exploration:
         Returns:
             Actions, and the log-probabilities Ray reports: zeros wherever it did not sample.
         """
-        self.last_timestep = self.last_timestep + 1 if timestep is None else int(timestep)
+        self.see_timestep(timestep)
         if not explore:
             return source.deterministic(), no_logp(source)
         if self.last_timestep < self.random_timesteps:
             return random_actions(self.action_space, len(source.inputs), rng), no_logp(source)
         return self._explore(source, rng)
+
+    def see_timestep(self, timestep: int | None) -> None:
+        """Take note of the policy's global timestep; None counts on from the last one."""
+        self.last_timestep = self.last_timestep + 1 if timestep is None else int(timestep)
 
     def _explore(self, source: ActionSource, rng: np.random.Generator) -> Choice:
         return source.sample()

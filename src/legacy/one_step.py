@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..core import nest
 from .acting import Acting
 from .agent.view_requirement import ViewRequirementAgentConnector
+from .heads.acting import first_of
 from .pipeline import ActionConnectorPipeline, AgentConnectorPipeline
 from .types import ActionConnectorDataType, PolicyOutputType
 
@@ -62,7 +60,7 @@ def step_columns(
             raise connector.no_columns(columns)
         columns = connector.transform_columns(env_id, agent_id, columns)
     batch = views.batch_of(env_id, agent_id, columns)
-    answer = first_row(policy.compute_actions_from_input_dict(batch, explore, timestep))
+    answer = policy.answer_alone(batch, explore, timestep)
     output = answer
     for formula in action.connectors:
         output = formula.transform_all(output)
@@ -73,12 +71,8 @@ def step_columns(
 def first_row(found: PolicyOutputType) -> PolicyOutputType:
     """The answer in the first row of a batch of them."""
     actions, states, fetches = found
-    taken = (
-        actions[0]
-        if isinstance(actions, np.ndarray)
-        else nest.map_structure(lambda leaf: leaf[0], actions)
-    )
-    return taken, [part[0] for part in states], {name: part[0] for name, part in fetches.items()}
+    named = {name: part[0] for name, part in fetches.items()}
+    return first_of(actions), [part[0] for part in states], named
 
 
 def _builds_columns(kind: Any) -> bool:

@@ -12,10 +12,13 @@ from rlconnect.legacy import (
     AgentConnector,
     AgentConnectorDataType,
     ClipRewardAgentConnector,
+    EpsilonGreedy,
     FlattenDataAgentConnector,
     ImmutableActionsConnector,
     MeanStdObservationFilterAgentConnector,
+    SoftQ,
     StateBufferConnector,
+    StochasticSampling,
     ViewRequirementAgentConnector,
     local_policy_inference,
 )
@@ -173,6 +176,44 @@ def test_records_are_made_where_somebody_sees_them(change, expected):
     change(policy)
 
     assert needs_no_records(policy, policy.agent_connectors, policy.action_connectors) is expected
+
+
+class Bolder(StochasticSampling):
+    """A user's exploration that is never without doubt."""
+
+    def choose(self, source, *, explore, timestep, rng):
+        actions, logp = super().choose(source, explore=explore, timestep=timestep, rng=rng)
+        return actions, logp - np.float32(0.25)
+
+
+EXPLORATIONS = {
+    "samples": StochasticSampling,
+    "at random at first": lambda space: StochasticSampling(space, random_timesteps=2),
+    "scales": lambda space: SoftQ(space, temperature=0.3),
+    "now and then": lambda space: EpsilonGreedy(space, epsilon_timesteps=4),
+    "a user's": Bolder,
+}
+
+
+@pytest.mark.parametrize("exploration", [*EXPLORATIONS])
+@pytest.mark.parametrize("kind", [*STEPPED])
+def test_an_answer_alone_is_the_first_row_of_its_batch(kind, exploration):
+    """To the bit and in its fetches' order, whatever explores, be it to explore or not."""
+    alone, batched = fresh(STEPPED[kind]), fresh(STEPPED[kind])
+    for policy in (alone, batched):
+        policy.seed(3)
+        policy.exploration = EXPLORATIONS[exploration](policy.action_space)
+        policy.agent_connectors.in_eval()
+    record = AgentConnectorDataType("e", "a", {"new_obs": observations(alone, 1, 0)[0]})
+    columns = alone.agent_connectors([record])[0].data.sample_batch.as_read()
+
+    for explore in (False, True, True, None, True, False):
+        mine = alone.answer_alone(columns, explore)
+        its = first_row(batched.compute_actions_from_input_dict(columns, explore))
+
+        assert_equal(mine, its)
+        assert alone.global_timestep == batched.global_timestep
+        assert alone.exploration.last_timestep == batched.exploration.last_timestep
 
 
 def test_what_are_no_columns_is_refused_either_way():

@@ -128,7 +128,7 @@ def draw_categories(logits: Array, rng: np.random.Generator) -> tuple[Array, Arr
 def _draw_one(row: list[float], rng: np.random.Generator) -> tuple[Array, Array]:
     # For one short row a handful of array calls costs more than plain numbers do.
     top = max(row)
-    edges = list(accumulate(math.exp(logit - top) for logit in row))
+    edges = list(accumulate([math.exp(logit - top) for logit in row]))
     index = min(bisect_right(edges, rng.random() * edges[-1]), len(row) - 1)
     logp = row[index] - top - math.log(edges[-1])
     return np.array([index], np.int32), np.array([logp], np.float32)
