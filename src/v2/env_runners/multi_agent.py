@@ -69,6 +69,8 @@ class MultiAgentEnvRunner(AgentRowSampling):
         )
         self.env = self._stepper
         self.num_envs = self.env.num_envs
+        if not self.config.disable_env_checking:
+            self.env.try_out()
         self._begin_counting()
         self._draw = RandomActions(self.env.single_action_space.spaces, self._seed)
         self._agent_steps: list[Mapping[Hashable, int]] = []

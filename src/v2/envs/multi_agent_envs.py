@@ -41,6 +41,9 @@ class AgentTransitions(NamedTuple):
     failed: dict[int, str]
 
 
+_TRIAL_SEED: Final = 42
+
+
 class MultiAgentEnvs(SubEnvs, gym.vector.VectorEnv[Any, Any, Any]):
     """Multi-agent environments; one that raises is made anew, if so wished.
 
@@ -69,6 +72,23 @@ class MultiAgentEnvs(SubEnvs, gym.vector.VectorEnv[Any, Any, Any]):
         self.metadata = {**(first.metadata or {}), "autoreset_mode": "next_step"}
         self.render_mode = getattr(first, "render_mode", None)
         self._set_up(makers, is_restarting=is_restarting)
+
+    def try_out(self) -> None:
+        """Reset each environment and step it once, so that mistakes show before sampling.
+
+        As RLlib does, with its seed: environments that count their episodes begin at the second,
+        those that draw on without a seed draw on from here.
+        """
+        for index in range(self.num_envs):
+            seen = self._begun(index, seed=_TRIAL_SEED, options={})[0]
+            spaces = self.single_action_space.spaces
+            actions = {agent: spaces[agent].sample() for agent in seen if agent in spaces}
+            try:
+                made = self.envs[index].step(actions)
+            except Exception as error:
+                self._replace(index, "step()", error)
+                continue
+            _five(index, made)
 
     @override
     def reset_all(

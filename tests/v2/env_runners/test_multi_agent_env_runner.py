@@ -7,7 +7,8 @@ import types
 import numpy as np
 import pytest
 import rlconnect.v2 as v2
-from rlconnect.core.errors import ConfigError
+from gymnasium import spaces
+from rlconnect.core.errors import ConfigError, RlconnectError
 
 from .together import CASES, COUNTS, plain, play, worlds
 
@@ -288,3 +289,63 @@ def test_an_episode_ends_with_its_last_agent():
 
     assert [len(episode) for episode in episodes] == [2, 2]
     assert all(episode.is_done for episode in episodes)
+
+
+@pytest.mark.parametrize(
+    ("is_unchecked", "tried", "first"), [(False, [42, "step"], 1.0), (True, [], 0.0)]
+)
+def test_environments_are_tried_before_they_are_sampled(is_unchecked, tried, first):
+    """As recorded from Ray 2.60: one reset with seed 42 and one step, then what counts."""
+    calls = []
+
+    class Counted(v2.MultiAgentEnv):
+        def __init__(self):
+            super().__init__()
+            self.agents = self.possible_agents = ["a"]
+            self.observation_spaces = {"a": spaces.Box(-9.0, 9.0, (1,), np.float32)}
+            self.action_spaces = {"a": spaces.Discrete(2)}
+            self.episodes = -1
+
+        def reset(self, *, seed=None, options=None):
+            calls.append(seed)
+            self.episodes += 1
+            return {"a": np.array([self.episodes], np.float32)}, {}
+
+        def step(self, actions):
+            calls.append("step")
+            seen = {"a": np.zeros(1, np.float32)}
+            return seen, {"a": 1.0}, {"__all__": False}, {"__all__": False}, {}
+
+    config = (
+        v2.PPOConfig()
+        .environment(lambda _: Counted(), disable_env_checking=is_unchecked)
+        .multi_agent(policies={"p"}, policy_mapping_fn=lambda agent, episode, **_: "p")
+    )
+    runner = v2.MultiAgentEnvRunner(config=config)
+    seen = calls.copy()
+
+    (episode,) = runner.sample(num_timesteps=1, random_actions=True)
+
+    assert seen == tried
+    assert episode.get_observations(0)["a"].item() == first
+
+
+@pytest.mark.parametrize("method", ["reset", "step"])
+def test_an_environment_that_cannot_be_tried_is_told_when_the_runner_is_made(method):
+    """The error comes before anything is sampled, and names the method."""
+
+    class Broken(v2.make_multi_agent("CartPole-v1")):
+        pass
+
+    def fail(self, *args, **kwargs):
+        raise ValueError("out of order")
+
+    setattr(Broken, method, fail)
+    config = (
+        v2.PPOConfig()
+        .environment(lambda _: Broken({"num_agents": 1}))
+        .multi_agent(policies={"p"}, policy_mapping_fn=lambda agent, episode, **_: "p")
+    )
+
+    with pytest.raises(RlconnectError, match=rf"{method}\(\)(.|\n)*out of order"):
+        v2.MultiAgentEnvRunner(config=config)
