@@ -36,7 +36,8 @@ class RowMean:
     """The mean over the rows that count.
 
     Args:
-        mask: Whether a row counts; None counts all. Rows that do not must still be finite.
+        mask: Whether a row counts; None counts all. Rows that do not must still be finite. Where
+            none counts, every mean is 0.
 
     Example:
         >>> RowMean(torch.tensor([True, True, False]))(torch.tensor([1.0, 3.0, 9.0]))
@@ -47,7 +48,7 @@ class RowMean:
         self._weights: Tensor | None = None
         if mask is not None:
             flat = _flat(mask).float()
-            self._weights = flat / flat.sum()
+            self._weights = flat / flat.sum().clamp(min=1.0)
 
     def __call__(self, rows: Tensor) -> Tensor:
         """Take the mean of numbers of the mask's shape."""
@@ -131,7 +132,7 @@ def marwil_terms(
     value_targets: Tensor,
     mask: Tensor | None,
     squared_norm: Tensor,
-    update_rate: float,
+    update_rate: float | Tensor,
     beta: float,
     vf_coeff: float,
     bc_logstd_coeff: float,
@@ -156,6 +157,8 @@ def marwil_terms(
     mean = RowMean(mask)
     advantages = value_targets - values
     squared = mean(advantages.square())
+    if mask is not None:  # Where no row counts there is nothing to move towards.
+        update_rate = update_rate * mask.any()
     norm = squared_norm + update_rate * (squared.detach() - squared_norm)
     weights = torch.exp(beta * (advantages.detach() / (1e-8 + norm.sqrt())))
     policy_loss = -mean(weights * _widened(logp, log_std, bc_logstd_coeff))

@@ -138,3 +138,40 @@ def test_explained_variance_of_sequences_leaves_padding_out():
 def test_row_mean_without_mask_is_the_mean():
     """No mask counts every row."""
     assert RowMean()(torch.tensor([1.0, 2.0])).item() == 1.5
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 2)])
+def test_a_minibatch_of_padding_alone_teaches_nothing(shape):
+    """Where no row counts, losses and gradients are 0 and moving averages stay."""
+    values = torch.ones(shape, requires_grad=True)
+    rows = {"logp": values, "values": values, "value_targets": torch.zeros(shape)}
+    nobody = torch.zeros(shape, dtype=torch.bool)
+
+    ppo = ppo_terms(
+        **rows,
+        old_logp=torch.zeros(shape),
+        advantages=torch.ones(shape),
+        entropy=values,
+        kl=values,
+        mask=nobody,
+        clip_param=0.2,
+        vf_clip_param=10.0,
+        vf_loss_coeff=1.0,
+        entropy_coeff=0.1,
+        kl_coeff=0.2,
+    )
+    marwil, norm = marwil_terms(
+        **rows,
+        log_std=None,
+        mask=nobody,
+        squared_norm=torch.tensor(100.0),
+        update_rate=0.5,
+        beta=1.0,
+        vf_coeff=1.0,
+        bc_logstd_coeff=0.0,
+    )
+    (ppo.total + marwil.total).backward()
+
+    assert [term.item() for term in (*ppo, *marwil)] == [0.0] * 8
+    assert float(norm) == 100.0
+    assert not values.grad.any()
