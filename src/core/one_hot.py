@@ -27,6 +27,7 @@ def one_hot(
         x: Integers of any shape, numpy or torch.
         depth: Length of a row; 0 means one more than the largest integer in `x`. A space here
             is what RLlib's function of this name for torch takes: see `one_hot_in_space`.
+            With a length rows are arrays, of tensors, too, as in RLlib's function for numpy.
         on_value: Written where the integer points.
         off_value: Written everywhere else.
         dtype: Of the result, in numpy's words.
@@ -45,10 +46,7 @@ def one_hot(
     if space is not None:
         return one_hot_in_space(x, space)
     depth = int(depth)  # type: ignore[arg-type]  # a space went another way
-    if xp.is_tensor(x):
-        rows = index_rows(x, depth or int(x.max()) + 1)
-        return xp.cast(rows * (on_value - off_value) + off_value, dtype)
-    indices = as_indices(x)
+    indices = as_indices(xp.to_numpy(x) if xp.is_tensor(x) else x)
     depth = depth or (int(indices.max()) + 1 if indices.size else 0)
     check_indices(indices, depth)
     out = np.full((indices.size, depth), off_value, dtype)
