@@ -52,6 +52,13 @@ class AlgorithmConfig(SettingMethods):
         return set(self.policies) != {DEFAULT_MODULE_ID}
 
     @property
+    def is_atari(self) -> bool:
+        """Whether the environment is one of Atari's, by setting or by name."""
+        if self._is_atari is not None:
+            return bool(self._is_atari)
+        return isinstance(self.env, str) and self.env.startswith("ALE/")
+
+    @property
     def is_online(self) -> bool:
         """Whether episodes are sampled to learn from."""
         return True

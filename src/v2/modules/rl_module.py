@@ -230,6 +230,24 @@ class RLModule(Checkpointable):
         multi.add_module(DEFAULT_MODULE_ID, self)
         return multi
 
+    def input_specs_inference(self) -> Any:
+        """Say which columns acting needs: nothing, unless a subclass does."""
+
+    def input_specs_exploration(self) -> Any:
+        """Say which columns exploring needs: nothing, unless a subclass does."""
+
+    def input_specs_train(self) -> Any:
+        """Say which columns learning needs: nothing, unless a subclass does."""
+
+    def output_specs_inference(self) -> Any:
+        """Say which columns acting gives: nothing, unless a subclass does."""
+
+    def output_specs_exploration(self) -> Any:
+        """Say which columns exploring gives: nothing, unless a subclass does."""
+
+    def output_specs_train(self) -> Any:
+        """Say which columns learning gives: nothing, unless a subclass does."""
+
     def unwrapped(self) -> RLModule:
         """Give the module itself, should it be wrapped."""
         return self

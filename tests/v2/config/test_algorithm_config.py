@@ -399,3 +399,12 @@ def test_build_warns_and_builds():
 
     assert isinstance(built, Algo)
     assert (built.config.env, config.env) == ("CartPole-v1", None)
+
+
+def test_an_atari_environment_is_told_by_name_or_setting():
+    """Names of the arcade environments count, unless the setting says otherwise."""
+    plain, arcade = (PPOConfig().environment(name) for name in ("CartPole-v1", "ALE/Pong-v5"))
+
+    found = [plain.is_atari, arcade.is_atari, arcade.copy().environment(is_atari=False).is_atari]
+
+    assert found == [False, True, False]
