@@ -81,7 +81,7 @@ class MultiAgentEnvs(SubEnvs, gym.vector.VectorEnv[Any, Any, Any]):
         """
         for index in range(self.num_envs):
             seen = self._begun(index, seed=_TRIAL_SEED, options={})[0]
-            spaces = self.single_action_space.spaces
+            _, spaces = spaces_by_agent(self.envs[index])
             actions = {agent: spaces[agent].sample() for agent in seen if agent in spaces}
             try:
                 made = self.envs[index].step(actions)

@@ -23,14 +23,21 @@ class ListifyDataForVectorEnv(ConnectorV2):
     """
 
     @override
-    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
-        places = {episode.id_: place for place, episode in enumerate(episodes)}
+    def __call__(
+        self,
+        *,
+        batch: dict[str, Any],
+        episodes: Sequence[Any],
+        shared_data: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        places = places_of(episodes, (shared_data or {}).get("vector_env_episodes_map") or {})
         listed: dict[str, Any] = {}
         for column, items in batch.items():
             if not isinstance(items, Mapping):
                 flat = items
             elif any(len(key) == 3 for key in items):
-                listed[column] = _by_episode(column, items, places)
+                listed[column] = _by_episode(column, items, places, len(episodes))
                 continue
             else:
                 flat = [item for own in items.values() for item in own]
@@ -38,10 +45,22 @@ class ListifyDataForVectorEnv(ConnectorV2):
         return listed
 
 
+def places_of(episodes: Sequence[Any], renamed: Mapping[Any, Any]) -> dict[Any, int]:
+    """Which environment runs which episode.
+
+    Args:
+        episodes: One of each environment.
+        renamed: Old to new episode ids; an old one is found as well.
+    """
+    places = {episode.id_: place for place, episode in enumerate(episodes)}
+    found = {old: places[new] for old, new in renamed.items() if new in places}
+    return {**found, **places}
+
+
 def _by_episode(
-    column: str, items: Mapping[Any, Sequence[Any]], places: Mapping[Any, int]
+    column: str, items: Mapping[Any, Sequence[Any]], places: Mapping[Any, int], num_envs: int
 ) -> list[dict[Any, Any]]:
-    rows: list[dict[Any, Any]] = [{} for _ in places]
+    rows: list[dict[Any, Any]] = [{} for _ in range(num_envs)]
     for (eps_id, agent_id, _), own in items.items():
         if eps_id not in places:
             raise EpisodeError(

@@ -88,7 +88,7 @@ def keys_of_rows(
     Args:
         order: Ids of episode and agent by module id.
         episodes: Those that are running.
-        renamed: Old to new episode ids.
+        renamed: Old to new episode ids; keys keep the old one.
         module_ids: The modules that gave something.
 
     Raises:
@@ -107,10 +107,11 @@ def keys_of_rows(
                 hint="call both pipelines with one shared_data.",
             )
         owners = order[module_id]
+        now = owners
         if renamed:
-            owners = [(renamed.get(eps_id, eps_id), agent_id) for eps_id, agent_id in owners]
-        if done or not {*map(itemgetter(0), owners)} <= running.keys():
-            _check(owners, running, done)
+            now = [(renamed.get(eps_id, eps_id), agent_id) for eps_id, agent_id in owners]
+        if done or not {*map(itemgetter(0), now)} <= running.keys():
+            _check(now, running, done)
         keys[module_id] = [(eps_id, agent_id, module_id) for eps_id, agent_id in owners]
     return keys
 

@@ -181,7 +181,7 @@ class AnsweringRun:
         if self._adds(batch):  # It comes last, not with the columns of the first module.
             names[Columns.ACTIONS_FOR_ENV] = names.pop(Columns.ACTIONS_FOR_ENV)
         if self.is_listing:
-            return listed_by_agent(blocks, [*names], episodes)
+            return listed_by_agent(blocks, [*names], episodes, renamed)
         merged: dict[Any, Any] = {name: {} for name in names}
         for rows in blocks.values():
             for name, by_key in items_by_key(rows.columns, rows.keys).items():

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.batching import unbatch
 from ...core.types import Nest
-from ..module_to_env.listify_data_for_vector_env import BATCHED
+from ..module_to_env.listify_data_for_vector_env import BATCHED, places_of
 from .rows import Rows, mapped
 
 
@@ -55,7 +55,10 @@ def listed(columns: Mapping[str, Nest]) -> dict[str, Any]:
 
 
 def listed_by_agent(
-    blocks: Mapping[Any, Rows], names: Sequence[str], episodes: Sequence[Any]
+    blocks: Mapping[Any, Rows],
+    names: Sequence[str],
+    episodes: Sequence[Any],
+    renamed: Mapping[Any, Any],
 ) -> dict[str, list[dict[Any, Any]]]:
     """The columns of several modules as dicts by agent, one for each episode.
 
@@ -63,9 +66,10 @@ def listed_by_agent(
         blocks: Rows by module.
         names: The columns in order.
         episodes: Those that are running.
+        renamed: Old to new episode ids.
     """
-    places = {episode.id_: place for place, episode in enumerate(episodes)}
-    result: dict[str, list[dict[Any, Any]]] = {name: [{} for _ in places] for name in names}
+    places = places_of(episodes, renamed)
+    result: dict[str, list[dict[Any, Any]]] = {name: [{} for _ in episodes] for name in names}
     for rows in blocks.values():
         at = [places[key[0]] for key in rows.keys]
         agents = [key[1] for key in rows.keys]

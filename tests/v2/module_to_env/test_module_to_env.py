@@ -10,6 +10,8 @@ from rlconnect.v2 import (
     DefaultPPOTorchRLModule,
     GetActions,
     ListifyDataForVectorEnv,
+    ModuleToAgentUnmapping,
+    ModuleToEnvPipeline,
     MultiAgentEpisode,
     NormalizeAndClipActions,
     RemoveSingleTsTimeRankFromBatch,
@@ -238,3 +240,25 @@ def test_mistakes_are_named(call, error, match):
     """Each error names the module, episode or column it is about."""
     with pytest.raises(error, match=match):
         call()
+
+
+@pytest.mark.parametrize("is_planned", [False, True])
+def test_rows_of_a_renamed_episode_keep_their_key_and_find_their_environment(is_planned):
+    """Keys as recorded from Ray 2.60; `vector_env_episodes_map` says who runs the episode now."""
+    shared = {
+        "memorized_map_structure": {"p_a": [("before", "a")]},
+        "vector_env_episodes_map": {"before": "M1"},
+    }
+    pieces = [UnBatchToIndividualItems(), ModuleToAgentUnmapping(), ListifyDataForVectorEnv()]
+    running = [several("M0"), several("M1")]
+    batch = {"p_a": {"actions": np.array([3])}}
+
+    keys = run(pieces[0], batch, running, shared=shared)["p_a"]["actions"]
+    if is_planned:
+        batch = run(ModuleToEnvPipeline(connectors=pieces), batch, running, shared=shared)
+    else:
+        for piece in pieces:
+            batch = run(piece, batch, running, shared=shared)
+
+    assert list(keys) == [("before", "a", "p_a")]
+    assert batch["actions"] == [{}, {"a": 3}]
