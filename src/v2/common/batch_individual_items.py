@@ -71,7 +71,7 @@ class BatchIndividualItems(ConnectorV2):
                 owners = [key for key, own in items.items() for _ in own]
                 listed = [item for own in items.values() for item in own]
                 if column == Columns.OBS and shared_data is not None:
-                    shared_data["memorized_map_structure"] = [key[0] for key in owners]
+                    shared_data["memorized_map_structure"] = _ids_of_rows(items)
                 rows = _rows(column, listed, owners=owners)
                 if is_by_module:
                     batch.pop(column)
@@ -114,6 +114,16 @@ def _is_train_batch(observed: Mapping[Any, Any]) -> bool:
     return isinstance(first, list) and any(
         isinstance(leaf, BatchedNdArray) for item in first[:1] for leaf in nest.flatten(item)
     )
+
+
+def _ids_of_rows(items: Mapping[Any, list[Any]]) -> list[Any]:
+    """The episode id of each row; an item may be a batch of them."""
+    ids: list[Any] = []
+    for key, own in items.items():
+        for item in own:
+            leaf = next(iter(nest.flatten(item)), None)
+            ids += [key[0]] * (len(leaf) if isinstance(leaf, BatchedNdArray) else 1)
+    return ids
 
 
 def _rows(

@@ -75,7 +75,7 @@ class NumpyToTensor(ConnectorV2):
             if self.check_finite and is_module and isinstance(owners, Mapping):
                 self._check(data, owners.get(column), f"module {column!r}, ")
             elif self.check_finite:
-                self._check({column: data}, owners if isinstance(owners, list) else None)
+                self._check({column: data}, None if isinstance(owners, Mapping) else owners)
             if is_module:
                 batch[column] = {name: self._turned(name, own) for name, own in data.items()}
             else:

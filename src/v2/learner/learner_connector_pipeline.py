@@ -10,6 +10,7 @@ from typing_extensions import override
 from ...core.columns import ALL_MODULES
 from ..pipeline import ConnectorPipelineV2
 from ..planning.plan import Room
+from .row_ids import RowIds
 from .train_run import TRAINING
 
 
@@ -47,6 +48,9 @@ class LearnerConnectorPipeline(ConnectorPipelineV2):
             metrics=metrics,
             **kwargs,
         )
+        owners = (shared_data or {}).get("memorized_map_structure")
+        if shared_data and isinstance(owners, RowIds):
+            shared_data["memorized_map_structure"] = [*owners]
         if metrics is not None:
             metrics.log_value(
                 (ALL_MODULES, "learner_connector_sum_episodes_length_out"), sum(map(len, episodes))

@@ -24,6 +24,7 @@ from ..common.stateful_modules import is_multi, is_stateful, max_seq_len, statef
 from ..episodes.column_items import joined_rows, taken
 from ..episodes.gather import concat_column
 from ..episodes.single_agent import SingleAgentEpisode
+from .row_ids import RowIds
 
 _STATES: Final = (Columns.STATE_IN, Columns.STATE_OUT)
 
@@ -283,20 +284,17 @@ class TrainColumns:
                 given.update(group.columns)
         return given
 
-    def ids_of_rows(self) -> list[str]:
-        """The episode ids of the items that observations came in: rows, steps or whole episodes."""
-        ids = []
+    def ids_of_rows(self) -> RowIds:
+        """The episode ids of the rows of observations: sequences of them, or steps."""
+        ids: list[Any] = []
+        counts: list[int] = []
         for group in self.groups:
+            ids += [episode.id_ for episode in group.episodes]
             if group.padding is not None:
-                rows = [-(-steps // group.padding.max_seq_len) for steps in group.lens]
+                counts += [-(-steps // group.padding.max_seq_len) for steps in group.lens]
             else:
-                rows = [
-                    1 if self.is_stacked or episode.observations.finalized else steps
-                    for episode, steps in zip(group.episodes, group.lens, strict=True)
-                ]
-            for episode, count in zip(group.episodes, rows, strict=True):
-                ids += [episode.id_] * count
-        return ids
+                counts += map(int, group.lens)
+        return RowIds(ids, counts)
 
     def agents_by_module(self) -> dict[Any, list[tuple[Any, Any]]]:
         """The ids of episode and agent of all agents, by module."""
