@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isnan, nan
+from math import inf, nan
 from typing import Any
 
 from typing_extensions import override
@@ -72,8 +72,8 @@ class PPOLearner(Learner):
             self.metrics.log_value(
                 (module_id, names.LEARNER_RESULTS_CURR_ENTROPY_COEFF_KEY), entropy_coeff, window=1
             )
-            kl = float(self.metrics.peek((module_id, names.LEARNER_RESULTS_KL_KEY), default=nan))
-            if config.use_kl_loss and not isnan(kl):
+            kl = float(self.metrics.peek((module_id, names.LEARNER_RESULTS_KL_KEY), default=-inf))
+            if config.use_kl_loss and kl != -inf:  # NaN tells the weight, and leaves it.
                 self._update_module_kl_coeff(module_id=module_id, config=config, kl_loss=kl)
 
     def _update_module_kl_coeff(self, *, module_id: str, config: Any, kl_loss: float) -> None:
@@ -166,9 +166,19 @@ class PPOTorchLearner(PPOLearner, TorchLearner):
                 names.ENTROPY_KEY: terms.entropy,
                 names.LEARNER_RESULTS_KL_KEY: terms.mean_kl_loss,
             },
-            late=lambda: _value_report(values, targets, mask),
+            late=lambda: {
+                **_value_report(values, targets, mask),
+                **_unless_empty(names.LEARNER_RESULTS_KL_KEY, terms.mean_kl_loss, mask),
+            },
         )
         return terms.total
+
+
+def _unless_empty(name: str, term: Any, mask: Any) -> dict[str, Any]:
+    """A term as NaN where no row counts: it says nothing, and moves no coefficient."""
+    if mask is None or bool(mask.any()):
+        return {}
+    return {name: term.new_full((), nan)}
 
 
 def _value_report(values: Any, targets: Any, mask: Any) -> dict[str, Any]:

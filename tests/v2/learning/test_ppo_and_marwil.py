@@ -17,6 +17,7 @@ from rlconnect.v2.learner.defaults import learner_pipeline
 from rlconnect.v2.learning.bootstrapping import add_value_targets
 
 from tests.v2.learning.learning_cases import (
+    MLP,
     episode,
     make_learner,
     ppo_spec,
@@ -203,3 +204,18 @@ def test_learners_elsewhere_are_not_there():
     """Asking for more than the local one is an error that says what works."""
     with pytest.raises(ConfigError, match="num_learners=0"):
         grouped(num_learners=2)
+
+
+@pytest.mark.parametrize("minibatch_size", [1, 2])
+def test_a_last_minibatch_of_padding_leaves_weights_and_their_settings(minibatch_size):
+    """As recorded from Ray 2.60, the divergence is no number then, and its weight stays 0.2."""
+    model = {**MLP, "use_lstm": True, "lstm_cell_size": 3, "max_seq_len": 2}
+    learner = make_learner(model=model, lr=0.01, shuffle_batch_per_epoch=False)
+
+    results = learner.update(episodes=[episode(4)], num_epochs=2, minibatch_size=minibatch_size)[
+        "default_policy"
+    ]
+
+    assert np.isnan(results["mean_kl_loss"].peek())
+    assert results["curr_kl_coeff"].peek() == pytest.approx(0.2)
+    assert all(np.isfinite(own).all() for own in weights_of(learner).values())
