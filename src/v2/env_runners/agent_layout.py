@@ -8,8 +8,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ...core.batching import unbatch
 from ...core.types import Nest
+from ..planning.listing import items_of
 from ..planning.rows import Unserved, joined
 
 Crew: TypeAlias = tuple[tuple[Hashable, Any], ...]
@@ -85,7 +85,7 @@ class AgentLayout:
         Args:
             columns: The column by module id.
         """
-        items = [item for module_id in self.slots for item in _items(columns[module_id])]
+        items = [item for module_id in self.slots for item in items_of(columns[module_id])]
         ordered: Iterator[Any] = iter([items[row] for row in self._back])
         return [dict(zip(agents, ordered)) for agents in self.agents]  # noqa: B905  # it goes on
 
@@ -95,13 +95,11 @@ class AgentLayout:
         for module_id, own in columns.items():
             for name, column in own.items():
                 by_env = found.setdefault(name, [{} for _ in self.agents])
-                for (index, agent), item in zip(self.slots[module_id], _items(column), strict=True):
+                for (index, agent), item in zip(
+                    self.slots[module_id], items_of(column), strict=True
+                ):
                     by_env[index][agent] = item
         return found
-
-
-def _items(column: Nest) -> list[Any]:
-    return list(column) if type(column) is np.ndarray else unbatch(column)
 
 
 def _is_alike(items: Sequence[Any]) -> bool:
