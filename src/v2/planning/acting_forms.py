@@ -87,13 +87,21 @@ def _add_observations(piece: AddObservationsFromEpisodesToBatch, call: Call) -> 
             rows.columns[Columns.OBS] = found[module_id].columns[Columns.OBS]
 
 
-def _add_time(piece: AddTimeDimToBatchAndZeroPad, call: Call) -> None:
+def _without_states(piece: Any, call: Call) -> dict[Any, Rows] | None:
+    """The rows that wait for a state; None where modules have none, or states are there."""
     if not call.has_state():
-        return
+        return None
     blocks = call.items()
     if piece.as_learner_connector:
         raise Unserved
     if any(Columns.STATE_IN in rows.columns for rows in blocks.values()):
+        return None
+    return blocks
+
+
+def _add_time(piece: AddTimeDimToBatchAndZeroPad, call: Call) -> None:
+    blocks = _without_states(piece, call)
+    if blocks is None:
         return
     call.notes["_added_single_ts_time_rank"] = True
     for module_id, rows in blocks.items():
@@ -102,12 +110,8 @@ def _add_time(piece: AddTimeDimToBatchAndZeroPad, call: Call) -> None:
 
 
 def _add_states(piece: AddStatesFromEpisodesToBatch, call: Call) -> None:
-    if not call.has_state():
-        return
-    blocks = call.items()
-    if piece.as_learner_connector:
-        raise Unserved
-    if any(Columns.STATE_IN in rows.columns for rows in blocks.values()):
+    blocks = _without_states(piece, call)
+    if blocks is None:
         return
     for module_id, rows in blocks.items():
         module = stateful_module(call.rl_module, module_id)
