@@ -25,7 +25,6 @@ _CONTAINERS: Final[dict[str, Callable[[list[Any]], Any]]] = {
     "tuple": tuple,
     "set": set,
     "frozenset": frozenset,
-    "deque": deque,
 }
 _ITEMS: Final = "items"
 _PAIRS: Final = "pairs"

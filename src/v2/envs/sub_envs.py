@@ -104,7 +104,7 @@ class SubEnvs(abc.ABC):
     def memory(self) -> dict[str, Any] | None:
         """Give where all environments are, as data; None where that cannot be told."""
         held = self._memories()
-        if held is None or None in held:
+        if None in held:
             return None
         seeds = None if self._seeds is None else generator_state(self._seeds)
         return {"ended": list(self._ended), "seeds": seeds, "envs": held}
@@ -125,7 +125,7 @@ class SubEnvs(abc.ABC):
         self._seeds = None if memory["seeds"] is None else generator_of(memory["seeds"])
         return True
 
-    def _memories(self) -> list[Any] | None:
+    def _memories(self) -> list[Any]:
         return [memory_of(env) for env in self.envs]
 
     def _remember(self, memories: Sequence[Any]) -> bool:
