@@ -2,22 +2,29 @@
 
 Numbers, text, bytes and arrays are data as they are; containers become dicts that say what they
 were, so that tuples, sets and keys of any type come back. Whatever else there is, a caller may
-know: an object it can write as a dict of data.
+know: an object it can write as a dict of data. What is read comes from files that nobody trusts.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from itertools import islice, zip_longest
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
+from typing_extensions import override
+
+from .tagged import Path, TagReader, damaged, distinct
 
 Writer: TypeAlias = Callable[[Any, Callable[[Any], Any]], dict[str, Any]]
 """`write(value, to_data)` gives a dict for a value that is no data by itself, or raises."""
 
 Reader: TypeAlias = Callable[[Mapping[str, Any], Any], Any]
-"""`read(data, now)` is a writer's way back; `now` is what stands in the value's place."""
+"""`read(data, now)` is a writer's way back; `now` is what stands in the value's place.
+
+What it stumbles over is damage, but for a `NotPlainError`.
+"""
 
 _PLAIN: Final = (bool, int, float, str, bytes, type(None))
 _CONTAINERS: Final[dict[str, Callable[[list[Any]], Any]]] = {
@@ -26,10 +33,15 @@ _CONTAINERS: Final[dict[str, Callable[[list[Any]], Any]]] = {
     "set": set,
     "frozenset": frozenset,
 }
+_OF_ITEMS: Final = (list, tuple, set, frozenset, deque)
 _ITEMS: Final = "items"
 _PAIRS: Final = "pairs"
 _NUMBER: Final = "number"
 _LONG: Final = "long"
+_KIND: Final = "kind"
+_LONGEST: Final = "longest"
+_DEEPEST: Final = 40
+"""Containers in containers; in a file, where each takes several levels, the vault reads 200."""
 
 
 class NotPlainError(Exception):
@@ -45,72 +57,114 @@ def to_data(value: Any, write: Writer | None = None, *, most: int = 1_000_000) -
         most: How many items it may have.
 
     Raises:
-        NotPlainError: It holds something else, or too much.
+        NotPlainError: It holds something else, too much, or too deep.
 
     Example:
         >>> from_data(to_data({(0, 1): {2}, "at": 2**70})) == {(0, 1): {2}, "at": 2**70}
         True
     """
-    left = most
+    left, deep = most, 0
 
     def data(value: Any) -> Any:
-        nonlocal left
+        nonlocal left, deep
         left -= 1
-        if left < 0:
-            raise NotPlainError(f"more than {most} items")
+        if left < 0 or deep > _DEEPEST:
+            raise NotPlainError(f"more than {most} items, or {_DEEPEST} in one another")
         kind = type(value)
         if kind is int and value.bit_length() > 63:
-            return {_LONG: str(value)}
+            return {_LONG: hex(value)}
         if kind in _PLAIN:
             return value
         if kind is np.ndarray and not value.dtype.hasobject:
             return value.copy()
         if isinstance(value, np.generic):
             return {_NUMBER: np.asarray(value)}
+        deep += 1
+        held: dict[str, Any]
         if kind is dict:
-            return {_PAIRS: [[data(key), data(own)] for key, own in value.items()]}
-        if kind in (list, tuple, set, frozenset, deque):
-            held = {"kind": kind.__name__, _ITEMS: [data(item) for item in value]}
-            return {**held, "longest": value.maxlen} if kind is deque else held
-        if write is None:
+            held = {_PAIRS: [[data(key), data(own)] for key, own in value.items()]}
+        elif kind in _OF_ITEMS:
+            held = {_KIND: kind.__name__, _ITEMS: [data(item) for item in value]}
+            if kind is deque:
+                held[_LONGEST] = value.maxlen
+        elif write is None:
             raise NotPlainError(kind.__name__)
-        return write(value, data)
+        else:
+            held = write(value, data)
+        deep -= 1
+        return held
 
     return data(value)
 
 
-def from_data(data: Any, read: Reader | None = None, now: Any = None) -> Any:
+def from_data(
+    data: Any, read: Reader | None = None, now: Any = None, name: str = "the data"
+) -> Any:
     """What data stands for.
 
     Args:
         data: As `to_data` made it.
         read: The way back of its `write`.
         now: What is in the value's place, for `read`.
+        name: What it is the data of, for errors.
 
     Raises:
-        NotPlainError: It is not as `to_data` makes it.
+        CorruptCheckpointError: It is not as `to_data` makes it.
+        NotPlainError: `read` says so.
     """
-    if isinstance(data, np.ndarray):
-        return data.copy()
-    if not isinstance(data, Mapping):
-        return data
-    if _LONG in data:
-        return int(data[_LONG])
-    if _NUMBER in data:
+    return _Data(name, read).value(data, (), now)
+
+
+class _Data(TagReader):
+    def __init__(self, name: str, read: Reader | None) -> None:
+        super().__init__(name)
+        self.read = read
+
+    def value(self, data: Any, path: Path, now: Any = None) -> Any:
+        if isinstance(data, np.ndarray):
+            return data.copy()
+        if type(data) in _PLAIN:
+            return data
+        if not isinstance(data, Mapping):
+            raise damaged(self.name, path, f"a {type(data).__name__} stands without its tag")
+        return self.tagged(data, path, now)
+
+    def read_long(self, data: Mapping[str, Any], path: Path, now: Any) -> int:
+        return int(data[_LONG], 0)
+
+    def read_number(self, data: Mapping[str, Any], path: Path, now: Any) -> Any:
         return data[_NUMBER][()]
-    if _PAIRS in data:
+
+    def read_pairs(self, data: Mapping[str, Any], path: Path, now: Any) -> dict[Any, Any]:
         present = now if isinstance(now, dict) else {}
-        keys = [(from_data(key, read), own) for key, own in data[_PAIRS]]
-        return {key: from_data(own, read, present.get(key)) for key, own in keys}
-    if _ITEMS in data:
-        places = list(now) if isinstance(now, (list, tuple, deque)) else []
-        places += [None] * (len(data[_ITEMS]) - len(places))
-        items = [from_data(own, read, at) for own, at in zip(data[_ITEMS], places, strict=False)]
-        if data["kind"] == "deque":
-            return deque(items, data["longest"])
-        if data["kind"] not in _CONTAINERS:
-            raise NotPlainError(data["kind"])
-        return _CONTAINERS[data["kind"]](items)
-    if read is None:
-        raise NotPlainError(f"keys {[*data]}")
-    return read(data, now)
+        found = {}
+        for index, (key, own) in enumerate(data[_PAIRS]):
+            at = self.value(key, (*path, str(index)))
+            found[at] = self.value(
+                own, (*path, at if type(at) is str else str(index)), present.get(at)
+            )
+        return distinct(found, data[_PAIRS])
+
+    def read_items(self, data: Mapping[str, Any], path: Path, now: Any) -> Any:
+        items = self._items(data[_ITEMS], path, now)
+        return distinct(_CONTAINERS[data[_KIND]](items), items)
+
+    def read_deque(self, data: Mapping[str, Any], path: Path, now: Any) -> deque[Any]:
+        return deque(self._items(data[_ITEMS], path, now), data[_LONGEST])
+
+    def _items(self, held: Any, path: Path, now: Any) -> list[Any]:
+        present = now if isinstance(now, (list, tuple, deque)) else ()
+        each = zip_longest(held, islice(present, len(held)))
+        return [self.value(own, (*path, str(i)), at) for i, (own, at) in enumerate(each)]
+
+    @override
+    def unknown(self, data: Mapping[str, Any], path: Path, *given: Any) -> Any:
+        return super().unknown(data, path) if self.read is None else self.read(data, *given)
+
+    tags: ClassVar = {
+        frozenset([_LONG]): read_long,
+        frozenset([_NUMBER]): read_number,
+        frozenset([_PAIRS]): read_pairs,
+        frozenset([_ITEMS, _KIND]): read_items,
+        frozenset([_ITEMS, _KIND, _LONGEST]): read_deque,
+    }

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from fractions import Fraction
 from typing import Any
 
+import msgpack
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rlconnect.core.errors import CorruptCheckpointError
+from rlconnect.core.msgpack_arrays import encode_msgpack_object
 from rlconnect.core.plain_data import NotPlainError, from_data, to_data
+from rlconnect.core.vault.decode.msgpack_file import decode_msgpack
+from rlconnect.core.vault.limits import Budget, Limits
 
 _LEAVES = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(), st.binary()
@@ -80,8 +86,81 @@ def test_what_is_no_data_is_refused(value: Any) -> None:
         to_data(value, most=20)
 
 
-@pytest.mark.parametrize("data", [{"who": 1}, {"items": [], "kind": "eval"}])
-def test_other_data_is_refused(data: Any) -> None:
-    """A dict that nothing here has written."""
-    with pytest.raises(NotPlainError):
-        from_data(data)
+def test_what_is_deep_or_holds_itself_is_refused() -> None:
+    """What is written can be read from a file, whose depth is limited; the rest is refused."""
+    deep: Any = 0
+    for _ in range(40):
+        deep = {"in": deep}
+    itself: list[Any] = []
+    itself.append(itself)
+    data = msgpack.packb(to_data(deep), default=encode_msgpack_object)
+
+    assert from_data(decode_msgpack(data, Budget(Limits(), len(data)))) == deep
+    for value in ([deep], itself):
+        with pytest.raises(NotPlainError):
+            to_data(value)
+
+
+@pytest.mark.parametrize(
+    ("data", "match"),
+    [
+        ({"who": 1}, "at the top: unknown tag 'who'"),
+        ({}, "unknown tag"),
+        ({1: 2}, "unknown tag 'int'"),
+        ([1], "a list stands without its tag"),
+        ({"items": [], "kind": "eval"}, "a malformed items, no 'eval'"),
+        ({"items": [[1]], "kind": "list"}, "at 0: a list stands without its tag"),
+        ({"items": 5, "kind": "list"}, "a malformed items"),
+        ({"items": [1, 1], "kind": "set"}, "an entry stands twice"),
+        ({"items": [{"items": [], "kind": "list"}], "kind": "set"}, "unhashable"),
+        ({"items": [], "kind": "deque", "longest": "x"}, "a malformed items"),
+        ({"pairs": [[1, 2, 3]]}, "a malformed pairs"),
+        ({"pairs": [["a", 1], ["a", 2]]}, "an entry stands twice"),
+        ({"pairs": [["a", {"long": "x"}]]}, "at a: a malformed long"),
+        ({"long": 3.5}, "a malformed long"),
+        ({"number": [1]}, "a malformed number"),
+    ],
+)
+def test_damaged_data_is_told(data: Any, match: str) -> None:
+    """What nothing here has written is an error that names the place and what is wrong there."""
+    with pytest.raises(CorruptCheckpointError, match=match) as caught:
+        from_data(data, name="the state of a test")
+
+    assert str(caught.value).startswith("the state of a test is damaged at ")
+
+
+def test_a_reader_that_stumbles_has_met_damage() -> None:
+    """Whatever a caller's own reader raises is told in the same way."""
+    with pytest.raises(CorruptCheckpointError, match="at 0: a malformed fraction, no 'of'"):
+        from_data(
+            {"items": [{"fraction": {}}], "kind": "list"}, lambda data, now: data["fraction"]["of"]
+        )
+
+
+_WRONG = st.one_of(
+    _LEAVES,
+    st.sampled_from(["list", "set", "deque", "pairs", "items", "kind", np.arange(2)]),
+    st.lists(st.integers(), max_size=2),
+    st.dictionaries(st.sampled_from(["long", "number", "pairs", "items", "kind"]), st.integers()),
+)
+
+
+def _damaged(data: Any, draw: Any) -> Any:
+    """The same data with one part of it exchanged."""
+    if not isinstance(data, (dict, list)) or not data or draw(st.integers(0, 5)) == 0:
+        return draw(_WRONG)
+    if isinstance(data, list):
+        at = draw(st.integers(0, len(data) - 1))
+        return [*data[:at], _damaged(data[at], draw), *data[at + 1 :]]
+    key = draw(st.sampled_from(sorted(data)))
+    if draw(st.booleans()):
+        return {**data, key: _damaged(data[key], draw)}
+    return {draw(st.sampled_from([key, "who"])): own for key, own in data.items()}
+
+
+@settings(derandomize=True, deadline=None, max_examples=120)
+@given(_VALUES, st.data())
+def test_any_damage_is_read_or_told(value: Any, data: Any) -> None:
+    """Data with a part of it exchanged is other data, or a typed error; never a crash."""
+    with contextlib.suppress(CorruptCheckpointError):
+        from_data(_damaged(to_data([value]), data.draw))

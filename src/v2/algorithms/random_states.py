@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.tagged import stumbling_is_damage
 from ..env_runners.paused import go_on, paused
 from ..envs.generator_states import generator_state, set_generator_state
 
@@ -42,7 +43,17 @@ def set_random_state(runner: Any, state: Mapping[str, Any]) -> None:
 
     Running episodes go on; where there are none, environments begin with a reset that draws on
     their generators.
+
+    Raises:
+        CorruptCheckpointError: The state is damaged.
     """
+    with stumbling_is_damage("the state of a run"):
+        _set_generators(state)
+        if runner is not None:
+            _set_runner(runner, state)
+
+
+def _set_generators(state: Mapping[str, Any]) -> None:
     import torch
 
     python, numpy = state["python"], state["numpy"]
@@ -58,8 +69,9 @@ def set_random_state(runner: Any, state: Mapping[str, Any]) -> None:
         )
     )
     torch.set_rng_state(torch.from_numpy(np.array(state["torch"], np.uint8)))
-    if runner is None:
-        return
+
+
+def _set_runner(runner: Any, state: Mapping[str, Any]) -> None:
     runner._needs_initial_reset = True
     where = state.get("paused")
     if where is not None and go_on(runner, where):

@@ -12,9 +12,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ...core.plain_data import NotPlainError, from_data, to_data
+from ...core.tagged import stumbling_is_damage
 
 _ATTRIBUTES: Final = ("_cached_to_module", "_shared_data", "_seen", "_was_random")
 _TENSOR: Final = "tensor"
+_NAME: Final = "the state of a runner in the middle of its episodes"
 
 
 def paused(runner: Any) -> Any:
@@ -46,6 +48,9 @@ def go_on(runner: Any, state: Mapping[str, Any]) -> bool:
 
     Returns:
         Whether it is there. If not, its next sample has to begin with a reset.
+
+    Raises:
+        CorruptCheckpointError: The state is damaged.
     """
     stepper = runner._stepper
     if not hasattr(stepper, "remember"):
@@ -55,17 +60,18 @@ def go_on(runner: Any, state: Mapping[str, Any]) -> bool:
         return _tensor(data, runner._device)
 
     try:
-        own = from_data(state["own"], read)
-        running = runner._new_running()
-        running.set_state(from_data(state["running"]))
-        if len(running.episodes) != runner.num_envs or not stepper.remember(state["envs"]):
-            return False
-    except (NotPlainError, KeyError):
+        with stumbling_is_damage(_NAME):
+            own = from_data(state["own"], read, name=_NAME)
+            running = runner._new_running()
+            running.set_state(from_data(state["running"], name=_NAME))
+            if len(running.episodes) != runner.num_envs or not stepper.remember(state["envs"]):
+                return False
+            held = {name: own[name] for name in _ATTRIBUTES if name in own}
+    except NotPlainError:
         return False
     runner._running = running
-    for name, value in own.items():
-        if name in _ATTRIBUTES:
-            setattr(runner, name, value)
+    for name, value in held.items():
+        setattr(runner, name, value)
     runner._needs_initial_reset = False
     return True
 
@@ -81,6 +87,4 @@ def _written(value: Any, data: Callable[[Any], Any]) -> dict[str, Any]:
 def _tensor(data: Mapping[str, Any], device: str) -> Any:
     import torch
 
-    if _TENSOR not in data:
-        raise NotPlainError(f"keys {[*data]}")
     return torch.from_numpy(data[_TENSOR].copy()).to(device)

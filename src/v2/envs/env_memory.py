@@ -18,6 +18,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from ...core.plain_data import NotPlainError, from_data, to_data
+from ...core.tagged import stumbling_is_damage
 from .generator_states import generator_of, generator_state
 
 _STAYING: Final = (
@@ -31,6 +32,7 @@ _STAYING: Final = (
 )
 """The same in each environment that is made the same way."""
 
+_NAME: Final = "the state of an environment"
 _LARGEST: Final = 100_000
 """More items than these in one environment are a table, not a memory."""
 
@@ -71,9 +73,13 @@ def remember(env: Any, memory: list[Any]) -> bool:
 
     Returns:
         Whether it is there now. If not, it is built in another way, and has to be reset.
+
+    Raises:
+        CorruptCheckpointError: The memory is damaged.
     """
     try:
-        _remember(env, memory)
+        with stumbling_is_damage(_NAME):
+            _remember(env, memory)
     except NotPlainError:
         return False
     return True
@@ -122,18 +128,20 @@ def _remember(env: Any, memory: list[Any]) -> None:
         raise NotPlainError("other wrappers")
     for layer, held in zip(layers, memory, strict=True):
         if "state" in held:
-            layer.set_state(from_data(held["state"], _read))
+            layer.set_state(from_data(held["state"], _read, name=_NAME))
             continue
         own = vars(layer)
         for key, value in held["attributes"].items():
             if key.startswith("__") or callable(getattr(type(layer), key, None)):
                 raise NotPlainError(key)  # No environment has written that.
-            setattr(layer, key, from_data(value, _read, own.get(key)))
+            setattr(layer, key, from_data(value, _read, own.get(key), _NAME))
 
 
 def _read(data: Mapping[str, Any], now: Any) -> Any:
     if "generator" in data:
         return generator_of(data["generator"])
+    if "env" not in data and "stays" not in data:
+        raise ValueError("its tag is unknown")
     if now is None:
         raise NotPlainError("nothing in its place")
     if "env" in data:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...core.errors import CheckpointError
+from ...core.tagged import stumbling_is_damage
 
 _KINDS: Final = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
@@ -18,8 +19,13 @@ def generator_state(generator: np.random.Generator) -> dict[str, Any]:
 
 
 def set_generator_state(generator: np.random.Generator, state: Mapping[str, Any]) -> None:
-    """Take back what `generator_state` gave."""
-    generator.bit_generator.state = _as_integers(state)
+    """Take back what `generator_state` gave.
+
+    Raises:
+        CorruptCheckpointError: It gave something else.
+    """
+    with stumbling_is_damage("the state of a random generator"):
+        generator.bit_generator.state = _as_integers(state)
 
 
 def generator_of(state: Mapping[str, Any]) -> np.random.Generator:

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+from rlconnect.core.errors import CorruptCheckpointError
 from rlconnect.core.vault.decode.msgpack_file import decode_msgpack
 from rlconnect.core.vault.limits import Budget, Limits
 from rlconnect.v2 import make_multi_agent
@@ -143,3 +144,24 @@ def test_another_environment_does_not_go_on() -> None:
     assert not remember(plain, memory)
     assert not remember(plain, tampered)
     assert callable(plain.step)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        5,
+        [{}],
+        [{"class": "class"}],
+        [{"class": "class", "attributes": {"state": {"who": 1}}}],
+        [{"class": "class", "attributes": {"state": {"generator": {"bit_generator": "PCG64"}}}}],
+    ],
+)
+def test_a_damaged_memory_is_told(damaged: Any) -> None:
+    """What nobody can have written is an error that says so, not one of Python's."""
+    env = gym.make("CartPole-v1").unwrapped
+    name = (memory_of(env) or [])[0]["class"]
+    if isinstance(damaged, list) and "class" in damaged[0]:
+        damaged = [{**damaged[0], "class": name}]
+
+    with pytest.raises(CorruptCheckpointError, match="is damaged"):
+        remember(env, damaged)

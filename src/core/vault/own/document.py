@@ -27,6 +27,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...errors import CheckpointWriteError
+from ...tagged import Path, place
 from .dtype_storage import Array, dtype_name, to_stored
 from .inline_values import to_values
 from .json_text import TAG, Json, compact
@@ -35,8 +36,6 @@ MAX_WRITE_DEPTH: Final = 60
 EXACT_INT: Final = 2**53
 _NAN: Final = struct.pack("<d", math.nan)
 _RESERVED: Final = "__metadata__"
-
-Path = tuple[str, ...]
 
 
 def encode(document: Any, *, arrays: dict[str, Array] | None = None, inline_up_to: int = 0) -> Json:
@@ -220,5 +219,5 @@ def _advice(value: Any) -> str:
 
 
 def _unwritable(path: Path, what: str, hint: str) -> CheckpointWriteError:
-    where = "/".join(path)[:120].encode("utf-8", "backslashreplace").decode() or "the top"
+    where = place(path)
     return CheckpointWriteError(f"cannot save {where}: {what}.", hint=hint, at=where)

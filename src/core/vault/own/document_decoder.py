@@ -12,14 +12,13 @@ import math
 import re
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from ...errors import CheckpointError, CorruptCheckpointError
+from ...tagged import Path, TagReader, damaged, distinct
 from .array_file import byte_size, is_shape
-from .document import EXACT_INT, Path
+from .document import EXACT_INT
 from .dtype_storage import Array, dtype_from_name, from_stored, stored_layout
 from .inline_values import from_values
 from .json_text import ESCAPED, TAG, Json
@@ -54,30 +53,21 @@ def decode(tree: Json, name: str, *, find: Callable[[Reference], Any]) -> Any:
     return _Decoder(name, find).decode(tree, ())
 
 
-@dataclass
-class _Decoder:
-    name: str
-    find: Callable[[Reference], Any]
-    seen: set[str] = field(default_factory=set)
+class _Decoder(TagReader):
+    def __init__(self, name: str, find: Callable[[Reference], Any]) -> None:
+        super().__init__(name)
+        self.find = find
+        self.seen: set[str] = set()
 
     def decode(self, tree: Json, path: Path) -> Any:
         if isinstance(tree, list):
             return [self.decode(item, (*path, str(i))) for i, item in enumerate(tree)]
         if type(tree) is int and abs(tree) >= EXACT_INT:
-            raise self._corrupt(path, "a large integer stands without its tag")
+            raise damaged(self.name, path, "a large integer stands without its tag")
         if not isinstance(tree, dict):
             return tree
         if any(key.startswith(TAG) and not key.startswith(ESCAPED) for key in tree):
-            reader = _READERS.get(frozenset(tree))
-            if reader is None:
-                raise self._corrupt(path, f"unknown tag {', '.join(sorted(tree))[:80]!r}")
-            try:
-                return reader(self, tree, path)
-            except CheckpointError:
-                raise
-            except (ValueError, TypeError, OverflowError) as error:
-                tag = next(key for key in tree if key.startswith(TAG))
-                raise self._corrupt(path, f"a malformed {tag}, {error}") from None
+            return self.tagged(tree, path)
         return {
             (key[1:] if key.startswith(ESCAPED) else key): self.decode(item, (*path, key))
             for key, item in tree.items()
@@ -93,17 +83,17 @@ class _Decoder:
 
     def read_set(self, tree: Json, path: Path) -> Any:
         items = self._items(tree["$set"], path)
-        return _all_distinct(set(items), items)
+        return distinct(set(items), items)
 
     def read_frozenset(self, tree: Json, path: Path) -> Any:
         items = self._items(tree["$frozenset"], path)
-        return _all_distinct(frozenset(items), items)
+        return distinct(frozenset(items), items)
 
     def read_pairs(self, tree: Json, path: Path) -> Any:
         pairs = self._items(tree["$pairs"], path)
         if any(type(pair) is not list or len(pair) != 2 for pair in pairs):
             raise TypeError("an entry is no pair")
-        return _all_distinct(dict(pairs), pairs)
+        return distinct(dict(pairs), pairs)
 
     def read_int(self, tree: Json, path: Path) -> Any:
         return int(_matching(_HEX, tree["$int"]), 16)
@@ -162,38 +152,22 @@ class _Decoder:
             array[index] = item
         return array.reshape(shape)
 
-    def _corrupt(self, path: Path, what: str) -> CorruptCheckpointError:
-        where = "/".join(path)[:120].encode("utf-8", "backslashreplace").decode() or "the top"
-        return CorruptCheckpointError(
-            f"{self.name} is damaged at {where}: {what}.",
-            hint="copy the checkpoint again from where it came from.",
-            file=self.name,
-            at=where,
-        )
-
-
-_READERS: Final[dict[frozenset[str], Callable[[_Decoder, Json, Path], Any]]] = {
-    frozenset(["$tuple"]): _Decoder.read_tuple,
-    frozenset(["$set"]): _Decoder.read_set,
-    frozenset(["$frozenset"]): _Decoder.read_frozenset,
-    frozenset(["$pairs"]): _Decoder.read_pairs,
-    frozenset(["$int"]): _Decoder.read_int,
-    frozenset(["$float"]): _Decoder.read_float,
-    frozenset(["$complex"]): _Decoder.read_complex,
-    frozenset(["$bytes"]): _Decoder.read_bytes,
-    frozenset(["$str"]): _Decoder.read_str,
-    frozenset(["$scalar", "dtype"]): _Decoder.read_scalar,
-    frozenset(["$array", "dtype", "shape"]): _Decoder.read_array,
-    frozenset(["$inline", "dtype", "shape"]): _Decoder.read_inline,
-    frozenset(["$base64", "dtype", "shape"]): _Decoder.read_base64,
-    frozenset(["$objects", "shape"]): _Decoder.read_objects,
-}
-
-
-def _all_distinct(held: Any, items: list[Any]) -> Any:
-    if len(held) != len(items):
-        raise ValueError("an entry stands twice")
-    return held
+    tags: ClassVar = {
+        frozenset(["$tuple"]): read_tuple,
+        frozenset(["$set"]): read_set,
+        frozenset(["$frozenset"]): read_frozenset,
+        frozenset(["$pairs"]): read_pairs,
+        frozenset(["$int"]): read_int,
+        frozenset(["$float"]): read_float,
+        frozenset(["$complex"]): read_complex,
+        frozenset(["$bytes"]): read_bytes,
+        frozenset(["$str"]): read_str,
+        frozenset(["$scalar", "dtype"]): read_scalar,
+        frozenset(["$array", "dtype", "shape"]): read_array,
+        frozenset(["$inline", "dtype", "shape"]): read_inline,
+        frozenset(["$base64", "dtype", "shape"]): read_base64,
+        frozenset(["$objects", "shape"]): read_objects,
+    }
 
 
 def _matching(pattern: re.Pattern[str], text: Json) -> str:
