@@ -72,7 +72,9 @@ class TorchCategorical(TorchDistribution):
 
     @override
     def to_deterministic(self) -> TorchDeterministic:
-        return TorchDeterministic(loc=self._dist.logits.argmax(dim=-1))
+        # Of what was given: normalised, two of them may round to one number.
+        given: Any = self.logits if self.probs is None else self.probs
+        return TorchDeterministic(loc=given.argmax(dim=-1))
 
 
 class TorchMultiCategorical(Distribution):

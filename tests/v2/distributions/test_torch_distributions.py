@@ -57,6 +57,15 @@ def test_log_densities_and_best_actions_are_rllibs(name):
     assert_recorded(dist.to_deterministic().sample(), f"{name}/best")
 
 
+def test_the_best_of_near_ties_is_that_of_the_logits():
+    """Logits that normalising makes one number are still told apart, as RLlib does."""
+    dist = v2.TorchCategorical(logits=torch.tensor([[1e-9, 3e-9, 2e-9]]))
+
+    assert dist.logits.log_softmax(-1).unique().numel() == 1
+    assert dist.to_deterministic().sample().tolist() == [1]
+    assert v2.TorchCategorical(probs=torch.tensor([[0.2, 0.7]])).to_deterministic().loc == 1
+
+
 @pytest.mark.parametrize("name", [n for n in KINDS if f"{n}/kl" in GOLDEN])
 def test_divergences_and_entropies_are_rllibs(name):
     """Where both are defined, they are the recorded ones, one per row."""
