@@ -19,9 +19,8 @@ from ..common.numpy_to_tensor import tensors_of
 from ..common.stateful_modules import is_multi, is_stateful, stateful_module
 from ..env_to_module.defaults import ORDER
 from ..env_to_module.env_to_module_pipeline import EnvToModulePipeline
-from ..module_to_env.get_actions import action_dist_cls
 from ..module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
-from ..planning.answering import AnsweringRun
+from ..planning.answering import AnsweringRun, Part
 from ..planning.rows import Unserved, joined, mapped, with_time
 from .agent_layout import AgentLayout, Crew, Slot
 from .running_multi_agent import RunningMultiAgentEpisodes
@@ -51,11 +50,10 @@ class AgentRowActing:
         self._to_env = to_env
         self._modules = modules
         self._shared: dict[str, Any] = {}
-        self._layouts: dict[tuple[Crew, ...], AgentLayout] = {}
+        self._known: dict[tuple[Crew, ...], tuple[AgentLayout, dict[Any, Part]]] = {}
         self._crews: list[Crew] = []
         self._ids: list[str] = []
-        self._keys: dict[Any, list[Any]] = {}
-        self._kinds: dict[Any, Any] = {}
+        self._parts: dict[Any, Part] = {}
         self._is_stateful = is_stateful(modules)
         # The last states: of the rows of a layout, and of agents that did not act then.
         self._states: dict[Any, Nest] = {}
@@ -100,16 +98,13 @@ class AgentRowActing:
         Returns:
             With actions; None where the pieces have to be called one by one.
         """
-        if not self._keys:
+        if not self._parts:
             return {}
-        for module_id in self._keys.keys() - self._kinds.keys():  # Asked once in a call.
-            own = outputs.get(module_id)
-            if type(own) is dict and Columns.ACTION_DIST_INPUTS in own:
-                self._kinds[module_id] = action_dist_cls(self._modules[module_id], explore)
-        columns = self._to_env.rows_of_agents(
-            self._modules, outputs, explore, self._shared, self._keys, self._kinds
-        )
-        if columns is None or any(Columns.ACTIONS not in own for own in columns.values()):
+        try:
+            columns = self._to_env.columns_of_agents(self._parts, outputs, explore, self._shared)
+        except Unserved:
+            return None
+        if not all([Columns.ACTIONS in own for own in columns.values()]):
             return None
         if self._is_stateful and not self._remember(columns):
             return None
@@ -148,28 +143,26 @@ class AgentRowActing:
     def _look(self, running: RunningMultiAgentEpisodes) -> None:
         """See who acts now, and what on."""
         crews = (*self._crews,)
-        layout = self._layouts.get(crews)
-        if layout is None:
-            if len(self._layouts) >= _MANY:
-                self._layouts.clear()
-            layout = self._layouts[crews] = AgentLayout(crews)
-        if any(module_id not in self._modules for module_id in layout.slots):
-            raise Unserved
-        self.layout = layout
-        self._keys = {
-            module_id: [(self._ids[index], agent, module_id) for index, agent in slots]
-            for module_id, slots in layout.slots.items()
-        }
+        if crews not in self._known:
+            if len(self._known) >= _MANY:
+                self._known.clear()
+            layout = AgentLayout(crews)
+            if any(module_id not in self._modules for module_id in layout.slots):
+                raise Unserved
+            agents = {own: [agent for _, agent in slots] for own, slots in layout.slots.items()}
+            self._known[crews] = layout, self._to_env.parts(self._modules, agents)
+        self.layout, self._parts = self._known[crews]
         self._owned = {
-            module_id: [key[:2] for key in keys] for module_id, keys in self._keys.items()
+            module_id: [(self._ids[index], agent) for index, agent in slots]
+            for module_id, slots in self.layout.slots.items()
         }
-        self.seen = layout.seen(running.seen)
+        self.seen = self.layout.seen(running.seen)
 
     def _made(self, running: RunningMultiAgentEpisodes) -> dict[Any, Any]:
         """The batch of all modules."""
         shared, to_tensors = self._shared, self._pieces[-1]
         device, pin_memory = to_tensors.device, to_tensors.pin_memory
-        if self._is_stateful and self._keys:
+        if self._is_stateful and self._parts:
             shared["_added_single_ts_time_rank"] = True
         shared["memorized_map_structure"] = self._owned
         batch = {}

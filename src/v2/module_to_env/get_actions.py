@@ -41,7 +41,7 @@ def add_actions(
     kind: Any = None,
     *,
     may_be_arrays: bool = False,
-) -> None:
+) -> Any:
     """Add actions to the outputs of one module, in place.
 
     Args:
@@ -50,9 +50,12 @@ def add_actions(
         explore: Whether to draw actions, not to take the best ones.
         kind: The class of its distribution, where the module was asked for it already.
         may_be_arrays: Whether tensors become arrays next, so that these may be some already.
+
+    Returns:
+        The class of its distribution, if somebody asked the module for it.
     """
     if Columns.ACTIONS in outputs or Columns.ACTION_DIST_INPUTS not in outputs:
-        return
+        return kind
     inputs = outputs[Columns.ACTION_DIST_INPUTS]
     kind = kind or action_dist_cls(rl_module, explore)
     if explore:
@@ -60,7 +63,7 @@ def add_actions(
         if usual is not None:
             outputs[Columns.ACTIONS], logp = usual
             outputs.setdefault(Columns.ACTION_LOGP, logp)
-            return
+            return kind
         distribution = kind.from_logits(inputs)
     else:
         distribution = kind.from_logits(inputs).to_deterministic()
@@ -72,6 +75,7 @@ def add_actions(
         outputs[Columns.ACTION_LOGP] = (
             inputs.new_zeros(inputs.shape[:-1]) if is_nested else distribution.logp(actions)
         )
+    return kind
 
 
 def action_dist_cls(rl_module: Any, explore: bool | None) -> Any:

@@ -9,18 +9,15 @@ same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final
 
-import numpy as np
-
-from ...core import nest
-from ...core.actions import ActionPlan
 from ...core.columns import Columns
 from ...core.errors import RlconnectError
 from ...core.types import Array, Nest
 from ..common.module_to_agent_unmapping import ModuleToAgentUnmapping
-from ..common.stateful_modules import is_multi, stateful_module
+from ..common.stateful_modules import is_multi, is_stateful
 from ..common.tensor_to_numpy import TensorToNumpy, narrowed
 from ..module_to_env.defaults import AFTER, BEFORE
 from ..module_to_env.get_actions import GetActions, add_actions
@@ -28,12 +25,32 @@ from ..module_to_env.listify_data_for_vector_env import ListifyDataForVectorEnv
 from ..module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
 from ..module_to_env.remove_time_rank import RemoveSingleTsTimeRankFromBatch
 from ..module_to_env.unbatch_to_individual_items import UnBatchToIndividualItems, keys_of_rows
+from .bounding import Bounds, bounded, bounded_by, bounds_of
 from .listing import has_rows, items_by_key, listed, listed_by_agent
 from .plan import Room, Run
 from .rows import Rows, Unserved, mapped
 
+_AGENT: Final = itemgetter(1)
+
 ORDER: Final[tuple[type[Any], ...]] = (*BEFORE, *AFTER)
 """The pieces that run together, in the order in which they do."""
+
+
+@dataclass(slots=True)
+class Part:
+    """What becomes of the rows of one module: the same as long as the same agents act.
+
+    Attributes:
+        count: How many rows.
+        module: None where there is none of that id.
+        bounds: None where actions are not bounded.
+        kind: The class of the module's distribution, once it was asked for.
+    """
+
+    count: int
+    module: Any
+    bounds: Bounds | None
+    kind: Any = None
 
 
 class AnsweringRun:
@@ -105,33 +122,63 @@ class AnsweringRun:
         except Unserved:
             return None
 
-    def rows_of_agents(
+    def parts(self, modules: Any, agents: Mapping[Any, Sequence[Any]]) -> dict[Any, Part]:
+        """What becomes of the rows of each module.
+
+        Args:
+            modules: By id.
+            agents: Whose row it is, by module id.
+
+        Raises:
+            Unserved: It is not known how their actions are bounded.
+        """
+        piece = self._bounding()
+        return {
+            module_id: Part(
+                len(own),
+                modules.get(module_id, None),
+                None if piece is None else bounds_of(piece, own),
+            )
+            for module_id, own in agents.items()
+        }
+
+    def columns_of_agents(
         self,
-        rl_module: Any,
+        parts: Mapping[Any, Part],
         batch: dict[str, Any],
         explore: Any,
         shared_data: dict[str, Any],
-        keys: Mapping[Any, list[Any]],
-        kinds: Mapping[Any, Any],
-    ) -> dict[Any, dict[str, Nest]] | None:
-        """The columns of several modules as arrays, before they are listed.
+    ) -> dict[Any, dict[str, Nest]]:
+        """The columns of each module as arrays, before they are listed.
 
         Args:
-            rl_module: The modules.
-            batch: Their outputs.
+            parts: See `parts`.
+            batch: The outputs of modules.
             explore: Whether they explore.
             shared_data: As in a call.
-            keys: Of each module's rows: the ids of episode, agent and module.
-            kinds: The classes of their distributions, as far as modules were asked for them.
 
-        Returns:
-            What a call would list, by module id; None where it cannot serve, as in a call.
+        Raises:
+            Unserved: As where a call gives None.
         """
-        try:
-            blocks = self._blocks(rl_module, batch, explore, shared_data, keys, kinds)
-        except Unserved:
-            return None
-        return {module_id: rows.columns for module_id, rows in blocks.items()}
+        if batch.keys() != parts.keys() or not (self._is_unmapping or self._ends_by_module):
+            raise Unserved
+        has_time = self._is_taking_time and shared_data.get("_added_single_ts_time_rank")
+        piece = self._bounding()
+        found = {}
+        for module_id, outputs in batch.items():
+            part = parts[module_id]
+            if self._is_drawing and part.module is not None:
+                part.kind = add_actions(
+                    outputs, part.module, explore, part.kind, may_be_arrays=self._is_turning
+                )
+            is_longer = has_time and is_stateful(part.module)
+            found[module_id] = columns = self._columns(outputs, part.count, is_longer)
+            if piece is not None and part.bounds and Columns.ACTIONS in columns:
+                actions = columns[Columns.ACTIONS]
+                columns[Columns.ACTIONS_FOR_ENV] = bounded_by(piece, part.bounds, actions)
+        if piece is not None and not any(Columns.ACTIONS in own for own in found.values()):
+            raise Unserved
+        return found
 
     def _of_one(
         self,
@@ -145,16 +192,16 @@ class AnsweringRun:
         if self._is_drawing:
             add_actions(batch, rl_module, explore, kind, may_be_arrays=self._is_turning)
         ids = shared_data.get("memorized_map_structure")
-        if type(ids) is not list or not ids or self._is_unmapping:
+        if type(ids) is not list or not ids or self._is_unmapping or len({*ids}) != len(ids):
             raise Unserved
         has_time = self._is_taking_time and shared_data.get("_added_single_ts_time_rank")
-        columns = self._columns(batch, ids, has_time)
-        piece = self._for_env
-        if piece is not None and (piece.normalize_actions or piece.clip_actions):
-            if piece.input_action_space is None or Columns.ACTIONS not in columns:
+        columns = self._columns(batch, len(ids), has_time)
+        piece = self._bounding()
+        if piece is not None:
+            if Columns.ACTIONS not in columns:
                 raise Unserved
             actions = columns[Columns.ACTIONS]
-            columns[Columns.ACTIONS_FOR_ENV] = _bounded(piece, piece.plan_of(None), actions)
+            columns[Columns.ACTIONS_FOR_ENV] = bounded(piece, piece.plan_of(None), actions)
         return columns
 
     def _of_agents(
@@ -174,10 +221,14 @@ class AnsweringRun:
             keys = keys_of_rows(order, episodes, renamed, batch)
         except RlconnectError as error:
             raise Unserved from error
-        blocks = self._blocks(modules, batch, explore, shared_data, keys)
+        if any(len({*own}) != len(own) for own in keys.values()):
+            raise Unserved
+        parts = self.parts(modules, {own: [*map(_AGENT, keys[own])] for own in keys})
+        found = self.columns_of_agents(parts, batch, explore, shared_data)
         if not self._is_unmapping:
-            return {own: items_by_key(rows.columns, rows.keys) for own, rows in blocks.items()}
-        names = dict.fromkeys(name for rows in blocks.values() for name in rows.columns)
+            return {own: items_by_key(columns, keys[own]) for own, columns in found.items()}
+        blocks = {own: Rows(keys[own], columns) for own, columns in found.items()}
+        names = dict.fromkeys(name for columns in found.values() for name in columns)
         if self._adds(batch):  # It comes last, not with the columns of the first module.
             names[Columns.ACTIONS_FOR_ENV] = names.pop(Columns.ACTIONS_FOR_ENV)
         if self.is_listing:
@@ -188,41 +239,24 @@ class AnsweringRun:
                 merged[name].update(by_key)
         return merged
 
-    def _blocks(
-        self,
-        modules: Any,
-        batch: dict[str, Any],
-        explore: Any,
-        shared_data: dict[str, Any],
-        keys: Mapping[Any, list[Any]],
-        kinds: Mapping[Any, Any] | None = None,
-    ) -> dict[Any, Rows]:
-        """The columns of each module."""
-        if batch.keys() != keys.keys() or not (self._is_unmapping or self._ends_by_module):
-            raise Unserved
-        has_time = self._is_taking_time and shared_data.get("_added_single_ts_time_rank")
-        blocks = {}
-        for module_id, outputs in batch.items():
-            if self._is_drawing and module_id in modules:
-                module, kind = modules[module_id], kinds and kinds.get(module_id)
-                add_actions(outputs, module, explore, kind, may_be_arrays=self._is_turning)
-            is_longer = has_time and stateful_module(modules, module_id) is not None
-            own = keys[module_id]
-            blocks[module_id] = Rows(own, self._columns(outputs, own, is_longer))
-        piece = self._for_env
-        if piece is not None and (piece.normalize_actions or piece.clip_actions):
-            acting = [rows for rows in blocks.values() if Columns.ACTIONS in rows.columns]
-            if piece.input_action_space is None or not acting:
-                raise Unserved
-            for rows in acting:
-                rows.columns[Columns.ACTIONS_FOR_ENV] = _bounded_by_agent(piece, rows)
-        return blocks
+    def _bounding(self) -> NormalizeAndClipActions | None:
+        """The piece that bounds actions, if they are to be bounded.
 
-    def _columns(self, outputs: Any, keys: list[Any], has_time: Any) -> dict[str, Nest]:
-        """The outputs of a module as arrays with a row for each key."""
-        count, is_turning = len(keys), self._is_turning
-        if type(outputs) is not dict or len({*keys}) != count:
+        Raises:
+            Unserved: It does not know the action space.
+        """
+        piece = self._for_env
+        if piece is None or not (piece.normalize_actions or piece.clip_actions):
+            return None
+        if piece.input_action_space is None:
             raise Unserved
+        return piece
+
+    def _columns(self, outputs: Any, count: int, has_time: Any) -> dict[str, Nest]:
+        """The outputs of a module as arrays with so many rows."""
+        if type(outputs) is not dict:
+            raise Unserved
+        is_turning = self._is_turning
         columns = {}
         for name, own in outputs.items():
             rows = narrowed(own) if is_turning else own
@@ -235,8 +269,7 @@ class AnsweringRun:
 
     def _adds(self, batch: Mapping[Any, Any]) -> bool:
         """Whether actions for the environment are a column that no module gave."""
-        piece = self._for_env
-        if piece is None or not (piece.normalize_actions or piece.clip_actions):
+        if self._bounding() is None:
             return False
         return not any(Columns.ACTIONS_FOR_ENV in outputs for outputs in batch.values())
 
@@ -245,42 +278,6 @@ def _without_time(leaf: Array) -> Array:
     if leaf.ndim < 2 or leaf.shape[1] != 1:  # rows and time
         raise Unserved
     return leaf[:, 0]
-
-
-def _bounded(piece: NormalizeAndClipActions, plan: ActionPlan, actions: Nest) -> Nest:
-    """Actions in their bounds; the environment gets arrays of its own."""
-    own = mapped(np.ndarray.copy, actions)
-    if not _changes(piece, plan):
-        return own
-    if any(leaf.ndim < 2 for leaf in nest.flatten(own)):  # rows and parts
-        raise Unserved  # Numbers one by one are of other types than in an array.
-    return plan.unsquash(own) if piece.normalize_actions else plan.clip(own)
-
-
-def _changes(piece: NormalizeAndClipActions, plan: ActionPlan) -> bool:
-    return plan.unsquashes if piece.normalize_actions else plan.clips
-
-
-def _bounded_by_agent(piece: NormalizeAndClipActions, rows: Rows) -> Nest:
-    """Actions of several agents in the bounds of each."""
-    actions = rows.columns[Columns.ACTIONS]
-    agents = {*map(itemgetter(1), rows.keys)}
-    plans = {agent_id: piece.plan_of(agent_id) for agent_id in agents}
-    changing = [plan for plan in plans.values() if _changes(piece, plan)]
-    if len(plans) == 1 or not changing:
-        return _bounded(piece, next(iter(plans.values())), actions)
-    if type(actions) is not np.ndarray:
-        raise Unserved
-    places: dict[Any, list[int]] = {}
-    for place, key in enumerate(rows.keys):
-        places.setdefault(key[1], []).append(place)
-    made = [(own, _bounded(piece, plans[agent], actions[own])) for agent, own in places.items()]
-    bounded = np.empty_like(actions, dtype=made[0][1].dtype)
-    for own, part in made:
-        if part.dtype != bounded.dtype:
-            raise Unserved
-        bounded[own] = part
-    return bounded
 
 
 def _join(pieces: tuple[Any, ...]) -> Run | None:
