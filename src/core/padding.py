@@ -153,7 +153,7 @@ def split_and_zero_pad(item_list: Sequence[Nest], max_seq_len: int) -> list[Nest
         [array([0, 1]), array([2, 0])]
     """
     steps = batch(item_list, individual_items_already_have_batch_dim="auto")
-    plan = PaddingPlan.of_episodes([len(nest.flatten(steps)[0])], max_seq_len)
+    plan = PaddingPlan.of_episodes([len(nest.a_leaf(steps))], max_seq_len)
     if nest.is_leaf(steps):
         return list(plan.pad(steps))
     padded = [plan.pad(leaf) for leaf in nest.flatten(steps)]

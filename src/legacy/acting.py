@@ -150,9 +150,9 @@ class Acting:
         }
         actions, states, fetches = self.compute_actions_from_input_dict(batch, explore, timestep)
         return (
-            nest.map_structure(lambda leaf: leaf[0], actions),
+            nest.taken(actions, 0),
             [part[0] for part in states],
-            nest.map_structure(lambda leaf: leaf[0], fetches),
+            nest.taken(fetches, 0),
         )
 
     def compute_log_likelihoods(

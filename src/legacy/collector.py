@@ -189,7 +189,7 @@ class AgentCollector:
                 if column_name in KNOWN_NOW:
                     continue
                 first = before_first_step(column_name, zeros, self.initial_states)
-                value = nest.map_structure(lambda leaf: leaf[0], first)
+                value = nest.taken(first, 0)
                 self._open(column_name, value, self.shift_before - 1)
             column = self._columns[column_name]
             is_known = column_name in KNOWN_NOW

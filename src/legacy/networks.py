@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 import numpy as np
 from gymnasium.spaces import Space
 
+from ..core import nest
 from ..core.errors import ConfigError, WeightsError
 from ..core.types import Array
 from .default_views import lstm_views
@@ -251,8 +252,5 @@ def _check_like(known: Mapping[str, Array], fresh: Mapping[str, Array]) -> None:
 
 def rows_of(obs: Any) -> int:
     """Rows in a batch of observations, nested or not."""
-    if type(obs) is np.ndarray:
-        return len(obs) if obs.ndim else 1
-    while isinstance(obs, (dict, tuple, list)):
-        obs = next(iter(obs.values())) if isinstance(obs, dict) else obs[0]
-    return len(obs) if np.ndim(obs) else 1
+    leaf = nest.a_leaf(obs)
+    return len(leaf) if getattr(leaf, "ndim", 0) else 1

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
+from ..core import nest
 from .acting import Acting
 from .agent.view_requirement import ViewRequirementAgentConnector
-from .heads.acting import first_of
 from .pipeline import ActionConnectorPipeline, AgentConnectorPipeline
 from .types import ActionConnectorDataType, PolicyOutputType
 
@@ -72,7 +72,7 @@ def first_row(found: PolicyOutputType) -> PolicyOutputType:
     """The answer in the first row of a batch of them."""
     actions, states, fetches = found
     named = {name: part[0] for name, part in fetches.items()}
-    return first_of(actions), [part[0] for part in states], named
+    return nest.taken(actions, 0), [part[0] for part in states], named
 
 
 def _builds_columns(kind: Any) -> bool:

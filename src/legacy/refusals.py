@@ -78,7 +78,7 @@ def nan_refusal(policy: Any, columns: Mapping[str, Any], outputs: Array) -> Rlco
         )
     return SpaceError(
         f"policy {policy.name!r} has no finite answer to an observation",
-        found=_shown(next(iter(nest.flatten(columns["obs"]))), row),
+        found=_shown(nest.a_leaf(columns["obs"]), row),
         hint="its numbers are larger than float32 can reckon with.",
         row=row,
     )

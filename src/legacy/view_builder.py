@@ -191,7 +191,7 @@ class ViewBuilder:
                     hint=f"pass it, or call reset({slot_id[0]!r}) if a new episode starts.",
                     column=view.column,
                 )
-            return nest.map_structure(lambda leaf: leaf[0], view.missing)
+            return nest.taken(view.missing, 0)
         if self._flattens and view.column == "actions" and isinstance(value, _NESTED):
             return flatten_to_single_ndarray(value)
         return value

@@ -126,6 +126,31 @@ def test_a_lone_leaf_is_a_nest(leaf):
     assert nest.unflatten_as(0, [leaf]) is leaf
 
 
+@given(NESTS)
+def test_a_leaf_is_one_of_them(value):
+    """Whichever leaf it is, it is one of the nest; where there is none, that is an error."""
+    leaves = nest.flatten(value)
+    if not leaves:
+        with pytest.raises(IndexError):
+            nest.a_leaf(value)
+        return
+
+    assert any(nest.a_leaf(value) is leaf for leaf in leaves)
+
+
+@pytest.mark.parametrize("at", [0, -1, slice(1, None)])
+def test_rows_are_taken_of_each_leaf(at):
+    """The form is kept, and a lone array gives its row."""
+    rows = np.arange(6).reshape(3, 2)
+
+    taken = nest.taken(OrderedDict(b=(rows,), a=rows + 1), at)
+
+    assert type(taken) is OrderedDict
+    np.testing.assert_array_equal(taken["b"][0], rows[at])
+    np.testing.assert_array_equal(taken["a"], rows[at] + 1)
+    np.testing.assert_array_equal(nest.taken(rows, at), rows[at])
+
+
 def test_a_wrong_number_of_leaves_is_refused():
     """Too few or too many leaves cannot fill a structure."""
     for leaves in ([1], [1, 2, 3]):

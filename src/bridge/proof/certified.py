@@ -41,7 +41,7 @@ def verify_certificate(
         shown.name,
         "its certificate",
         stages,
-        sum(len(nest.flatten(step["action"])[0]) for step in certificate["steps"]),
+        sum(len(nest.a_leaf(step["action"])) for step in certificate["steps"]),
         "kept in its certificate",
         (absolute, relative),
         None,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core import nest
 from ...core.courses import Course, recorded_courses, sampled_courses
 from ...core.errors import PieceError
 from ...core.stage_differences import Differences, StageComparison
@@ -282,9 +283,7 @@ def _episode(
 
 
 def _first_row(action: Any) -> Any:
-    from ...core import nest
-
-    row = nest.map_structure(lambda leaf: leaf[0], action)
+    row = nest.taken(action, 0)
     return row.item() if isinstance(row, np.integer) else row
 
 

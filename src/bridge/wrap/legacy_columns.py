@@ -8,11 +8,12 @@ from typing import Any
 from gymnasium.spaces import Space
 from typing_extensions import override
 
+from ...core import nest
 from ...core.columns import Columns
 from ...legacy.types import AgentConnectorsOutput
 from ...v2.batch_items import key_of, single_agent_episode_iterator
 from ...v2.connector import ConnectorV2
-from .step_records import carried, first_row
+from .step_records import carried
 
 
 class LegacyColumnsV2(ConnectorV2):
@@ -76,6 +77,6 @@ def add_view_columns(
     key, built = key_of(episode), made.sample_batch
     for view, column in columns.items():
         if view in built:
-            batch.setdefault(column, {})[key] = [first_row(built[view])]
+            batch.setdefault(column, {})[key] = [nest.taken(built[view], 0)]
     if is_stacked:
-        batch.setdefault(Columns.OBS, {})[key] = [first_row(built[Columns.OBS])]
+        batch.setdefault(Columns.OBS, {})[key] = [nest.taken(built[Columns.OBS], 0)]

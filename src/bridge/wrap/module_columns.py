@@ -66,7 +66,7 @@ def rows_of(
             hint="LegacyAgentConnectorV2 of the policy's own connectors makes them.",
         )
     found = {name: _tensors(batch[column], device) for name, column in held.items()}
-    first = nest.flatten(found["obs"])[0]
+    first = nest.a_leaf(found["obs"])
     if not states:
         return Rows(found, [], None, (len(first),))
     state_in = batch[Columns.STATE_IN]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from ...core import nest
 from ...core.columns import Columns
 from ...v2.batch_items import key_of
 
@@ -77,11 +76,6 @@ def carry(shared_data: dict[str, Any] | None, kept: Mapping[Any, Any], alive: An
         before = shared_data.get(_CARRIED, {})
         others = {key: before[key] for key in alive if key in before}
         shared_data[_CARRIED] = {**others, **kept}
-
-
-def first_row(column: Any) -> Any:
-    """The only row of a batch of one."""
-    return nest.map_structure(lambda leaf: leaf[0], column)
 
 
 def _has_stepped(episode: Any) -> bool:

@@ -244,7 +244,7 @@ def _closed(bound: Bound) -> Callable[..., Any]:
     by_device: dict[Any, tuple[Any, ...]] = {}
 
     def call(value: Nest, *memory: Any) -> Any:
-        first = value if type(value) is np.ndarray else nest.flatten(value)[0]
+        first = nest.a_leaf(value)
         if not xp.is_tensor(first):
             return formula(value, *memory, *constants)
         placed = by_device.get(first.device)

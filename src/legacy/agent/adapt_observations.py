@@ -154,7 +154,7 @@ class AdaptObservationsAgentConnector(AgentConnector):
         adapted, slots[agent_id] = self._bound.observe_next(
             row, self._bound.start(1) if memory is None else memory, is_first
         )
-        return nest.map_structure(lambda leaf: leaf[0], adapted)
+        return nest.taken(adapted, 0)
 
 
 def _takes(known: Space[Any], given: Space[Any]) -> bool:

@@ -54,7 +54,7 @@ def choose_actions(
     if is_alone and not explore and is_usual and not callable(distribution):
         # What the choice below comes to, without a source to ask and zeros to take powers of.
         exploration.see_timestep(timestep)
-        actions = first_of(distribution.deterministic(inputs))
+        actions = nest.taken(distribution.deterministic(inputs), 0)
     else:
         source = (
             distribution(inputs)
@@ -63,7 +63,7 @@ def choose_actions(
         )
         actions, logp = exploration.choose(source, explore=explore, timestep=timestep, rng=rng)
         if is_alone:
-            actions, logp = first_of(actions), logp[0]
+            actions, logp = nest.taken(actions, 0), logp[0]
     if bare_when_greedy and not explore:
         return actions, {"action_dist_inputs": shown}
     fetches = {name: part[0] for name, part in extra.items()} if is_alone else {**extra}
@@ -73,10 +73,3 @@ def choose_actions(
     if inputs is not dist_inputs and "q_values" in fetches:
         fetches["q_values"] = shown  # in Ray both names are the one tensor that was scaled
     return actions, fetches
-
-
-def first_of(values: Any) -> Any:
-    """The first row of a batch, nested or not."""
-    if isinstance(values, np.ndarray):
-        return values[0]
-    return nest.map_structure(lambda leaf: leaf[0], values)

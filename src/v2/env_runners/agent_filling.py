@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ...core import nest
 from ...core.columns import Columns
 from ...core.types import Nest
 from ..envs.multi_agent_envs import ALL
-from ..episodes.column_items import joined_rows, stacked, taken
+from ..episodes.column_items import joined_rows, stacked
 from ..episodes.item_store import ItemStore, listed
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..episodes.single_agent import SingleAgentEpisode
@@ -47,7 +48,9 @@ def fill(
     for (agent, module_id), earned in zip(stretch.crew, rewards, strict=True):
         single = episode._agents[agent]
         row = block.rows[module_id][stretch.env, agent]
-        columns = {name: taken(own, (row, steps)) for name, own in block.columns[module_id].items()}
+        columns = {
+            name: nest.taken(own, (row, steps)) for name, own in block.columns[module_id].items()
+        }
         columns[WEIGHTS_SEQ_NO] = np.full(count, weights_seq_no)
         _extend(single, columns, stretch.last[agent], is_final)
         single.rewards.extend([*earned])
@@ -85,7 +88,7 @@ def _extend(
     if len(outputs) != len(names):
         single._begin(dict.fromkeys(names), 0)
     # The first observation is there already.
-    after = taken(columns[Columns.OBS], slice(1, None))
+    after = nest.taken(columns[Columns.OBS], slice(1, None))
     if not is_final:
         single.observations.extend([*listed(after), last])
         single.actions.extend(listed(columns[Columns.ACTIONS]))

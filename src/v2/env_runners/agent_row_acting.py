@@ -21,7 +21,7 @@ from ..env_to_module.defaults import ORDER
 from ..env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ..module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ..planning.answering import AnsweringRun, Part
-from ..planning.rows import Unserved, joined, mapped, with_time
+from ..planning.rows import Unserved, joined, with_time
 from .agent_layout import AgentLayout, Crew, Slot
 from .running_multi_agent import RunningMultiAgentEpisodes
 
@@ -168,9 +168,9 @@ class AgentRowActing:
         batch = {}
         for module_id, rows in self.seen.items():
             # A module may change its batch in place, so it gets rows of its own.
-            made = {Columns.OBS: mapped(_copied, rows)}
+            made = {Columns.OBS: nest.mapped(_copied, rows)}
             if self._is_stateful and stateful_module(self._modules, module_id) is not None:
-                made[Columns.OBS] = mapped(with_time, made[Columns.OBS])
+                made[Columns.OBS] = nest.mapped(with_time, made[Columns.OBS])
                 made[Columns.STATE_IN] = self._states_of(module_id, running)
             batch[module_id] = {
                 name: tensors_of(name, own, device, pin_memory) for name, own in made.items()
@@ -209,7 +209,7 @@ class AgentRowActing:
 
     def _states_of(self, module_id: Any, running: RunningMultiAgentEpisodes) -> Nest:
         if self._owners is self.layout:
-            return mapped(_copied, self._states[module_id])
+            return nest.mapped(_copied, self._states[module_id])
         self._settle()
         module = stateful_module(self._modules, module_id)
         states = []

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import gymnasium as gym
 
+from ...core import nest
 from ...core.columns import DEFAULT_AGENT_ID, DEFAULT_MODULE_ID
 from ..envs.sub_envs import Transitions
-from ..episodes.column_items import taken
 from ..episodes.lookback_buffer import InfiniteLookbackBuffer
 from ..episodes.single_agent import SingleAgentEpisode, first_stretch
 from .appenders import Appenders
@@ -269,7 +269,7 @@ def _fill(episode: SingleAgentEpisode, stretch: Stretch, columns: BlockColumns) 
     episode.rewards.data = columns.rewards[index, steps]
     episode.infos.data = _infos(stretch, columns, stretch.start - 1)
     episode.extra_model_outputs = {
-        name: InfiniteLookbackBuffer(taken(column, (index, steps)))
+        name: InfiniteLookbackBuffer(nest.taken(column, (index, steps)))
         for name, column in columns.outputs.items()
     }
     episode._start_time = columns.times[stretch.start - 1]
@@ -288,7 +288,7 @@ def _extend(episode: SingleAgentEpisode, stretch: Stretch, columns: BlockColumns
     episode.rewards.extend(columns.rewards[index, steps].tolist())
     episode.infos.extend(_infos(stretch, columns, stretch.start))
     for name, column in columns.outputs.items():
-        outputs[name].extend(taken(column, (index, steps)))
+        outputs[name].extend(nest.taken(column, (index, steps)))
 
 
 def _infos(stretch: Stretch, columns: BlockColumns, first: int) -> list[dict[str, Any]]:

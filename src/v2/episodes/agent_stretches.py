@@ -7,9 +7,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...core import nest
 from ...core.errors import EpisodeError
 from . import stretches
-from .column_items import taken
 from .errors import EpisodeItemError, EpisodeStateError
 from .indexing import Steps
 from .lookback_buffer import InfiniteLookbackBuffer
@@ -158,7 +158,7 @@ def _cut(single: SingleAgentEpisode, first: int, present: int, last: int) -> Sin
 
 def taken_item(buffer: InfiniteLookbackBuffer, place: int) -> Any:
     """The item at a position, look-back included."""
-    return buffer._data[place] if type(buffer._data) is list else taken(buffer._data, place)
+    return buffer._data[place] if type(buffer._data) is list else nest.taken(buffer._data, place)
 
 
 def _like(episode: _Episode, begin: int, end: int, lookback: int) -> _Episode:

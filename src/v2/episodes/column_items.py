@@ -6,7 +6,7 @@ Flat arrays, the usual case, never meet a nest function here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -50,22 +50,6 @@ def _stacked_dicts(items: Sequence[dict[Any, Any]], first: dict[Any, Any]) -> Ne
     return {key: stacked([item[key] for item in items]) for key in first}
 
 
-def mapped(function: Callable[..., Any], *columns: Nest) -> Nest:
-    """The function applied to the arrays of columns built alike; plain dicts the short way."""
-    first = columns[0]
-    if type(first) is np.ndarray:
-        return function(*columns)
-    if type(first) is dict:
-        if len(columns) == 1:
-            return {
-                key: function(leaf) if type(leaf) is np.ndarray else mapped(function, leaf)
-                for key, leaf in first.items()
-            }
-        if all(type(column) is dict and column.keys() == first.keys() for column in columns):
-            return {key: mapped(function, *[column[key] for column in columns]) for key in first}
-    return nest.map_structure(function, *columns)
-
-
 def length_of(column: Nest) -> int:
     """How many rows a column has, or items a list."""
     if isinstance(column, (list, np.ndarray)):
@@ -78,18 +62,11 @@ def length_of(column: Nest) -> int:
     return len(leaves[0]) if leaves else 0
 
 
-def taken(column: Nest, at: Any) -> Nest:
-    """The rows at an int, a slice (views) or an array of positions (copies)."""
-    if type(column) is np.ndarray:
-        return column[at]
-    return mapped(lambda leaf: leaf[at], column)
-
-
 def copied(column: Nest) -> Nest:
     """A column that shares no memory with `column`."""
     if type(column) is np.ndarray:
         return column.copy()
-    return mapped(np.array, column)
+    return nest.mapped(np.array, column)
 
 
 def with_room(column: Nest, count: int, rows: int) -> Nest:
@@ -100,7 +77,7 @@ def with_room(column: Nest, count: int, rows: int) -> Nest:
         store[:count] = leaf
         return store
 
-    return mapped(roomy, column)
+    return nest.mapped(roomy, column)
 
 
 def repeat_row(store: Nest, row: int) -> None:
@@ -109,7 +86,7 @@ def repeat_row(store: Nest, row: int) -> None:
     def repeated(leaf: Array) -> None:
         leaf[row + 1] = leaf[row]
 
-    mapped(repeated, store)
+    nest.mapped(repeated, store)
 
 
 def fits_dtype(column: Nest, values: Nest) -> bool:
@@ -167,7 +144,7 @@ def written(column: Nest, at: Any, values: Nest) -> None:
     except (ValueError, SpaceError) as error:
         raise EpisodeError(
             "new data does not fit the items there are",
-            expected=f"items like {_brief(taken(column, 0) if length_of(column) else column)}",
+            expected=f"items like {_brief(nest.taken(column, 0) if length_of(column) else column)}",
             found=f"{_brief(values)} ({error})",
         ) from None
 
@@ -213,7 +190,7 @@ def joined_rows(parts: Sequence[Nest]) -> Nest:
     """Columns one after the other."""
     if len(parts) == 1:
         return parts[0]
-    return mapped(lambda *leaves: np.concatenate(leaves), *parts)
+    return nest.mapped(lambda *leaves: np.concatenate(leaves), *parts)
 
 
 def one_hot(values: Nest, space: AnySpace) -> Nest:

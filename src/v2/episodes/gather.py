@@ -14,9 +14,10 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from ...core import nest
 from ...core.errors import EpisodeError, SpaceError
 from ...core.types import Nest
-from .column_items import joined_rows, length_of, stacked, taken
+from .column_items import joined_rows, length_of, stacked
 from .lookback_buffer import InfiniteLookbackBuffer
 from .multi_agent import MultiAgentEpisode
 from .single_agent import SingleAgentEpisode
@@ -176,4 +177,4 @@ def concat_column(
 
 def _last_item(buffer: InfiniteLookbackBuffer) -> Any:
     data = buffer._data
-    return data[-1] if type(data) is list else taken(data, -1)
+    return data[-1] if type(data) is list else nest.taken(data, -1)

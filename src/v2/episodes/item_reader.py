@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from ...core import nest
 from ...core.errors import EpisodeError
 from ...core.spaces import AnySpace, struct_of
 from ...core.types import Nest
@@ -117,7 +118,7 @@ class ItemReader(ItemStore):
                 raise out_of_range("step", step, total - self.lookback, self.lookback)
             return self._fill_item(fill, one_hot_discrete)
         data = self._data
-        item = data[place] if type(data) is list else items.taken(data, place)
+        item = data[place] if type(data) is list else nest.taken(data, place)
         return items.one_hot(item, self._known_space()) if one_hot_discrete else item
 
     def _get_rows(
@@ -134,11 +135,11 @@ class ItemReader(ItemStore):
         places = np.array([position_of(step, length, self.lookback, neg) for step in steps], int)
         exists = (places >= 0) & (places < total)
         if exists.all():
-            return self._encoded_many(items.taken(self._data, places), one_hot_discrete)
+            return self._encoded_many(nest.taken(self._data, places), one_hot_discrete)
         if fill is None:
             raise out_of_range("step", steps[int(np.argmin(exists))], length, self.lookback)
         missing = len(places) - int(exists.sum())
-        rows = items.taken(self._data, places[exists])
+        rows = nest.taken(self._data, places[exists])
         if one_hot_discrete:
             gaps = items.repeated(items.one_hot_fill(fill, self._known_space()), missing)
         else:
@@ -149,11 +150,11 @@ class ItemReader(ItemStore):
         order = np.empty(len(places), int)
         order[exists] = np.arange(int(exists.sum()))
         order[~exists] = np.arange(int(exists.sum()), len(places))
-        joined = items.taken(items.joined_rows([rows, gaps]), order)
+        joined = nest.taken(items.joined_rows([rows, gaps]), order)
         if not like_first:
             return joined
         is_plain = self._space is None  # numbers of no known space take a dtype that holds all
-        return items.mapped(
+        return nest.mapped(
             lambda leaf, first: leaf if is_plain and leaf.ndim == 1 else leaf.astype(first.dtype),
             joined,
             rows if exists[0] else gaps,
@@ -167,7 +168,7 @@ class ItemReader(ItemStore):
             if stride == 1:
                 rows = self._rows(places.start, max(places.start, places.stop))
             elif self.finalized:
-                rows = items.taken(self._data, np.arange(places.start, places.stop, stride))
+                rows = nest.taken(self._data, np.arange(places.start, places.stop, stride))
             else:
                 rows = [self._data[place] for place in places]
             return self._encoded_many(rows, one_hot_discrete)

@@ -56,7 +56,7 @@ class ItemStore:
         count = items.length_of(self._data)
         self._make_room(count, 1, item)
         items.written(self._store, count, item)
-        self._data = items.taken(self._store, slice(0, count + 1))
+        self._data = nest.taken(self._store, slice(0, count + 1))
 
     def extend(self, items_: Any) -> None:
         """Add many items: a list of them, or one column of arrays."""
@@ -70,7 +70,7 @@ class ItemStore:
         count = items.length_of(self._data)
         self._make_room(count, added, rows)
         items.written(self._store, slice(count, count + added), rows)
-        self._data = items.taken(self._store, slice(0, count + added))
+        self._data = nest.taken(self._store, slice(0, count + added))
 
     def repeat_last(self) -> None:
         """Add the last item once more; where there is room, nothing but its row is copied."""
@@ -84,7 +84,7 @@ class ItemStore:
             self._store = store = items.with_room(data, count, rows := count + 1)
             self._is_shared = False
         items.repeat_row(store, count - 1)
-        self._data = store if rows == count + 1 else items.taken(store, slice(0, count + 1))
+        self._data = store if rows == count + 1 else nest.taken(store, slice(0, count + 1))
 
     def concat(self, other: ItemStore) -> None:
         """Add the items of another buffer, without its look-back."""
@@ -99,12 +99,12 @@ class ItemStore:
         if not -count <= index < count:
             raise out_of_range("an item to remove at", index, len(self), self.lookback)
         if index in (-1, count - 1):
-            self._data = items.taken(self._data, slice(0, count - 1))
+            self._data = nest.taken(self._data, slice(0, count - 1))
             if self._is_shared:
                 self._store = None
             return
         kept = np.delete(np.arange(count), index)
-        self.data = items.taken(self._data, kept)
+        self.data = nest.taken(self._data, kept)
 
     def finalize(self) -> None:
         """Turn the list of items into arrays; an empty list stays one.
@@ -121,7 +121,7 @@ class ItemStore:
         if isinstance(last, dict) or (type(last) is np.ndarray and last.nbytes > _LARGE):
             count = len(self._data)
             self._store = items.stacked([*self._data, last])
-            self._data = items.taken(self._store, slice(0, count))
+            self._data = nest.taken(self._store, slice(0, count))
         else:
             self._data = items.stacked(self._data)
         self.finalized = True
@@ -147,7 +147,7 @@ class ItemStore:
         data = self._data
         if type(data) is list or type(data) is np.ndarray:
             return data[start:stop]
-        return items.taken(data, slice(start, stop))
+        return nest.taken(data, slice(start, stop))
 
     def _write(self, at: Any, values: Any) -> None:
         if self._is_shared:
@@ -176,5 +176,5 @@ def listed(values: Any) -> list[Any]:
         return list(values._rows(values.lookback, None))
     leaves = nest.flatten(values)
     if leaves and all(isinstance(leaf, np.ndarray) and leaf.ndim for leaf in leaves):
-        return [items.taken(values, row) for row in range(len(leaves[0]))]
+        return [nest.taken(values, row) for row in range(len(leaves[0]))]
     return list(values) if isinstance(values, Iterable) else [values]

@@ -12,7 +12,7 @@ its one call can go.
 
 from __future__ import annotations
 
-from . import column_items as items
+from ...core import nest
 from .lookback_buffer import InfiniteLookbackBuffer
 
 
@@ -33,5 +33,5 @@ def without_gap(
         return column
     kept = [place for place in range(total) if place != gap]
     data = column._data
-    rows = [data[place] for place in kept] if type(data) is list else items.taken(data, kept)
+    rows = [data[place] for place in kept] if type(data) is list else nest.taken(data, kept)
     return InfiniteLookbackBuffer._of(rows, column.lookback, column._space, column.finalized, False)

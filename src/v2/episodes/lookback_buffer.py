@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 from typing_extensions import Self, override
 
+from ...core import nest
 from ...core.compare import differences
 from ...core.errors import EpisodeError
 from ...core.space_fit import explain_mismatch
@@ -232,6 +233,6 @@ def items_repr(data: Any, start: int, stop: int | None) -> str:
     part = (
         data[start:stop]
         if isinstance(data, (list, np.ndarray))
-        else items.taken(data, slice(start, stop))
+        else nest.taken(data, slice(start, stop))
     )
     return str(part)

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...core import nest
 from . import column_items as items
 from .lookback_buffer import InfiniteLookbackBuffer
 from .space_state import REWARD_SPACE, space_from_pickle, space_to_pickle
@@ -103,7 +104,7 @@ def unpacked_buffers(
             buffer.finalized = True
         elif shape is not None:
             buffer._store, buffer.finalized = content, True
-            buffer._data = items.taken(content, slice(0, shape))
+            buffer._data = nest.taken(content, slice(0, shape))
         else:
             buffer.finalized = form == _AS_THEY_ARE
             buffer._data = [{} for _ in range(content)] if form == _EMPTY_DICTS else content
@@ -116,7 +117,7 @@ def _with_room(buffer: InfiniteLookbackBuffer) -> tuple[Any, int | None]:
     data, store = buffer._data, buffer._store
     count = items.length_of(data)
     if store is not None and items.length_of(store) > count:
-        return items.taken(store, slice(0, count + 1)), count
+        return nest.taken(store, slice(0, count + 1)), count
     return data, None
 
 

@@ -21,7 +21,7 @@ from ...core.types import Array, Nest
 from ..batch_items import key_of, single_agent_episode_iterator
 from ..common.add_states import initial_state
 from ..common.stateful_modules import is_multi, is_stateful, max_seq_len, stateful_module
-from ..episodes.column_items import joined_rows, taken
+from ..episodes.column_items import joined_rows
 from ..episodes.gather import concat_column
 from ..episodes.single_agent import SingleAgentEpisode
 from .row_ids import RowIds
@@ -258,11 +258,16 @@ class TrainColumns:
             before = [
                 part
                 for own in after
-                for part in (starts, taken(own._data, slice(own.lookback + step - 1, -1, step)))
+                for part in (
+                    starts,
+                    nest.taken(own._data, slice(own.lookback + step - 1, -1, step)),
+                )
             ]
             group.columns[Columns.STATE_IN] = joined_rows(before)
             if has_next:
-                following = [taken(own._data, slice(own.lookback, None, step)) for own in after]
+                following = [
+                    nest.taken(own._data, slice(own.lookback, None, step)) for own in after
+                ]
                 group.columns[Columns.NEXT_STATE_IN] = joined_rows(following)
         return True
 

@@ -84,7 +84,7 @@ def minibatches(batch: Batch, epochs: Epochs, rng: np.random.Generator) -> Itera
 
 def row_count(columns: Mapping[str, Any]) -> int:
     """How many rows the columns of a module have."""
-    return len(nest.flatten(columns.get(Columns.OBS, next(iter(columns.values()))))[0])
+    return len(nest.a_leaf(columns.get(Columns.OBS, columns)))
 
 
 def step_count(columns: Mapping[str, Any]) -> int:

@@ -117,7 +117,7 @@ class _RecurrentEncoder(TorchModel, Encoder):
         if self.tokenizer is None:
             flat: Tensor = observations.float()
             return flat
-        lead = nest.flatten(observations)[0].shape[:2]
+        lead = nest.a_leaf(observations).shape[:2]
         folded = nest.map_structure(lambda x: x.reshape(-1, *x.shape[2:]), observations)
         tokens = self.tokenizer({**inputs, Columns.OBS: folded})[ENCODER_OUT]
         return tokens.reshape(*lead, -1)  # type: ignore[no-any-return]  # a module's output

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ...core import nest
 from ...core.columns import Columns
 from ...core.types import Nest
 from ..common.add_observations import AddObservationsFromEpisodesToBatch
@@ -16,7 +17,7 @@ from ..common.stateful_modules import is_multi
 from .acting_forms import FORMS, Call
 from .latest import latest_of_singles, latest_states
 from .plan import Room, Run
-from .rows import Rows, Unserved, mapped, opened, with_time
+from .rows import Rows, Unserved, opened, with_time
 
 _USUAL: Final = (
     AddObservationsFromEpisodesToBatch,
@@ -111,7 +112,7 @@ class ActingRun:
             raise Unserved
         device, pin_memory = to_tensors.device, to_tensors.pin_memory
         if has_state:
-            seen = mapped(with_time, seen)
+            seen = nest.mapped(with_time, seen)
             shared_data["_added_single_ts_time_rank"] = True
         if rl_module is not None:
             seen = tensors_of(Columns.OBS, seen, device, pin_memory)

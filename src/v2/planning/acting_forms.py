@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from ...core import nest
 from ...core.columns import Columns
 from ..common.add_observations import AddObservationsFromEpisodesToBatch
 from ..common.add_states import AddStatesFromEpisodesToBatch
@@ -18,7 +19,7 @@ from ..common.batch_individual_items import BatchIndividualItems
 from ..common.numpy_to_tensor import NumpyToTensor, tensors_of
 from ..common.stateful_modules import is_stateful, stateful_module
 from .latest import latest_observations, states_of_rows
-from .rows import Rows, Unserved, mapped, with_time
+from .rows import Rows, Unserved, with_time
 
 
 class Call:
@@ -106,7 +107,7 @@ def _add_time(piece: AddTimeDimToBatchAndZeroPad, call: Call) -> None:
     call.notes["_added_single_ts_time_rank"] = True
     for module_id, rows in blocks.items():
         if stateful_module(call.rl_module, module_id) is not None:
-            rows.columns = {name: mapped(with_time, own) for name, own in rows.columns.items()}
+            rows.columns = {name: nest.mapped(with_time, own) for name, own in rows.columns.items()}
 
 
 def _add_states(piece: AddStatesFromEpisodesToBatch, call: Call) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final
 
+from ...core import nest
 from ...core.columns import Columns
 from ...core.errors import RlconnectError
 from ...core.types import Array, Nest
@@ -28,7 +29,7 @@ from ..module_to_env.unbatch_to_individual_items import UnBatchToIndividualItems
 from .bounding import Bounds, bounded, bounded_by, bounds_of
 from .listing import has_rows, items_by_key, listed, listed_by_agent
 from .plan import Room, Run
-from .rows import Rows, Unserved, mapped
+from .rows import Rows, Unserved
 
 _AGENT: Final = itemgetter(1)
 
@@ -263,7 +264,7 @@ class AnsweringRun:
             if not has_rows(rows, count):
                 raise Unserved
             if has_time and name != Columns.STATE_OUT:
-                rows = mapped(_without_time, rows)
+                rows = nest.mapped(_without_time, rows)
             columns[name] = rows
         return columns
 

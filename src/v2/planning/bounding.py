@@ -11,7 +11,7 @@ from ...core import nest
 from ...core.actions import ActionPlan
 from ...core.types import Nest
 from ..module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
-from .rows import Unserved, mapped
+from .rows import Unserved
 
 Bounds: TypeAlias = list[tuple[ActionPlan, list[int]]]
 """How actions are bounded, each way with its rows; a single way is for all rows."""
@@ -58,7 +58,7 @@ def bounded(piece: NormalizeAndClipActions, plan: ActionPlan, actions: Nest) -> 
     Raises:
         Unserved: They are numbers one by one.
     """
-    own = mapped(np.ndarray.copy, actions)
+    own = nest.mapped(np.ndarray.copy, actions)
     if not _changes(piece, plan):
         return own
     if any(leaf.ndim < 2 for leaf in nest.flatten(own)):  # rows and parts

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ...core import nest
 from ...core.batching import unbatch
 from ...core.types import Nest
 from ..module_to_env.listify_data_for_vector_env import BATCHED, places_of
-from .rows import Rows, mapped
+from .rows import Rows
 
 
 def has_rows(column: Nest, count: int) -> bool:
@@ -49,7 +50,7 @@ def items_by_key(columns: Mapping[str, Nest], keys: Sequence[Any]) -> dict[str, 
 def listed(columns: Mapping[str, Nest]) -> dict[str, Any]:
     """The columns of a single agent as a vector environment takes them: actions as arrays."""
     return {
-        name: mapped(np.ndarray.copy, own) if name in BATCHED else items_of(own)
+        name: nest.mapped(np.ndarray.copy, own) if name in BATCHED else items_of(own)
         for name, own in columns.items()
     }
 

@@ -7,7 +7,7 @@ one by one, and find the words for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -49,7 +49,7 @@ class Rows:
     def take(self, places: Sequence[int]) -> Rows:
         """Some of the rows."""
         at = np.asarray(places, int)
-        columns = {name: mapped(lambda leaf: leaf[at], own) for name, own in self.columns.items()}
+        columns = {name: nest.taken(own, at) for name, own in self.columns.items()}
         keys = [self.keys[place] for place in places]
         return Rows(keys, columns, [self.places[place] for place in places])
 
@@ -160,15 +160,6 @@ def _joined_arrays(items: Sequence[Any], first: Array) -> Array | None:
         if type(item) is not np.ndarray:
             return None
     return np.array(items)
-
-
-def mapped(func: Callable[[Any], Any], column: Nest) -> Nest:
-    """A column with each array changed."""
-    if type(column) is np.ndarray:
-        return func(column)
-    if type(column) is dict:
-        return {key: mapped(func, own) for key, own in column.items()}
-    return nest.map_structure(func, column)
 
 
 def with_time(leaf: Array) -> Array:
