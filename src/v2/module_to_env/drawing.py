@@ -8,7 +8,8 @@ arrays do the rest.
 
 from __future__ import annotations
 
-from math import isfinite, log, pi, sqrt
+from functools import lru_cache
+from math import isfinite, log, pi, prod, sqrt
 from typing import Any, Final
 
 import numpy as np
@@ -48,7 +49,8 @@ def drawn(kind: Any, inputs: Any, as_arrays: bool = False) -> tuple[Any, Any] | 
     if inputs.requires_grad:
         inputs = inputs.detach()
     actions, logp = draw(inputs)
-    if not isfinite(np.add.reduce(logp, axis=None)):  # sum(), sooner there
+    flat = logp.ravel()
+    if not isfinite(flat.dot(flat)):  # as a sum, sooner there
         return None
     return (actions, logp) if as_arrays else (torch.from_numpy(actions), torch.from_numpy(logp))
 
@@ -56,10 +58,16 @@ def drawn(kind: Any, inputs: Any, as_arrays: bool = False) -> tuple[Any, Any] | 
 def _chosen(inputs: Tensor) -> tuple[Array, Array]:
     logp = inputs.log_softmax(-1).numpy()
     # torch.multinomial does this for one draw of each row, after it has looked for bad numbers.
-    noise = torch.empty_like(inputs).exponential_().numpy()
+    noise = np.empty(logp.shape, logp.dtype)
+    torch.from_numpy(noise).exponential_()
     best = (np.exp(logp) / noise).argmax(-1)
-    first = np.arange(0, logp.size, logp.shape[-1]).reshape(best.shape)
-    return best, logp.take(first + best)
+    return best, logp.take(_starts(logp.shape) + best)
+
+
+@lru_cache(maxsize=4)
+def _starts(shape: tuple[int, ...]) -> Array:
+    """The places of the first number of each row, among all of them."""
+    return np.arange(0, prod(shape), shape[-1]).reshape(shape[:-1])
 
 
 def _scattered(inputs: Tensor) -> tuple[Array, Array]:

@@ -31,6 +31,19 @@ def test_one_seed_gives_the_distributions_actions(kind, shape, dtype):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_it_is_the_same_wherever_rows_lie_in_memory(kind):
+    """Inputs whose columns lie next to each other are drawn from as those whose rows do."""
+    inputs = torch.randn((6, 40), generator=torch.Generator().manual_seed(0)).T
+    torch.manual_seed(1)
+    actions = kind.from_logits(inputs).sample()
+
+    torch.manual_seed(1)
+    own, _ = drawn(kind, inputs)
+
+    assert torch.equal(own, actions)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_arrays_hold_what_tensors_hold(kind):
     """Whoever wants arrays gets them without tensors in between."""
     inputs = torch.linspace(-1, 1, 12).reshape(3, 4).requires_grad_()
