@@ -14,10 +14,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from . import nest, xp
+from . import xp
 from .moments import LEGACY_VARIANCE, Moments, RunningMoments, VarianceRule
 from .running_stat import RunningStat
-from .types import Array, Nest
+from .types import Array
 
 SMALL_NUMBER: Final = 1e-6
 """Added to every deviation, so that a constant feature does not divide by zero."""
@@ -99,15 +99,6 @@ class FrozenFilter:
     def __call__(self, x: Any) -> Any:
         """`x` filtered; leading axes are free."""
         return centred(x, self.mean, self.denominator, self.clip)
-
-
-def apply_filters(filters: Nest, observation: Nest) -> Nest:
-    """Filter the leaves of an observation; a leaf whose filter is None passes through."""
-    if nest.is_leaf(filters):
-        return observation if filters is None else filters(observation)
-    return nest.map_structure(
-        lambda leaf, one: leaf if one is None else one(leaf), observation, filters
-    )
 
 
 def filter_running(

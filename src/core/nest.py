@@ -216,16 +216,6 @@ def map_structure_up_to(shallow: Nest, function: Callable[..., Any], *nests: Nes
     return _guarded(mapped, "mapped")
 
 
-def zip_structures(*nests: Nest) -> Nest:
-    """One nest built like the first, whose leaves are tuples of the leaves of all.
-
-    Example:
-        >>> zip_structures({"a": 1}, {"a": 2})
-        {'a': (1, 2)}
-    """
-    return map_structure(lambda *leaves: leaves, *nests)
-
-
 def path_text(path: Iterable[object], root: str = "value") -> str:
     """A path as people write it: `value['camera'][0]`."""
     return root + "".join(f"[{key!r}]" for key in path)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[Any]
 """A numpy array of any dtype and shape."""
-
-Scalar: TypeAlias = bool | int | float | complex | np.generic
-"""One number, of Python or of numpy."""
 
 Nest: TypeAlias = Any
 """Dicts, tuples, named tuples and lists around leaves; one leaf is a nest too, None is a leaf."""

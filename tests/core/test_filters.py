@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rlconnect.core.filters import FrozenFilter, apply_filters, filter_running, standardize
+from rlconnect.core.filters import FrozenFilter, filter_running, standardize
 from rlconnect.core.moments import LEGACY_FLOAT32_VARIANCE, LEGACY_VARIANCE, V2_VARIANCE, Moments
 from rlconnect.core.running_stat import RunningStat
 
@@ -121,15 +121,3 @@ def test_tensors_give_the_same_numbers_in_one_graph(rule, rng):
     result = compiled(torch.from_numpy(x)).numpy()
     assert result.dtype == np.float32
     np.testing.assert_allclose(result, one(x), rtol=1e-6, atol=1e-7)
-
-
-def test_leaves_without_a_filter_pass_through():
-    """Discrete leaves have no statistics and stay themselves."""
-    one = FrozenFilter(mean=1.0, denominator=None, clip=None)
-    observation = {"a": np.array([1.0, 3.0]), "d": 2}
-
-    result = apply_filters({"a": one, "d": None}, observation)
-
-    np.testing.assert_array_equal(result["a"], [0, 2])
-    assert result["d"] == 2
-    assert apply_filters(None, observation) is observation

@@ -88,7 +88,6 @@ def test_several_nests_are_mapped_together():
     assert nest.map_structure(lambda x, y: x + y, first, dict(other)) == OrderedDict(
         [("b", 11), ("a", (22, 33))]
     )
-    assert nest.zip_structures({"a": 1}, OrderedDict(a=2)) == {"a": (1, 2)}
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,6 @@ from ..modules.multi_spec import MultiRLModuleSpec
 if TYPE_CHECKING:
     from .algorithm_config import AlgorithmConfig
 
-ENV_KEY = "__env__"
-"""Under which spaces of a vector environment are given."""
-
 SINGLE_ENV_KEY = "__env_single__"
 """Under which spaces of one of its environments are given."""
 

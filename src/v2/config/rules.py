@@ -50,7 +50,6 @@ FLAG: Final = Rule(lambda value: isinstance(value, bool), "True or False")
 INTEGER: Final = Rule(_is_int, "an integer")
 AT_LEAST_0: Final = Rule(lambda value: _is_int(value) and value >= 0, "an integer of 0 or more")
 AT_LEAST_1: Final = Rule(lambda value: _is_int(value) and value >= 1, "an integer of 1 or more")
-NUMBER: Final = Rule(_is_number, "a number")
 NOT_NEGATIVE: Final = Rule(
     lambda value: _is_number(value) and value >= 0, "a number that is not negative"
 )

@@ -18,7 +18,6 @@ from ...core import nest
 from ...core.errors import EpisodeError, SpaceError
 from ...core.types import Nest
 from .column_items import joined_rows, length_of, stacked
-from .lookback_buffer import InfiniteLookbackBuffer
 from .multi_agent import MultiAgentEpisode
 from .single_agent import SingleAgentEpisode
 
@@ -32,37 +31,6 @@ _ATTRIBUTES: Final = {
     "rewards": "rewards",
     "infos": "infos",
 }
-
-
-def gather_last(episodes: Sequence[SingleAgentEpisode], column: str) -> Nest | None:
-    """The last item of each episode, one row each.
-
-    Args:
-        episodes: At least one.
-        column: "obs", "actions", "rewards" or the key of an extra model output.
-
-    Returns:
-        Arrays of shape `(len(episodes), *item)`; None if an episode has no item, or the items
-        differ in shape or structure.
-
-    Example:
-        >>> episode = SingleAgentEpisode()
-        >>> episode.add_env_reset(observation=np.array([1.0, 2.0]))
-        >>> gather_last([episode, episode], "obs").shape
-        (2, 2)
-    """
-    name = _ATTRIBUTES.get(column)
-    try:
-        if name is None:
-            buffers = [episode.extra_model_outputs[column] for episode in episodes]
-        else:
-            buffers = [*map(attrgetter(name), episodes)]
-        columns = [buffer._data for buffer in buffers]
-        if _PLAIN.issuperset(map(type, columns)):
-            return stacked([column[-1] for column in columns])
-        return stacked([_last_item(buffer) for buffer in buffers])
-    except (EpisodeError, KeyError, IndexError):
-        return None
 
 
 def last_rows(episodes: Sequence[MultiAgentEpisode]) -> tuple[list[AgentKey], list[Any]] | None:
@@ -154,16 +122,20 @@ def concat_column(
             buffers = [*map(attrgetter(name), episodes)]
     except KeyError:
         return None
-    more, end = int(without_first), -1 if without_last else None
-    parts = [
-        buffer._data
-        if end is None and not buffer.lookback + more
-        else buffer._rows(buffer.lookback + more, end)
-        for buffer in buffers
-    ]
+    parts = [buffer._data for buffer in buffers]
+    firsts = [buffer.lookback + without_first for buffer in buffers]
     kinds = set(map(type, parts))
     if len(kinds) > 1:
         return None
+    if without_last or any(firsts):
+        end = -1 if without_last else None
+        if kinds <= _PLAIN:
+            parts = [part[first:end] for part, first in zip(parts, firsts, strict=True)]
+        else:
+            parts = [
+                nest.taken(part, slice(first, end))
+                for part, first in zip(parts, firsts, strict=True)
+            ]
     try:
         if kinds == {np.ndarray}:
             return np.concatenate(parts), [*map(len, parts)]
@@ -173,8 +145,3 @@ def concat_column(
         return joined_rows(parts), counts
     except (EpisodeError, SpaceError, IndexError, ValueError):
         return None
-
-
-def _last_item(buffer: InfiniteLookbackBuffer) -> Any:
-    data = buffer._data
-    return data[-1] if type(data) is list else nest.taken(data, -1)

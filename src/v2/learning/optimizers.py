@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -195,11 +195,6 @@ def set_lr(optimizer: Optimizer, lr: float) -> None:
     """Set the learning rate of all groups."""
     for group in optimizer.param_groups:
         group["lr"] = lr
-
-
-def grads_of(params: Iterable[nn.Parameter]) -> dict[Hashable, Any]:
-    """The gradients by parameter, of those that have one."""
-    return {param: param.grad for param in params if param.grad is not None}
 
 
 def _sizes(groups: Iterable[Mapping[str, Any]]) -> list[int]:

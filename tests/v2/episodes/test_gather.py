@@ -8,7 +8,6 @@ from rlconnect.core.batching import batch
 from rlconnect.v2 import MultiAgentEpisode, SingleAgentEpisode
 from rlconnect.v2.episodes.gather import (
     concat_column,
-    gather_last,
     last_rows,
     last_rows_by_module,
     outputs_in_journal,
@@ -46,16 +45,6 @@ def read(episode, column, indices):
     return getattr(episode, "get_observations" if column == "obs" else f"get_{column}")(indices)
 
 
-@given(FORMS, COLUMNS, st.sampled_from(["array", "dict", "tuple", "number"]))
-def test_last_items_are_the_batch_of_the_last_items(forms, column, kind):
-    """In list form, in array form and mixed."""
-    episodes = [episode_of(steps, kind, numpy) for steps, numpy in forms]
-
-    gathered = gather_last(episodes, column)
-
-    np.testing.assert_equal(gathered, batch([read(one, column, -1) for one in episodes]))
-
-
 @given(FORMS, COLUMNS, st.sampled_from(["array", "dict", "tuple", "number"]), st.integers(0, 2))
 def test_whole_columns_are_the_batch_of_all_items(forms, column, kind, lookback):
     """Look-back is left out, and the last observation if asked; in lists or in arrays."""
@@ -81,7 +70,6 @@ def test_what_makes_no_batch_is_none(column):
     one, other = episode_of(1), SingleAgentEpisode()
     other.add_env_reset(np.zeros(3), {"only": 1})
 
-    assert gather_last([one, other], column) is None
     assert concat_column([one, other], column) is None
 
 
