@@ -12,10 +12,10 @@ go wrong.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .core.errors import CheckpointError, RlconnectError
+from .core.lazy_names import lazy_names
 from .core.version import __version__
 
 if TYPE_CHECKING:
@@ -45,14 +45,4 @@ _LAZY = {
 }
 
 if not TYPE_CHECKING:  # a type checker should see the names above and no others
-
-    def __getattr__(name: str) -> object:
-        if name not in _LAZY:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(_LAZY[name], __name__), name)
-        globals()[name] = value
-        return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    __getattr__, __dir__ = lazy_names(__name__, _LAZY)

@@ -6,9 +6,10 @@ A name is loaded from its module on first use, so importing this package is chea
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
+
+from ..core.lazy_names import lazy_names
 
 _HOME: Final = {
     # Adapting a policy to a changed environment
@@ -68,14 +69,4 @@ class _Package(ModuleType):
 
 sys.modules[__name__].__class__ = _Package
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name], __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

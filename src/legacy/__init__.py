@@ -8,8 +8,7 @@ Read `policy` and `inference` first, then `pipeline`; ARCHITECTURE.md walks one 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from ..core.lazy_names import lazy_names
 
 # Module -> the names it serves; a leading dot is this package, two the one above.
 _HOMES = {
@@ -130,14 +129,4 @@ _NAMES = {name: home for home, names in _HOMES.items() for name in names.split()
 
 __all__ = sorted(_NAMES)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _NAMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_NAMES[name], __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_NAMES})
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -6,8 +6,9 @@ torch. The table says where each name lives; it is the public surface.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any, Final
+from typing import Final
+
+from ..core.lazy_names import lazy_names
 
 _ANNOTATIONS: Final = (
     "AgentID AgentToModuleMappingFn AlgorithmConfigDict ConvFilterSpec DeviceType "
@@ -235,15 +236,4 @@ _HOME: Final = {
 
 __all__ = sorted(_HOME)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, own_name = _HOME[name].partition(":")  # an old spelling says what it means
-    value = getattr(import_module(module, __name__), own_name or name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

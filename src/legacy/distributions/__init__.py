@@ -6,9 +6,9 @@ The `Torch*` classes are imported when first asked for; everything else needs no
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ...core.lazy_names import lazy_names
 from .arrays import ArrayDistribution
 from .choice import DistributionChoice, distribution_for
 
@@ -46,8 +46,4 @@ __all__ = [
     "get_torch_categorical_class_with_temperature",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(".torch_names", __name__), name)
+__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(__all__, ".torch_names"))

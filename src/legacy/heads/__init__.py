@@ -6,34 +6,25 @@ with `registry.py`, then `head.py`.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from ...core.lazy_names import lazy_names
 
 _HOMES = {
-    "ArrayHead": "array_head",
-    "DDPGTorchModel": "ddpg_model",
-    "DQNTorchModel": "dqn_model",
-    "FAMILIES": "algorithms",
-    "NoisyLayer": "noisy",
-    "PolicyHead": "head",
-    "PolicyOutputs": "head",
-    "SACTorchModel": "sac_model",
-    "algorithm_named": "algorithms",
-    "TorchSource": "torch_source",
-    "build_array_head": "array_head",
-    "build_head": "registry",
-    "choose_actions": "acting",
-    "compute_actions": "torch_source",
+    "ArrayHead": ".array_head",
+    "DDPGTorchModel": ".ddpg_model",
+    "DQNTorchModel": ".dqn_model",
+    "FAMILIES": ".algorithms",
+    "NoisyLayer": ".noisy",
+    "PolicyHead": ".head",
+    "PolicyOutputs": ".head",
+    "SACTorchModel": ".sac_model",
+    "algorithm_named": ".algorithms",
+    "TorchSource": ".torch_source",
+    "build_array_head": ".array_head",
+    "build_head": ".registry",
+    "choose_actions": ".acting",
+    "compute_actions": ".torch_source",
 }
 
 __all__ = sorted(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

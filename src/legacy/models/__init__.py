@@ -6,54 +6,45 @@ Nothing is imported until it is asked for: `numpy_forward` runs without torch. S
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from ...core.lazy_names import lazy_names
 
 _HOMES = {
-    "AppendBiasLayer": "layers",
-    "AttentionWrapper": "attention",
-    "ComplexInputNetwork": "complex",
-    "FullyConnectedNetwork": "fcnet",
-    "GTrXLNet": "attention",
-    "LSTMWrapper": "lstm",
-    "LegacyModel": "base",
-    "MODEL_DEFAULTS": "defaults",
-    "ModelCatalog": "model_catalog",
-    "ModelV2": "base",
-    "NumpyNet": "numpy_forward",
-    "RLModuleNet": "rlmodule",
-    "RecurrentNetwork": "lstm",
-    "RepeatedValues": "repeated_values",
-    "Reshape": "layers",
-    "SlimConv2d": "layers",
-    "SlimFC": "layers",
-    "TorchModelV2": "base",
-    "VisionNetwork": "visionnet",
-    "build_model": "catalog",
-    "default_class": "catalog",
-    "flatten": "original_observations",
-    "get_activation_fn": "layers",
-    "get_filter_config": "visionnet",
-    "get_initializer_fn": "layers",
-    "is_rlmodule": "rlmodule",
-    "load_weights": "weights",
-    "normc_initializer": "layers",
-    "register_custom_action_dist": "registered",
-    "register_custom_model": "registered",
-    "restore_original_dimensions": "original_observations",
-    "same_padding": "layers",
-    "valid_padding": "layers",
-    "with_defaults": "defaults",
+    "AppendBiasLayer": ".layers",
+    "AttentionWrapper": ".attention",
+    "ComplexInputNetwork": ".complex",
+    "FullyConnectedNetwork": ".fcnet",
+    "GTrXLNet": ".attention",
+    "LSTMWrapper": ".lstm",
+    "LegacyModel": ".base",
+    "MODEL_DEFAULTS": ".defaults",
+    "ModelCatalog": ".model_catalog",
+    "ModelV2": ".base",
+    "NumpyNet": ".numpy_forward",
+    "RLModuleNet": ".rlmodule",
+    "RecurrentNetwork": ".lstm",
+    "RepeatedValues": ".repeated_values",
+    "Reshape": ".layers",
+    "SlimConv2d": ".layers",
+    "SlimFC": ".layers",
+    "TorchModelV2": ".base",
+    "VisionNetwork": ".visionnet",
+    "build_model": ".catalog",
+    "default_class": ".catalog",
+    "flatten": ".original_observations",
+    "get_activation_fn": ".layers",
+    "get_filter_config": ".visionnet",
+    "get_initializer_fn": ".layers",
+    "is_rlmodule": ".rlmodule",
+    "load_weights": ".weights",
+    "normc_initializer": ".layers",
+    "register_custom_action_dist": ".registered",
+    "register_custom_model": ".registered",
+    "restore_original_dimensions": ".original_observations",
+    "same_padding": ".layers",
+    "valid_padding": ".layers",
+    "with_defaults": ".defaults",
 }
 
 __all__ = sorted(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
