@@ -54,7 +54,8 @@ class RowMean:
         """Take the mean of numbers of the mask's shape."""
         if self._weights is None:
             return rows.mean()
-        return _flat(rows).dot(self._weights)
+        # Under autocast rows may have fewer bits than the mask's weights.
+        return _flat(rows).to(self._weights.dtype).dot(self._weights)
 
 
 def ppo_terms(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -145,7 +146,7 @@ class ModuleHolder(Checkpointable):
 
         Args:
             module_id: Its id.
-            module_spec: What it is built from.
+            module_spec: What it is built from, whole: `inference_only` says nothing here.
             config_overrides: Settings that differ for it.
             new_should_module_be_updated: Which modules are trained from now on.
 
@@ -156,7 +157,8 @@ class ModuleHolder(Checkpointable):
             DuplicateNameError: There is one of that id.
         """
         self._check_is_built()
-        self.module.add_module(module_id, self._placed(module_spec.build()))
+        whole = replace(module_spec, inference_only=False)
+        self.module.add_module(module_id, self._placed(whole.build()))
         if config_overrides:
             overrides = {
                 **(self.config.algorithm_config_overrides_per_module or {}),

@@ -21,12 +21,13 @@ from .device import learner_device
 from .learner import Learner
 from .loss_check import LossCheck
 from .minibatches import Batch
+from .optimizer_views import OptimizerViews
 from .optimizers import Optimizers, adam, get_lr, set_lr
 
 Gradients = dict[Hashable, Any]
 
 
-class TorchLearner(Learner):
+class TorchLearner(OptimizerViews, Learner):
     """Improves torch modules, on a CPU or a GPU.
 
     Losses that are not finite end an update with a `LossError`: on a CPU before they reach the
@@ -48,6 +49,7 @@ class TorchLearner(Learner):
     @override
     def build(self) -> None:
         self._device = learner_device(self.config)
+        self._params.clear()
         super().build()
 
     @override
@@ -134,10 +136,6 @@ class TorchLearner(Learner):
     def get_parameters(self, module: Any) -> list[Any]:
         """Give the parameters of a module."""
         return list(module.parameters())
-
-    def get_param_ref(self, param: Any) -> Hashable:
-        """Give what stands for a parameter in dicts of gradients: the parameter itself."""
-        return param  # type: ignore[no-any-return]  # a tensor, hashed by identity
 
     def filter_param_dict_for_optimizer(
         self, param_dict: Mapping[Hashable, Any], optimizer: torch.optim.Optimizer
