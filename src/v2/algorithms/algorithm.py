@@ -89,6 +89,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         self._hooks = CallbackHooks(self.callbacks, made)
         self._progress = Progress()
         self._rates = Rates()
+        self._last_result: ResultDict = {}
         self._logdir: str | None = None
         self._writer = None if made.output is None else EpisodeWriter(made.output)
         self._logger = None if logger_creator is None else logger_creator(made.to_dict())
@@ -279,6 +280,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         result = {**self._compiled(calls, evaluated), **progress.end()}
         self._rates.add_to(result)
         result["config"] = self.config.to_dict()
+        self._last_result = result
         self._hooks.call(
             "on_train_result", algorithm=self, metrics_logger=self.metrics, result=result
         )

@@ -61,8 +61,10 @@ class Progress:
         }
 
     def continue_from(self, state: Mapping[str, Any]) -> None:
-        """Go on where a checkpoint was made."""
-        self.iteration = int(state.get("training_iteration", 0))
+        """Go on where a checkpoint was made; a part of a state says nothing about that."""
+        if "training_iteration" not in state:
+            return
+        self.iteration = int(state["training_iteration"])
         self.seconds = float(state.get("time_total_s", 0.0))
         self.iterations_since_restore = 0
         self.seconds_since_restore = 0.0

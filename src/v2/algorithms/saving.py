@@ -14,6 +14,7 @@ simulator, a vector of somebody else's), all begin with a reset.
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
@@ -27,6 +28,7 @@ from ..class_names import UnknownClassError, find_class
 from ..config.saved_config import restored_config, saved_settings
 from ..metrics import names
 from .random_states import random_state_of, set_random_state
+from .saved_run import SavedRun
 
 _RANDOM: Final = "random_states"
 
@@ -45,6 +47,7 @@ class SavedAlgorithm(Checkpointable):
     _hooks: Any
     _progress: Any
     _rates: Any
+    _last_result: dict[str, Any]
     _loaded_random: Any
 
     @override
@@ -220,23 +223,30 @@ class SavedAlgorithm(Checkpointable):
         made.restore_from_path(path, filesystem=filesystem, **kwargs)
         return made  # type: ignore[no-any-return]
 
-    def save(self, checkpoint_dir: str | os.PathLike[str] | None = None) -> str:
-        """Save everything, as `save_to_path`.
+    def save(self, checkpoint_dir: str | os.PathLike[str] | None = None) -> SavedRun:
+        """Save everything, by `save_checkpoint`.
 
         Args:
             checkpoint_dir: The folder; None makes one.
 
         Returns:
-            The folder.
+            The folder as text, which also has RLlib's `checkpoint` and `metrics`.
         """
-        return self.save_to_path(checkpoint_dir)
+        path = tempfile.mkdtemp() if checkpoint_dir is None else os.fspath(checkpoint_dir)
+        self.save_checkpoint(path)
+        return SavedRun(path, self._last_result)
 
     def restore(self, checkpoint_path: str | os.PathLike[str]) -> None:
-        """Take a checkpoint's state over, as `restore_from_path`."""
-        self.restore_from_path(checkpoint_path)
+        """Take a checkpoint's state over, by `load_checkpoint`."""
+        self.load_checkpoint(os.fspath(checkpoint_path))
 
-    save_checkpoint = save
-    load_checkpoint = restore
+    def save_checkpoint(self, checkpoint_dir: str) -> Any:
+        """Write everything into a folder; subclasses may write less."""
+        return self.save_to_path(checkpoint_dir)
+
+    def load_checkpoint(self, checkpoint_dir: str) -> None:
+        """Take over what a folder holds."""
+        self.restore_from_path(checkpoint_dir)
 
 
 def _class_of(cls: type[Any], path: str, given: Mapping[str, Any]) -> Any:
