@@ -101,6 +101,7 @@ _HOME: Final = {
     "MultiRLModuleSpec": ".modules.multi_spec",
     "PPOTorchRLModule": ".modules.ppo:DefaultPPOTorchRLModule",
     "RLModule": ".modules.rl_module",
+    "RLModuleConfig": ".modules.module_config",
     "RLModuleSpec": ".modules.spec",
     "SingleAgentRLModuleSpec": ".modules.spec:RLModuleSpec",
     "TorchRLModule": ".modules.torch_rl_module",

@@ -17,6 +17,7 @@ from typing_extensions import Self, override
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import PieceError
 from ..checkpointable import Checkpointable, _check_local
+from .module_config import ConfigOfModule
 
 if TYPE_CHECKING:
     from .multi_rl_module import MultiRLModule
@@ -47,6 +48,8 @@ class RLModule(Checkpointable):
 
     framework: str | None = None
     STATE_FILE_NAME: ClassVar[str] = "module_state"
+    config: Any = ConfigOfModule()
+    """The arguments it was made with, as older releases hand them out."""
 
     def __init__(
         self,
