@@ -118,9 +118,10 @@ class MultiAgentEnvRunner(AgentRowSampling):
         )
 
     @override
-    def _reset_envs(self, explore: bool) -> None:
-        running = self._running = self._new_running()
-        for index, episode in enumerate(running.episodes):
+    def _reset_envs(
+        self, episodes: Sequence[Any], shared_data: dict[str, Any], explore: bool
+    ) -> None:
+        for index, episode in enumerate(episodes):
             self._call_on_episode("on_episode_created", episode, index)
         before = perf_counter()
         observations, infos = self._stepper.reset_all(None if self._is_begun else self._seed)
@@ -129,10 +130,9 @@ class MultiAgentEnvRunner(AgentRowSampling):
             _warn_if_outside(self.env.single_observation_space.spaces, observations)
         self._is_begun = True
         for index, (seen, info) in enumerate(zip(observations, infos, strict=True)):
-            running.begin(index, seen, info)
-        self._shared_data = {}
-        self._cached_to_module = self._to_module(running.episodes, explore)
-        for index, episode in enumerate(running.episodes):
+            self._running.begin(index, seen, info)
+        self._cached_to_module = self._to_module(episodes, explore)
+        for index, episode in enumerate(episodes):
             self._call_on_episode("on_episode_start", episode, index)
 
     @override

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any, Final
 
@@ -137,10 +137,10 @@ class SingleAgentEnvRunner(RowSampling):
         )
 
     @override
-    def _reset_envs(self, explore: bool) -> None:
-        """Begin anew: all environments, episodes and what pieces share."""
-        running = self._running = self._new_running()
-        for index, episode in enumerate(running.episodes):
+    def _reset_envs(
+        self, episodes: Sequence[Any], shared_data: dict[str, Any], explore: bool
+    ) -> None:
+        for index, episode in enumerate(episodes):
             self._call_on_episode("on_episode_created", episode, index)
         before = perf_counter()
         observations, infos = self._stepper.reset_all(None if self._is_begun else self._seed)
@@ -150,10 +150,9 @@ class SingleAgentEnvRunner(RowSampling):
         self._is_begun = True
         self._seen = observations
         for index, (observation, info) in enumerate(zip(observations, infos, strict=True)):
-            running.begin(index, observation, info)
-        self._shared_data = {}
-        self._cached_to_module = self._to_module(running.episodes, explore)
-        for index, episode in enumerate(running.episodes):
+            self._running.begin(index, observation, info)
+        self._cached_to_module = self._to_module(episodes, explore)
+        for index, episode in enumerate(episodes):
             self._call_on_episode("on_episode_start", episode, index)
 
     def _taken(self, lookback: int | None) -> list[SingleAgentEpisode]:

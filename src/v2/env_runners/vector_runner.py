@@ -100,7 +100,7 @@ class VectorEnvRunner(EnvRunner):
         self._was_random = random_actions
         self._metrics_now = self.metrics
         if force_reset or size.is_in_episodes or self._needs_initial_reset or is_other_way:
-            self._reset_envs(should_explore)
+            self._reset_envs_and_episodes(should_explore)
         self._needs_initial_reset = size.is_in_episodes
         self._num_ended = 0
         self._in_module.clear()
@@ -118,9 +118,36 @@ class VectorEnvRunner(EnvRunner):
     def _new_running(self) -> Any:
         """Episodes that wait for their first observation, one for each environment."""
 
-    @abc.abstractmethod
-    def _reset_envs(self, explore: bool) -> None:
+    def _reset_envs_and_episodes(self, explore: bool) -> None:
         """Begin anew: all environments, episodes and what pieces share."""
+        self._running = self._new_running()
+        self._shared_data = {}
+        self._reset_envs(self._running.episodes, self._shared_data, explore)
+
+    @abc.abstractmethod
+    def _reset_envs(
+        self, episodes: Sequence[Any], shared_data: dict[str, Any], explore: bool
+    ) -> None:
+        """Reset all environments, and give the episodes their first observations.
+
+        Args:
+            episodes: The running ones, which wait for that.
+            shared_data: What pieces share from now on.
+            explore: Whether the module explores.
+        """
+
+    @property
+    def _ongoing_episodes(self) -> list[Any]:
+        """The running episodes, under RLlib's name."""
+        found: list[Any] = self._running.episodes
+        return found
+
+    @property
+    def _ongoing_episodes_for_metrics(self) -> dict[str, list[Any]]:
+        """What earlier calls returned of running episodes, as far as `on_episode_end` needs it."""
+        running = self._running
+        pairs = zip(running.episodes, running.chunks, strict=True)
+        return {episode.id_: list(chunks) for episode, chunks in pairs if chunks}
 
     @abc.abstractmethod
     def _sample(self, size: SampleSize, explore: bool, random_actions: bool) -> list[Any]:
