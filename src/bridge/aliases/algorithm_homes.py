@@ -9,6 +9,8 @@ HOMES: Final = {
     "algorithms": "v2: Algorithm AlgorithmConfig BC BCConfig MARWIL MARWILConfig PPO PPOConfig",
     "algorithms.algorithm": "v2: Algorithm",
     "algorithms.algorithm_config": "v2: AlgorithmConfig",
+    "algorithms.appo": "stand-in: APPO APPOConfig",
+    "algorithms.appo.appo": "stand-in: APPO APPOConfig",
     "algorithms.appo.default_appo_rl_module": "v2: DefaultAPPORLModule",
     "algorithms.appo.torch.default_appo_torch_rl_module": "v2: DefaultAPPOTorchRLModule",
     "algorithms.bc": "v2: BC BCConfig",
@@ -18,10 +20,13 @@ HOMES: Final = {
     "algorithms.bc.torch.bc_torch_rl_module": "v2: BCTorchRLModule=DefaultBCTorchRLModule",
     "algorithms.bc.torch.default_bc_torch_rl_module": "v2: DefaultBCTorchRLModule",
     "algorithms.callbacks": "v2: DefaultCallbacks RLlibCallback",
+    "algorithms.cql": "stand-in: CQL CQLConfig",
+    "algorithms.dqn": "stand-in: DQN DQNConfig",
     "algorithms.dqn.default_dqn_rl_module": (
         "v2: DefaultDQNRLModule; v2.modules.dqn: ATOMS QF_LOGITS QF_NEXT_PREDS QF_PREDS QF_PROBS "
         "QF_TARGET_NEXT_PREDS QF_TARGET_NEXT_PROBS"
     ),
+    "algorithms.dqn.dqn": "stand-in: DQN DQNConfig",
     "algorithms.dqn.dqn_catalog": "v2: DQNCatalog",
     "algorithms.dqn.dqn_rainbow_catalog": "v2: DQNRainbowCatalog=DQNCatalog",
     "algorithms.dqn.dqn_torch_model": "legacy.heads.dqn_model: DQNTorchModel",
@@ -29,6 +34,9 @@ HOMES: Final = {
     "algorithms.dqn.torch.dqn_rainbow_torch_rl_module": (
         "v2: DQNRainbowTorchRLModule=DefaultDQNTorchRLModule"
     ),
+    "algorithms.dreamerv3": "stand-in: DreamerV3 DreamerV3Config",
+    "algorithms.impala": "stand-in: IMPALA IMPALAConfig Impala ImpalaConfig",
+    "algorithms.impala.impala": "stand-in: IMPALA IMPALAConfig Impala ImpalaConfig",
     "algorithms.marwil": "v2: MARWIL MARWILConfig",
     "algorithms.marwil.marwil": "v2: MARWIL MARWILConfig",
     "algorithms.marwil.marwil_catalog": "v2: MARWILCatalog=PPOCatalog",
@@ -69,7 +77,9 @@ HOMES: Final = {
         "LEARNER_RESULTS_VF_LOSS_UNCLIPPED_KEY POLICY_LOSS_KEY VF_LOSS_KEY"
     ),
     "algorithms.ppo.torch.ppo_torch_rl_module": "v2: PPOTorchRLModule",
+    "algorithms.sac": "stand-in: SAC SACConfig",
     "algorithms.sac.default_sac_rl_module": "v2: DefaultSACRLModule",
+    "algorithms.sac.sac": "stand-in: SAC SACConfig",
     "algorithms.sac.sac_catalog": "v2: SACCatalog",
     "algorithms.sac.sac_learner": (
         "v2.modules.dqn: QF_PREDS; v2.modules.sac: ACTION_DIST_INPUTS_NEXT ACTION_LOG_PROBS "

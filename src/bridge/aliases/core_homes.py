@@ -75,7 +75,7 @@ HOMES: Final = {
         "stand-in: MultiRLModuleConfig; v2: MultiRLModule MultiRLModuleSpec"
     ),
     "core.rl_module.rl_module": (
-        "stand-in: RLModuleConfig; v2: RLModule RLModuleSpec SingleAgentRLModuleSpec"
+        "v2: RLModule RLModuleConfig RLModuleSpec SingleAgentRLModuleSpec"
     ),
     "core.rl_module.tf.tf_rl_module": "stand-in: TfRLModule",
     "core.rl_module.torch": "v2: TorchRLModule",

@@ -29,7 +29,11 @@ HOMES: Final = {
     "env.single_agent_episode": "v2: SingleAgentEpisode",
     "env.utils": "legacy: EnvError PublicAPI; v2: EnvContext MultiAgentEnv",
     "env.utils.infinite_lookback_buffer": "v2: InfiniteLookbackBuffer",
+    "env.vector.registration": "stand-in: make_vec",
+    "env.vector.sync_vector_multi_agent_env": "stand-in: SyncVectorMultiAgentEnv",
+    "env.vector.vector_multi_agent_env": "stand-in: VectorMultiAgentEnv",
     "env.vector_env": "stand-in: VectorEnv",
+    "env.wrappers.atari_wrappers": "stand-in: wrap_atari_for_new_api_stack wrap_deepmind",
     "env.wrappers.group_agents_wrapper": (
         "v2: GroupAgentsWrapper; v2.envs.grouped_agents: GROUP_INFO GROUP_REWARDS"
     ),
@@ -51,4 +55,9 @@ HOMES: Final = {
     "evaluation.sample_batch_builder": "stand-in: MultiAgentSampleBatchBuilder SampleBatchBuilder",
     "evaluation.sampler": "stand-in: SyncSampler",
     "evaluation.worker_set": "stand-in: WorkerSet",
+    "offline": "stand-in: InputReader JsonReader JsonWriter OutputWriter",
+    "offline.json_reader": "stand-in: JsonReader",
+    "offline.json_writer": "stand-in: JsonWriter",
+    "offline.offline_data": "stand-in: OfflineData",
+    "offline.offline_prelearner": "stand-in: OfflinePreLearner",
 }

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import FrameType, ModuleType
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from ...core.errors import UnknownNameError
 from .table import locate, modules, nearest_module, nearest_name
 
 _RAY: Final = "ray"
+_TREE: Final = "tree"
 _WAYS_ON: Final = (
     "leave out what needs it, write it against rlconnect.v2 or rlconnect.legacy, or run this "
     "where Ray is installed."
@@ -83,7 +84,7 @@ def unknown_name(path: str, name: str) -> UnknownRayNameError:
 
 
 class RayFinder(MetaPathFinder, Loader):
-    """Answers imports of `ray` and everything below it, and nothing else."""
+    """Answers imports of `ray` and everything below it, and of `tree` where there is none."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -93,7 +94,8 @@ class RayFinder(MetaPathFinder, Loader):
         Raises:
             UnknownRayModuleError: rlconnect has no names for it.
         """
-        if fullname != _RAY and not fullname.startswith(f"{_RAY}."):
+        is_tree = fullname == _TREE and PathFinder.find_spec(_TREE) is None
+        if not (is_tree or fullname == _RAY or fullname.startswith(f"{_RAY}.")):
             return None
         if fullname not in modules():
             parent, _, name = fullname.rpartition(".")

@@ -50,8 +50,8 @@ HOMES: Final = {
         "get_torch_categorical_class_with_temperature"
     ),
     "models.torch.torch_distributions": (
-        "legacy: TorchCategorical TorchDeterministic TorchDiagGaussian TorchMultiCategorical; v2: "
-        "TorchDistribution TorchMultiDistribution"
+        "v2: TorchCategorical TorchDeterministic TorchDiagGaussian TorchDistribution "
+        "TorchMultiCategorical TorchMultiDistribution TorchSquashedGaussian"
     ),
     "models.torch.torch_modelv2": "legacy: TorchModelV2",
     "models.torch.visionnet": "legacy: VisionNetwork",

@@ -53,6 +53,10 @@ def _unchanged(obj: T) -> T:
     return obj
 
 
+class RayDeprecationWarning(DeprecationWarning):
+    """Said about what goes away."""
+
+
 def is_overridden(obj: Callable[..., Any]) -> bool:
     """Whether a method is none of the no-ops of a base class of rlconnect."""
     return not getattr(obj, "__module__", "").startswith(f"{__name__.split('.')[0]}.")

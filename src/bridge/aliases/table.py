@@ -21,6 +21,8 @@ from . import (
     model_homes,
     ray_front,
     tool_homes,
+    tree_front,
+    tune_homes,
 )
 from .stand_ins import STAND_IN, stand_in
 
@@ -44,7 +46,7 @@ class Place(NamedTuple):
 
 @lru_cache(maxsize=1)
 def modules() -> dict[str, dict[str, Place]]:
-    """Every module of Ray that can be imported, packages too, with the names it has.
+    """Every module of Ray that can be imported, packages too, with the names it has; and `tree`.
 
     Example:
         >>> modules()["ray.rllib.core.columns"]
@@ -61,8 +63,9 @@ def modules() -> dict[str, dict[str, Place]]:
     ):
         for path, row in rows.items():
             found[f"{_RLLIB}.{path}" if path else _RLLIB] = dict(_read(row))
-    for path, row in ray_front.HOMES.items():
-        found[path] = dict(_read(row))
+    for rows in (ray_front.HOMES, tune_homes.HOMES, tree_front.HOMES):
+        for path, row in rows.items():
+            found[path] = dict(_read(row))
     for path in list(found):
         while path := path.rpartition(".")[0]:
             found.setdefault(path, {})

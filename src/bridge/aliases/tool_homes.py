@@ -5,6 +5,11 @@ A row says which names a module of `ray.rllib` has, and where ours are: see `tab
 
 from typing import Final
 
+_BUFFERS: Final = (
+    "EpisodeReplayBuffer MultiAgentEpisodeReplayBuffer MultiAgentPrioritizedEpisodeReplayBuffer "
+    "MultiAgentReplayBuffer PrioritizedEpisodeReplayBuffer PrioritizedReplayBuffer ReplayBuffer"
+)
+
 HOMES: Final = {
     "": (
         "legacy: Policy SampleBatch; stand-in: BaseEnv ExternalEnv RolloutWorker TFPolicy "
@@ -23,6 +28,7 @@ HOMES: Final = {
         "OverrideToImplementCustomLogic OverrideToImplementCustomLogic_CallToSuperRecommended "
         "PublicAPI override"
     ),
+    "utils.actor_manager": "stand-in: FaultAwareApply FaultTolerantActorManager",
     "utils.checkpoints": (
         "legacy: get_checkpoint_info; v2: Checkpointable; v2.checkpoint_files: "
         "CHECKPOINT_VERSION; v2.metrics.names: COMPONENT_LEARNER COMPONENT_LEARNER_GROUP "
@@ -66,6 +72,8 @@ HOMES: Final = {
         "LEARNER_STATS_KEY"
     ),
     "utils.metrics.metrics_logger": "v2: MetricsLogger",
+    "utils.metrics.ray_metrics": "stand-in: TimerAndPrometheusLogger",
+    "utils.minibatch_utils": "stand-in: MiniBatchCyclicIterator",
     "utils.nested_dict": "stand-in: NestedDict",
     "utils.numpy": (
         "bridge.aliases.plain_names: LARGE_INTEGER MAX_LOG_NN_OUTPUT MIN_LOG_NN_OUTPUT; "
@@ -88,6 +96,12 @@ HOMES: Final = {
         "v2: create_mask_and_seq_lens split_and_zero_pad split_and_zero_pad_n_episodes "
         "unpad_data_if_necessary"
     ),
+    "utils.replay_buffers": f"stand-in: {_BUFFERS}",
+    "utils.replay_buffers.episode_replay_buffer": "stand-in: EpisodeReplayBuffer",
+    "utils.replay_buffers.multi_agent_episode_buffer": "stand-in: MultiAgentEpisodeReplayBuffer",
+    "utils.replay_buffers.prioritized_episode_buffer": "stand-in: PrioritizedEpisodeReplayBuffer",
+    "utils.runners.runner": "stand-in: Runner",
+    "utils.runners.runner_group": "stand-in: RunnerGroup",
     "utils.schedules": (
         "legacy: ConstantSchedule ExponentialSchedule LinearSchedule PiecewiseSchedule "
         "PolynomialSchedule Schedule"
@@ -110,7 +124,10 @@ HOMES: Final = {
         "get_base_struct_from_space get_dummy_batch_for_space get_original_space "
         "is_composite_space normalize_action unbatch unsquash_action"
     ),
-    "utils.test_utils": "legacy: check",
+    "utils.test_utils": (
+        "bridge.aliases.script_arguments: add_rllib_example_script_args "
+        "run_rllib_example_script_experiment; legacy: check"
+    ),
     "utils.torch_utils": (
         "core.filters: SMALL_NUMBER; legacy: FLOAT_MAX FLOAT_MIN clip_gradients "
         "compute_global_norm convert_to_torch_tensor copy_torch_tensors explained_variance "

@@ -141,9 +141,9 @@ def test_modules_are_reached_as_attributes(ray_names):
     ("line", "words"),
     [
         ("from ray.rllib.core.columns import Colums", "did you mean ray.rllib.core.columns.Colu"),
-        ("from ray.rllib.algorithms.dqn import DQNConfig", "rlconnect lacks ray.rllib.algori"),
+        ("from ray.rllib.core.learner import DoubleLearner", "rlconnect lacks ray.rllib.core.lea"),
         ("from ray.rllib.utils.framwork import try_import_tf", "did you mean ray.rllib.utils.fram"),
-        ("import ray.rllib.offline.json_reader", "nothing of the module ray.rllib.offline"),
+        ("import ray.rllib.offline.d4rl_reader", "nothing of the module ray.rllib.offline"),
     ],
 )
 def test_what_is_lacking_is_told(ray_names, line, words):
@@ -179,6 +179,46 @@ def test_stand_ins_can_be_named_and_subclassed_but_not_used(ray_names):
         Model()
     with pytest.raises(ray_aliases.StandInError, match=r"BaseEnv\.to_base_env"):
         BaseEnv.to_base_env()
+
+
+def test_scripts_for_tune_import(ray_names):
+    """What a training script names of Tune is there; only running it is refused."""
+    from ray import train, tune
+    from ray.tune.registry import get_trainable_cls
+    from ray.tune.stopper import Stopper
+
+    class Never(Stopper):
+        def stop_all(self):
+            return False
+
+    class MyPPO(v2.PPO):
+        pass
+
+    tune.register_trainable("mine", MyPPO)
+
+    assert get_trainable_cls("mine") is MyPPO
+    assert tune.grid_search([1, 2]) == {"grid_search": [1, 2]}
+    assert train.Checkpoint("folder").path == "folder"
+    with pytest.raises(ray_aliases.StandInError, match="Tuner"):
+        tune.Tuner("mine", run_config=None)
+
+
+def test_pretty_print_leaves_the_settings_out(ray_names):
+    """Results are shown as indented lines, sorted by key."""
+    from ray.tune.logger import pretty_print
+
+    shown = pretty_print(
+        {"b": {"c": np.float64(2), "n": None}, "a": np.arange(2), "t": True, "config": {}}
+    )
+
+    assert shown == "a:\n- 0\n- 1\nb:\n  c: 2.0\n  n: null\nt: true\n"
+
+
+def test_distributions_of_the_old_path_are_the_new_stack_s(ray_names):
+    """`models.torch.torch_distributions` is where they lay before they got a folder."""
+    from ray.rllib.models.torch.torch_distributions import TorchMultiCategorical
+
+    assert TorchMultiCategorical is v2.TorchMultiCategorical
 
 
 def test_init_says_once_that_nothing_starts(ray_names, monkeypatch):
