@@ -22,7 +22,7 @@ def module_of_weights(policy: Policy, net: RLModuleNet) -> RLModule:
 
     weights = policy.get_weights()
     config = net.model_config
-    part = net.encoder.get_submodule(net._parts()[0])
+    part = net.encoders[0]
     plain: Any = part.tokenizer if isinstance(part, LstmEncoder) else part
     if plain is None or any(isinstance(each, nn.LayerNorm) for each in net.modules()):
         raise NoTwin("its encoder has layer norms or no tokenizer")
@@ -33,7 +33,7 @@ def module_of_weights(policy: Policy, net: RLModuleNet) -> RLModule:
             "fcnet_activation": config.get("fcnet_activation"),
             "conv_activation": config.get("conv_activation"),
         },
-        vf_share_layers=net._shared,
+        vf_share_layers=net.is_shared,
         use_lstm=isinstance(part, LstmEncoder),
         free_log_std=net.pi.log_std is not None,
         log_std_clip_param=inf,

@@ -100,9 +100,13 @@ class ActorCriticHead(PolicyHead):
 
 
 class RLModuleHead(ActorCriticHead):
-    """An RLModule inside an old PPO policy; values are reported only when it explores."""
+    """An RLModule inside an old policy; values, if it has some, are told only when it explores."""
 
     bare_when_greedy = True
+
+    def _extra(self, dist_inputs: Tensor) -> dict[str, Tensor]:
+        has_values = getattr(self.model, "vf", None) is not None
+        return super()._extra(dist_inputs) if has_values else {}
 
     def load_weights(self, weights: Any) -> None:
         """Nothing to do: the network was built from the weights."""

@@ -113,7 +113,9 @@ class WeightReader:
         act = numpy_activation(self.config["fcnet_activation"])
         post = numpy_activation(self.config["post_fcnet_activation"])
         policy, value = self._mlp("pi.net.mlp", post, None), self._mlp("vf.net.mlp", post, None)
-        shared = self._mlp("encoder.encoder.net.mlp", act, act)
+        # BC has one encoder, without a name of its own, and no values.
+        places = ("encoder.encoder.net.mlp", "encoder.net.mlp")
+        shared = next(filter(None, (self._mlp(place, act, act) for place in places)), None)
         if shared:
             return self._checked(Stack(shared), policy, value)
         actor = self._mlp("encoder.actor_encoder.net.mlp", act, act)
@@ -132,7 +134,7 @@ class WeightReader:
             # An LSTM stands between trunk and heads, with a width of its own.
             for before, after in pairwise(layers if lstm is None else layers[len(trunk.layers) :]):
                 self._match("features", before.bias.size, after.weight.shape[0])
-        return trunk, Stack(policy), Stack(value), lstm
+        return trunk, Stack(policy), Stack(value) if value else None, lstm
 
     def _match(self, what: str, expected: int, found: int) -> None:
         if expected != found:

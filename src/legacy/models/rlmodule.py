@@ -1,13 +1,14 @@
-"""The network of an RLModule that Ray 2.5 to 2.9 saved inside an old-stack PPO policy.
+"""The network of an RLModule that Ray 2.5 to 2.9 saved inside an old-stack policy.
 
-Its layers are read off the names and shapes of the weights: `encoder` (shared, or one each for
-actor and critic; dense, convolutional, or either under an LSTM), then the heads `pi` and `vf`.
+Its layers are read off the names and shapes of the weights: `encoder` (shared, one each for
+actor and critic, or BC's only one; dense, convolutional, or either under an LSTM), then the
+heads `pi` and `vf`.
 In a sequential stack the numbers that carry no weight are activations and paddings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from torch import Tensor, nn
 from ...core.errors import PieceError, WeightsError
 from .base import LegacyModel, ModelOutput
 from .rlmodule_layers import LayerReader, LstmEncoder
+
+# What may lie inside `encoder`, the actor's first; BC's has nothing inside, but is one itself.
+_ENCODERS = ("encoder", "actor_encoder", "critic_encoder")
 
 
 def is_rlmodule(weights: Mapping[str, Any]) -> bool:
@@ -55,11 +59,11 @@ class RLModuleNet(LegacyModel):
         super().__init__(obs_space, action_space, num_outputs, model_config, name)
         shapes = {key: tuple(np.shape(value)) for key, value in weights.items()}
         read = LayerReader(shapes, model_config, tuple(obs_space.shape or ()))
-        self.encoder = nn.Module()
         names = {key.split(".")[1] for key in shapes if key.startswith("encoder.")}
-        self._shared = "encoder" in names
-        for part in sorted(names):
-            self.encoder.add_module(part, read.encoder(f"encoder.{part}"))
+        self._inner = [name for name in _ENCODERS if name in names]
+        self.encoder = nn.Module() if self._inner else read.encoder("encoder")
+        for name in self._inner:
+            self.encoder.add_module(name, read.encoder(f"encoder.{name}"))
         self.pi = read.head("pi")
         self.vf = read.head("vf") if any(key.startswith("vf.") for key in shapes) else None
         self._from_weights(weights)
@@ -83,27 +87,31 @@ class RLModuleNet(LegacyModel):
             )
         self.load_state_dict({key: torch.tensor(np.asarray(weights[key])) for key in own})
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether actor and critic look through one encoder."""
+        return "encoder" in self._inner
+
+    @property
+    def encoders(self) -> list[nn.Module]:
+        """The actor's encoder, and the critic's where it has one of its own."""
+        return [self.encoder.get_submodule(name) for name in self._inner] or [self.encoder]
+
     def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
         """Map observations to the outputs; an LSTM's state is carried."""
-        parts = [self.encoder.get_submodule(name) for name in self._parts()]
-        size = sum(2 for part in parts if isinstance(part, LstmEncoder))
+        size = sum(2 for part in self.encoders if isinstance(part, LstmEncoder))
         if len(state) != size:
             raise PieceError(
                 "this policy needs its state", expected=f"{size} arrays", found=f"{len(state)}"
             )
         features, state_out = [], []
-        for i, part in enumerate(parts):
+        for i, part in enumerate(self.encoders):
             out, after = part(input_dict, state[2 * i : 2 * i + 2], seq_lens)
             features.append(out)
             state_out.extend(after)
         self._critic = features[-1]
         outputs: Tensor = self.pi(features[0])
         return outputs, state_out
-
-    def _parts(self) -> Sequence[str]:
-        if self._shared:
-            return ("encoder",)
-        return ("actor_encoder",) if self.vf is None else ("actor_encoder", "critic_encoder")
 
     def value_function(self) -> Tensor:
         """Give the value estimates `(B,)` of the last `forward`."""
@@ -114,8 +122,7 @@ class RLModuleNet(LegacyModel):
 
     def get_initial_state(self) -> list[Tensor]:
         """Give zeros `(layers, cells)` for each `h` and `c`; empty without an LSTM."""
-        parts = [self.encoder.get_submodule(name) for name in self._parts()]
-        lstms = [part.lstm for part in parts if isinstance(part, LstmEncoder)]
+        lstms = [part.lstm for part in self.encoders if isinstance(part, LstmEncoder)]
         return [
             next(lstm.parameters()).new_zeros(lstm.num_layers, lstm.hidden_size)
             for lstm in lstms

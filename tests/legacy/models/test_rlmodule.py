@@ -5,6 +5,7 @@ import pytest
 import torch
 from gymnasium.spaces import Box, Discrete
 from rlconnect.core.errors import PieceError, WeightsError
+from rlconnect.legacy import Policy
 from rlconnect.legacy.models.rlmodule import RLModuleNet, is_rlmodule
 
 CASES = [
@@ -63,6 +64,37 @@ def test_same_numbers_as_a_saved_policy(name, formula, recorded):
     outputs, _ = model({"obs": torch.from_numpy(case["in"]["obs"])})
 
     np.testing.assert_allclose(outputs.detach(), case["out"]["logits"], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["mlp_share", "lstm_share"])
+def test_one_encoder_without_a_name_is_bcs(name, formula, rlmodules):
+    """BC's module is one encoder and a policy head: the same numbers, and no values."""
+    case, arrays = rlmodules.cases[name], rlmodules.arrays
+    weights = {
+        key.replace("encoder.encoder.", "encoder."): arrays[f"{name}|weights|{key}"]
+        for key in case["weights"]
+        if not key.startswith("vf.")
+    }
+    space, want = formula.space(case["obs"]), arrays[f"{name}|outputs"]
+    width = want.shape[-1]
+    obs = arrays[f"{name}|obs"].reshape(-1, *space.shape)
+    states = [arrays[key] for key in arrays if key.startswith(f"{name}|state")]
+    config = {"model": config_of(case)}
+
+    policy = Policy(space, Discrete(width), config, algorithm="BC", weights=weights)
+    _, _, fetches = policy.compute_actions_from_input_dict(
+        {
+            "obs": obs,
+            **{f"state_in_{i}": part for i, part in enumerate(states)},
+            "seq_lens": [3, 3],
+        },
+        explore=True,
+    )
+
+    got = fetches["action_dist_inputs"]
+    np.testing.assert_allclose(got, want.reshape(got.shape), rtol=1e-6, atol=1e-6)
+    assert "vf_preds" not in fetches
+    assert set(policy.get_weights()) == set(weights)
 
 
 def dense_weights():
