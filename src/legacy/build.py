@@ -206,17 +206,20 @@ def serialized(piece: ConnectorRecord | None) -> Any:
 def _restore_worker_filter(policy: Policy, record: PolicyRecord) -> None:
     """Put statistics that a rollout worker kept into the pipeline's filter.
 
-    Ray 2.0 and older keep the filter beside the policy; its own inference forgets it there. One
-    that never saw an observation does nothing.
+    Ray keeps the filter beside a policy that has no connectors; Ray 2.0's own inference forgets
+    it there. One that never saw an observation does nothing.
     """
     found = next((f for f in record.filters if f.is_from_worker and max(f.count, default=0)), None)
     if found is None or policy.agent_connectors is None:
         return
-    from .agent.mean_std_filter import mean_std_connector
+    from .agent.mean_std_filter import (
+        MeanStdObservationFilterAgentConnector,
+        mean_std_connector,
+    )
 
     connector = mean_std_connector(policy, found)
     pipeline = policy.agent_connectors
-    present = pipeline["MeanStdObservationFilterAgentConnector"]
+    present = pipeline[MeanStdObservationFilterAgentConnector]
     if present:
         pipeline.connectors[pipeline.connectors.index(present[0])] = connector
     elif pipeline["StateBufferConnector"]:

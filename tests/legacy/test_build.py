@@ -157,8 +157,9 @@ def test_a_custom_model_of_other_shapes_is_refused():
         Policy.from_checkpoint(path, custom_models={"legacy_framestack": Narrow})
 
 
-def test_statistics_of_a_worker_act_in_the_pipeline():
-    """Ray 2.0 keeps the filter beside the policy; here its numbers reach the network."""
+@pytest.mark.parametrize("kind", ["MeanStdFilter", "ConcurrentMeanStdFilter", "NoFilter"])
+def test_statistics_of_a_worker_act_in_the_pipeline(kind):
+    """Ray keeps the filter beside a policy without connectors; here it filters, and once."""
     source = FilterRecord(
         "MeanStdFilter",
         (11,),
@@ -166,7 +167,15 @@ def test_statistics_of_a_worker_act_in_the_pipeline():
         (np.array([1.0, 2.0, 3.0, 4.0]),),
         is_from_worker=True,
     )
-    policy = build_policy(Policy, dataclasses.replace(record_of(PLAIN), filters=(source,)))
+    plain = record_of(PLAIN)
+    bare = dataclasses.replace(
+        plain,
+        config={**plain.config, "observation_filter": kind},
+        agent_connectors=None,
+        action_connectors=None,
+        filters=(source,),
+    )
+    policy = build_policy(Policy, bare)
     obs = np.array([0.5, -0.2, 0.1, 0.3], np.float32)
 
     ((_, _, fetches),) = local_policy_inference(policy, "e", "a", obs, explore=False)
@@ -176,9 +185,10 @@ def test_statistics_of_a_worker_act_in_the_pipeline():
     np.testing.assert_allclose(
         fetches["action_dist_inputs"], want["action_dist_inputs"][0], atol=1e-5
     )
-    assert [type(each).__name__ for each in policy.agent_connectors.connectors[:2]] == [
+    assert [type(each).__name__ for each in policy.agent_connectors.connectors[:3]] == [
         "ObsPreprocessorConnector",
         "MeanStdObservationFilterAgentConnector",
+        "StateBufferConnector",
     ]
 
 
