@@ -8,7 +8,9 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from ...core.batching import rows_of_alike
 from ...core.types import Nest
+from ..episodes.journal import picking
 from ..planning.listing import items_of
 from ..planning.rows import Unserved, joined
 
@@ -45,17 +47,20 @@ class AgentLayout:
     def __init__(self, crews: Sequence[Crew]) -> None:
         self.agents = [tuple(agent for agent, _ in crew) for crew in crews]
         self.slots: dict[Any, list[Slot]] = {}
-        self._places: dict[Any, list[int]] = {}
+        places: dict[Any, list[int]] = {}
         count = 0
         for index, crew in enumerate(crews):
             for agent, module_id in crew:
                 self.slots.setdefault(module_id, []).append((index, agent))
-                self._places.setdefault(module_id, []).append(count)
+                places.setdefault(module_id, []).append(count)
                 count += 1
         # Of each row, in the order in which agents come: where it is when modules come in order.
-        self._back = [0] * count
-        for row, place in enumerate(place for own in self._places.values() for place in own):
-            self._back[place] = row
+        back = [0] * count
+        for row, place in enumerate(place for own in places.values() for place in own):
+            back[place] = row
+        self._of_agents = [*map(picking, self.agents)]
+        self._of_modules = {module_id: picking(own) for module_id, own in places.items()}
+        self._in_order = picking(back)
         # The keys of the observations and rewards of a step in which these agents go on together.
         self.twice = [[*agents, *agents] for agents in self.agents]
 
@@ -69,15 +74,9 @@ class AgentLayout:
             Unserved: They are not all built alike.
         """
         items: list[Any] = []
-        for own, agents in zip(by_env, self.agents, strict=True):
-            items += [own[agent] for agent in agents]
-        found = {}
-        for module_id, places in self._places.items():
-            rows = [items[place] for place in places]
-            if not _is_alike(rows):
-                raise Unserved
-            found[module_id] = joined(rows)
-        return found
+        for own, picked in zip(by_env, self._of_agents, strict=True):
+            items += picked(own)
+        return {module_id: _rows(picked(items)) for module_id, picked in self._of_modules.items()}
 
     def by_env(self, columns: Mapping[Any, Nest]) -> list[dict[Hashable, Any]]:
         """A column of all modules as items: for each environment by agent.
@@ -86,7 +85,7 @@ class AgentLayout:
             columns: The column by module id.
         """
         items = [item for module_id in self.slots for item in items_of(columns[module_id])]
-        ordered: Iterator[Any] = iter([items[row] for row in self._back])
+        ordered: Iterator[Any] = iter(self._in_order(items))
         return [dict(zip(agents, ordered)) for agents in self.agents]  # noqa: B905  # it goes on
 
     def listed(self, columns: Mapping[Any, Mapping[str, Nest]]) -> dict[str, list[dict[Any, Any]]]:
@@ -100,6 +99,17 @@ class AgentLayout:
                 ):
                     by_env[index][agent] = item
         return found
+
+
+def _rows(items: Sequence[Any]) -> Nest:
+    """Items as rows, of which each is what the agent's own column would hold."""
+    if type(items[0]) is np.ndarray:
+        rows = rows_of_alike(items)  # the usual case
+        if rows is not None:
+            return rows
+    if not _is_alike(items):
+        raise Unserved
+    return joined(items)
 
 
 def _is_alike(items: Sequence[Any]) -> bool:

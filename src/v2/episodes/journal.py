@@ -128,7 +128,7 @@ class Journal:
                 (
                     module_id,
                     [(singles[agent].multi_agent_episode_id, agent) for agent in agents],
-                    _picking(agents),
+                    picking(agents),
                 )
                 for module_id, agents in by_module.items()
             ]
@@ -202,9 +202,6 @@ def _is_listed(single: SingleAgentEpisode) -> bool:
     )
 
 
-def _picking(agents: Sequence[Hashable]) -> Callable[[Any], Sequence[Any]]:
-    """What takes the items of these agents from a dict by agent."""
-    if len(agents) > 1:
-        return itemgetter(*agents)
-    (agent,) = agents
-    return lambda row: (row[agent],)
+def picking(keys: Sequence[Any]) -> Callable[[Any], Sequence[Any]]:
+    """What takes the items of some agents from a dict, or those at some places from a list."""
+    return itemgetter(*keys) if len(keys) > 1 else lambda items: [items[key] for key in keys]
