@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from gymnasium.spaces import Space
 from typing_extensions import override
@@ -16,16 +16,13 @@ from ...legacy.connector import ActionConnector
 from ...legacy.pipeline import ConnectorPipeline
 from ...legacy.types import ActionConnectorDataType, AgentConnectorsOutput
 from ...v2.batch_items import key_of, single_agent_episode_iterator
-from ...v2.connector import ConnectorV2
-from .connector_state import learnt_by, live_connector, reset_of, restored
-from .plain_context import context_to_data
-from .slots import Slots
 from .step_records import carried, step_data
+from .wrapped_connector import WrappedConnector
 
 _NO_FETCH = frozenset({Columns.ACTIONS, Columns.ACTIONS_FOR_ENV, Columns.STATE_OUT})
 
 
-class LegacyActionConnectorV2(ConnectorV2):
+class LegacyActionConnectorV2(WrappedConnector):
     """Runs a legacy action connector on each action, in module-to-env pipelines.
 
     It reads `actions_for_env`, or `actions` where no piece before made one, and writes
@@ -50,6 +47,8 @@ class LegacyActionConnectorV2(ConnectorV2):
         {'actions': {('e0',): [array([3.])]}, 'actions_for_env': {('e0',): [array([1.])]}}
     """
 
+    kind: ClassVar = ActionConnector
+
     def __init__(
         self,
         input_observation_space: Space[Any] | None = None,
@@ -59,11 +58,7 @@ class LegacyActionConnectorV2(ConnectorV2):
         context: Any = None,
         module_id: str | None = None,
     ) -> None:
-        super().__init__(input_observation_space, input_action_space)
-        self.connector: ActionConnector
-        self.connector, self.context = live_connector(connector, context, ActionConnector)
-        self.module_id = module_id
-        self._slots = Slots(reset_of(self.connector))
+        super().__init__(input_observation_space, input_action_space, connector, context, module_id)
 
     @override
     def __call__(
@@ -151,46 +146,6 @@ class LegacyActionConnectorV2(ConnectorV2):
                 raw = step_data(episode, episode.get_observations(-1))
         record = ActionConnectorDataType(env_id, agent_id, raw, (action, states, fetches))
         return _opened(self.connector(record).output[0])
-
-    # State
-
-    @override
-    def get_state(
-        self,
-        components: str | Collection[str] | None = None,
-        *,
-        not_components: str | Collection[str] | None = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
-        """Give what the connector has learnt."""
-        return learnt_by(self.connector)
-
-    @override
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `get_state` gave."""
-        if state:
-            self.connector = restored(state, self.context)
-            self._slots = Slots(reset_of(self.connector))
-
-    @override
-    def reset_state(self) -> None:
-        """Forget running episodes."""
-        self._slots.clear()
-
-    @override
-    def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Give the arguments as plain data.
-
-        Raises:
-            PieceError: A connector of the user's own does not say how to save it.
-        """
-        return (), {
-            "input_observation_space": self.input_observation_space,
-            "input_action_space": self.input_action_space,
-            "connector": list(self.connector.to_state()),
-            "context": context_to_data(self.context),
-            "module_id": self.module_id,
-        }
 
 
 def _nth(column: Mapping[Any, Any], key: Any, place: int, default: Any) -> Any:

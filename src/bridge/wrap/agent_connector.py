@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
@@ -13,18 +13,16 @@ from ...core.errors import PieceError
 from ...legacy.connector import AgentConnector
 from ...legacy.types import ActionConnectorDataType, AgentConnectorDataType, AgentConnectorsOutput
 from ...v2.batch_items import key_of, single_agent_episode_iterator
-from ...v2.connector import ConnectorV2
 from ...v2.env_to_module.written_observations import LastObservations, own_space, write_last
 from .agent_spaces import first_space, space_behind
-from .connector_state import learnt_by, live_connector, restored
 from .legacy_columns import add_view_columns
-from .plain_context import context_to_data
-from .slots import Slot, Slots
+from .slots import Slot
 from .step_records import carried, carry, last_answer, step_data
 from .views_beside import columns_beside, is_observation_stacked, windows_of
+from .wrapped_connector import WrappedConnector
 
 
-class LegacyAgentConnectorV2(ConnectorV2):
+class LegacyAgentConnectorV2(WrappedConnector):
     """Runs a legacy agent connector on the last step of each episode, in env-to-module pipelines.
 
     The observation it makes is written back to the episode. What the policy looks at beside it
@@ -56,6 +54,9 @@ class LegacyAgentConnectorV2(ConnectorV2):
         array([0., 1., 0.], dtype=float32)
     """
 
+    kind: ClassVar = AgentConnector
+    settings: ClassVar = ("multi_agent", "module_id", "is_training")
+
     def __init__(
         self,
         input_observation_space: spaces.Space[Any] | None = None,
@@ -67,16 +68,12 @@ class LegacyAgentConnectorV2(ConnectorV2):
         module_id: str | None = None,
         is_training: bool = False,
     ) -> None:
-        super().__init__(input_observation_space, input_action_space)
-        self.connector: AgentConnector
-        self.connector, self.context = live_connector(connector, context, AgentConnector)
+        super().__init__(input_observation_space, input_action_space, connector, context, module_id)
         self.multi_agent = multi_agent
-        self.module_id = module_id
         self.is_training = is_training
         self._columns = columns_beside(self.context)
         self._windows = windows_of(self.context)
         self._is_stacked = is_observation_stacked(self.context)
-        self._slots = Slots(self.connector.reset)
 
     @override
     def __call__(
@@ -184,46 +181,3 @@ class LegacyAgentConnectorV2(ConnectorV2):
                 for agent, own in space.spaces.items()
             }
         )
-
-    # State
-
-    @override
-    def get_state(
-        self,
-        components: str | Collection[str] | None = None,
-        *,
-        not_components: str | Collection[str] | None = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
-        """Give what the connector has learnt; running episodes hold the rest."""
-        return learnt_by(self.connector)
-
-    @override
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `get_state` gave; running episodes begin anew."""
-        if state:
-            self._slots.clear()
-            self.connector = restored(state, self.context)
-            self._slots = Slots(self.connector.reset)
-
-    @override
-    def reset_state(self) -> None:
-        """Forget running episodes."""
-        self._slots.clear()
-
-    @override
-    def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Give the arguments as plain data.
-
-        Raises:
-            PieceError: A connector of the user's own does not say how to save it.
-        """
-        return (), {
-            "input_observation_space": self.input_observation_space,
-            "input_action_space": self.input_action_space,
-            "connector": list(self.connector.to_state()),
-            "context": context_to_data(self.context),
-            "multi_agent": self.multi_agent,
-            "module_id": self.module_id,
-            "is_training": self.is_training,
-        }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -136,18 +135,6 @@ class MultiAgentEnvs(SubEnvs, gym.vector.VectorEnv[Any, Any, Any]):
         if not isinstance(observations, Mapping):
             raise _not_by_agent(index, "reset()", "observations", observations)
         return copied(observations), {}, {}, {}, dict(infos or {})
-
-    def _reset_one(
-        self, index: int, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        made: tuple[Any, dict[str, Any]] = self.envs[index].reset(seed=seed, options=options)
-        return made
-
-    @override
-    def _make_anew(self, index: int) -> None:
-        with contextlib.suppress(Exception):  # It has failed already.
-            self.envs[index].close()
-        self.envs[index] = self._makers[index]()
 
     # As gymnasium has it, with lists of dicts by agent in place of arrays
 

@@ -106,8 +106,11 @@ class ProcessEnvs(SubEnvs, gym.vector.VectorEnv):
             observation, info = self._try_resets(index, self._reset_one, seed=self._fresh_seed())
         return observation, info
 
-    def _reset_one(self, index: int, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
-        self._workers[index].send("reset", seed, None)
+    @override
+    def _reset_one(
+        self, index: int, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        self._workers[index].send("reset", seed, options)
         observation, info = self._answer(index, self._deadline())
         return observation, info
 

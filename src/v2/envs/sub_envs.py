@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -95,10 +96,6 @@ class SubEnvs(abc.ABC):
             actions: One for each environment, as the vector's action space has them.
         """
 
-    @abc.abstractmethod
-    def _make_anew(self, index: int) -> None:
-        """Replace one environment by a new one."""
-
     # In the middle of episodes
 
     def memory(self) -> dict[str, Any] | None:
@@ -141,6 +138,18 @@ class SubEnvs(abc.ABC):
         self._failed[index] = told(error)
         self.num_restarts += 1
         self._make_anew(index)
+
+    def _make_anew(self, index: int) -> None:
+        """Replace one environment by a new one."""
+        with contextlib.suppress(Exception):  # It has failed already.
+            self.envs[index].close()
+        self.envs[index] = self._makers[index]()
+
+    def _reset_one(
+        self, index: int, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        made: tuple[Any, dict[str, Any]] = self.envs[index].reset(seed=seed, options=options)
+        return made
 
     def _fresh_seed(self) -> int | None:
         """A seed for the first reset of an environment made anew."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -75,18 +74,6 @@ class SyncEnvs(SubEnvs, gym.vector.SyncVectorEnv):
             ended[index] = terminateds[index] or truncateds[index]
         rows = self._read(observations)
         return Transitions(rows, rewards, terminateds, truncateds, infos, {}, failed)
-
-    def _reset_one(
-        self, index: int, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        made: tuple[Any, dict[str, Any]] = self.envs[index].reset(seed=seed, options=options)
-        return made
-
-    @override
-    def _make_anew(self, index: int) -> None:
-        with contextlib.suppress(Exception):  # It has failed already.
-            self.envs[index].close()
-        self.envs[index] = self._makers[index]()
 
     reset = SubEnvs.reset
     step = SubEnvs.step
