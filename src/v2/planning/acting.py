@@ -17,7 +17,7 @@ from ..common.stateful_modules import is_multi
 from .acting_forms import FORMS, Call
 from .latest import latest_of_singles, latest_states
 from .plan import Room, Run
-from .rows import Rows, Unserved, opened, with_time
+from .rows import DistinctIds, Rows, Unserved, opened, with_time
 
 _USUAL: Final = (
     AddObservationsFromEpisodesToBatch,
@@ -41,7 +41,7 @@ class ActingRun:
         self.is_usual: Final = tuple(map(type, pieces)) == _USUAL
         self._last_kind: type = type(None)
         self._is_multi = False
-        self._distinct: list[str] = []  # The ids of the last episodes.
+        self._distinct = DistinctIds()
 
     def __call__(
         self,
@@ -57,10 +57,8 @@ class ActingRun:
         try:
             if self.is_usual and not batch and not self._is_multi:
                 ids, seen = latest_of_singles(episodes)
-                if ids != self._distinct:  # They are the same ones for many steps.
-                    if len({*ids}) < len(ids):
-                        raise Unserved
-                    self._distinct = ids.copy()
+                if not self._distinct.hold(ids):
+                    raise Unserved
                 has_state = rl_module is not None and rl_module.is_stateful()
                 states = latest_states(episodes, rl_module) if has_state else None
                 return self._all_at_once(rl_module, batch, ids, seen, states, shared_data)

@@ -29,7 +29,7 @@ from ..module_to_env.unbatch_to_individual_items import UnBatchToIndividualItems
 from .bounding import Bounds, bounded, bounded_by, bounds_of
 from .listing import has_rows, items_by_key, listed, listed_by_agent
 from .plan import Room, Run
-from .rows import Rows, Unserved
+from .rows import DistinctIds, Rows, Unserved
 
 _AGENT: Final = itemgetter(1)
 
@@ -76,6 +76,7 @@ class AnsweringRun:
         self._ends_by_module = type(pieces[-1]) is UnBatchToIndividualItems
         self._last_kind: type = type(None)
         self._is_multi = False
+        self._distinct = DistinctIds()
 
     def __call__(
         self,
@@ -193,7 +194,7 @@ class AnsweringRun:
         if self._is_drawing:
             add_actions(batch, rl_module, explore, kind, may_be_arrays=self._is_turning)
         ids = shared_data.get("memorized_map_structure")
-        if type(ids) is not list or not ids or self._is_unmapping or len({*ids}) != len(ids):
+        if type(ids) is not list or not ids or self._is_unmapping or not self._distinct.hold(ids):
             raise Unserved
         has_time = self._is_taking_time and shared_data.get("_added_single_ts_time_rank")
         columns = self._columns(batch, len(ids), has_time)

@@ -28,6 +28,23 @@ class Unserved(Exception):  # no error: a signal inside of this room
     """This run cannot serve; the pieces run one by one instead."""
 
 
+class DistinctIds:
+    """Knows whether ids are there once each, sooner where they are the same ones for many steps."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last: list[Any] = []
+
+    def hold(self, ids: list[Any]) -> bool:
+        """Whether none of these is there twice."""
+        if ids != self._last:
+            if len({*ids}) < len(ids):
+                return False
+            self._last = ids.copy()
+        return True
+
+
 class Rows:
     """Rows of one module.
 
