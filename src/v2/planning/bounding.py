@@ -24,7 +24,7 @@ def bounds_of(piece: NormalizeAndClipActions, agents: Sequence[Any]) -> Bounds:
         piece: Knows their spaces.
         agents: Whose row it is.
     """
-    plans = {agent: piece.plan_of(agent) for agent in agents}
+    plans = {agent: piece.plan_of(agent) for agent in {*agents}}
     if len(plans) == 1 or not any(_changes(piece, plan) for plan in plans.values()):
         return [(plans[agents[0]], [])]
     places: dict[Any, list[int]] = {}
