@@ -13,8 +13,9 @@ from torch import nn
 
 from ...core.errors import ConfigError
 from ...core.types import Array
-from ...legacy.models.numpy_columns import ColumnStack, quickest
-from ...legacy.models.numpy_layers import Dense, Stack, dense, numpy_activation
+from ...legacy.distributions.array_formulas import best_of_columns
+from ...legacy.models.numpy_columns import quickest
+from ...legacy.models.numpy_layers import Dense, dense, numpy_activation
 from ...v2.distributions.torch_continuous import TorchDiagGaussian, TorchSquashedGaussian
 from ...v2.distributions.torch_discrete import TorchCategorical
 from ...v2.modules.actor_critic import TorchActorCriticEncoder
@@ -23,6 +24,8 @@ from ...v2.modules.encoders import TorchMLPEncoder
 from ...v2.modules.heads import TorchFreeLogStdMLPHead, TorchMLPHead
 from ...v2.modules.ppo import DefaultAPPOTorchRLModule, DefaultPPOTorchRLModule
 from ...v2.modules.sac import DefaultSACTorchRLModule
+from .direct import Direct
+from .plan import Choose
 
 Finish = Callable[[Array], Array]
 
@@ -35,54 +38,36 @@ _PARTS: Final = {
 """Where the modules keep what acts: an encoder and a head."""
 
 
-class DenseForward:
-    """From float32 observations `(B, n)` to the distribution's inputs.
+def direct_of(module: Any, greedy: Choose) -> Direct | None:
+    """A default module in numpy; None of another one, or where it has other layers.
 
     Args:
-        run: The dense layers.
-        finish: What the head does with their outputs, if anything.
+        module: A torch RLModule, whose weights are copied.
+        greedy: What chooses where only torch knows how.
     """
-
-    def __init__(self, run: ColumnStack | Stack, finish: Finish | None = None) -> None:
-        self.run = run
-        self._finish = finish
-
-    def __call__(self, obs: Array) -> Array:
-        """Compute without torch."""
-        out = self.run(obs)
-        return out if self._finish is None else self._finish(out)
-
-    @classmethod
-    def of(cls, module: Any) -> DenseForward | None:
-        """That of a default module; None of another one, or where it has other layers.
-
-        Args:
-            module: A torch RLModule, whose weights are copied.
-        """
-        names = _PARTS.get(type(module))
-        if names is None:
-            return None
-        encoder, head = (getattr(module, name) for name in names)
-        if type(encoder) is TorchActorCriticEncoder:
-            encoder = encoder.encoder if encoder.config.shared else encoder.actor_encoder
-        if type(encoder) is not TorchMLPEncoder or type(head) not in (
-            TorchMLPHead,
-            TorchFreeLogStdMLPHead,
-        ):
-            return None
-        try:
-            layers = [*_layers(encoder.net.mlp), *_layers(head.net.mlp)]
-        except ConfigError:
-            return None
-        return cls(quickest(layers), _finish_of(head)) if layers else None
-
-
-def greedy_choice(module: Any) -> Finish | None:
-    """From a distribution's inputs to its best actions; None where only torch knows."""
+    names = _PARTS.get(type(module))
+    if names is None:
+        return None
+    encoder, head = (getattr(module, name) for name in names)
+    if type(encoder) is TorchActorCriticEncoder:
+        encoder = encoder.encoder if encoder.config.shared else encoder.actor_encoder
+    if type(encoder) is not TorchMLPEncoder or type(head) not in (
+        TorchMLPHead,
+        TorchFreeLogStdMLPHead,
+    ):
+        return None
+    try:
+        layers = [*_layers(encoder.net.mlp), *_layers(head.net.mlp)]
+    except ConfigError:
+        return None
+    if not layers:
+        return None
+    network, finish = quickest(layers), _finish_of(head)
     kind = module.get_inference_action_dist_cls()
     if kind is TorchCategorical:
-        return _best
-    return _means if kind in (TorchDiagGaussian, TorchSquashedGaussian) else None
+        return Direct.of(network, _best, best_of_columns, finish)
+    choose = _means if kind in (TorchDiagGaussian, TorchSquashedGaussian) else greedy
+    return Direct.of(network, choose, None, finish)
 
 
 def _best(inputs: Array) -> Array:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ...core import nest, xp
 from ...core.types import Nest
+from ...legacy.distributions.array_formulas import most_probable_of_columns
+from ...legacy.distributions.arrays import Categorical
 from ...legacy.exploration import Exploration
 from ...legacy.heads.acting import choose_actions
-from ...legacy.networks import MAX_NUMPY_ROWS, Network, rows_of
+from ...legacy.networks import MAX_NUMPY_ROWS, ArrayNetwork, Network, rows_of
 from ...legacy.policy import Policy
-from .array_rule import is_numpy_quicker
+from .direct import Direct, quicker
 
 
 class LegacyBrain:
@@ -31,12 +34,15 @@ class LegacyBrain:
         self.policy = policy
         self._tensors: Any = None
         self._prepares = type(policy.exploration).prepare is not Exploration.prepare
+        self._network: ArrayNetwork | None = None
+        self._direct: Direct | None = None
 
-    def quick(self, rows: int) -> Callable[[Any], Any] | None:
+    def quick(self, rows: int) -> Direct | None:
         """The numpy network without its value estimate, if it sees nothing but observations."""
         network = self.policy.networks.numpy
-        direct = None if network is None else network.head.direct
-        return direct if direct is not None and is_numpy_quicker(direct, rows) else None
+        if network is not self._network:  # a policy's weights may change
+            self._network, self._direct = network, self._direct_of(network)
+        return quicker(self._direct, rows)
 
     def run(self, columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
         """Distribution inputs, a tensor where torch computes them, and next states."""
@@ -72,7 +78,7 @@ class LegacyBrain:
         inputs = xp.to_numpy(inputs)  # choosing among few is quicker there
         if self._prepares:
             inputs = self.policy.exploration.prepare(inputs)
-        chooser = self._network(len(inputs)).chooser(self.policy.rng)
+        chooser = self._choosing(len(inputs)).chooser(self.policy.rng)
         return (
             chooser(inputs).deterministic() if callable(chooser) else chooser.deterministic(inputs)
         )
@@ -82,7 +88,7 @@ class LegacyBrain:
         policy = self.policy
         inputs = xp.to_numpy(inputs)
         actions, _ = choose_actions(
-            self._network(len(inputs)).chooser(rng),
+            self._choosing(len(inputs)).chooser(rng),
             inputs,
             {},
             policy.exploration,
@@ -102,7 +108,17 @@ class LegacyBrain:
 
         return LegacyTensors(self.policy)
 
-    def _network(self, rows: int) -> Network:
+    def _direct_of(self, network: ArrayNetwork | None) -> Direct | None:
+        if network is None or network.head.direct is None:
+            return None
+        is_choice = isinstance(network.distribution, Categorical) and not self._prepares
+        of_columns = most_probable_of_columns if is_choice else None
+        finish = network.head.finish
+        direct = Direct.of(network.head.direct, self.greedy, of_columns, finish)
+        # Torch makes Q values of many rows quicker.
+        return direct if finish is None else replace(direct, is_by_columns=False)
+
+    def _choosing(self, rows: int) -> Network:
         """One that chooses: any does, where there are two."""
         networks = self.policy.networks
         return networks.numpy or networks.for_rows(rows)

@@ -16,8 +16,8 @@ from ...core.errors import PieceError
 from ...core.tensors import as_tensors
 from ...core.types import Array, Nest
 from ...v2.modules.rl_module import RLModule
-from .array_rule import is_numpy_quicker
-from .dense_modules import DenseForward, greedy_choice
+from .dense_modules import direct_of
+from .direct import Direct, quicker
 from .int_actions import as_int32
 from .plan import Run
 
@@ -37,13 +37,11 @@ class ModuleBrain:
     def __init__(self, module: Any, timestep: int = 0) -> None:
         self.timestep = timestep
         self._tensors = ModuleTensors(module)
-        self._dense = DenseForward.of(module)
-        self._choose = None if self._dense is None else greedy_choice(module)
+        self._direct = direct_of(module, self.greedy)
 
-    def quick(self, rows: int) -> DenseForward | None:
+    def quick(self, rows: int) -> Direct | None:
         """The module in numpy."""
-        dense = self._dense
-        return dense if dense is not None and is_numpy_quicker(dense.run, rows) else None
+        return quicker(self._direct, rows)
 
     def run(self, columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
         """What actions are made of, and next states."""
@@ -56,8 +54,6 @@ class ModuleBrain:
 
     def greedy(self, inputs: Any) -> Nest:
         """The best actions."""
-        if self._choose is not None:
-            return self._choose(xp.to_numpy(inputs))
         with torch.inference_mode():
             actions = self._tensors.greedy(as_tensors(inputs))
         return nest.map_structure(xp.to_numpy, actions)

@@ -19,6 +19,7 @@ from gymnasium.spaces import Space
 
 from ...core import nest, xp
 from ...core.types import Array, Nest
+from .direct import Direct
 from .part import Part
 from .recall import Column, Look, looked, memory_of, pushed, where_first, with_newest
 
@@ -30,8 +31,8 @@ Choose = Callable[[Any], Nest]
 class Brain(Protocol):
     """What computes between the columns and the action: network and distribution."""
 
-    def quick(self, rows: int) -> Callable[[Any], Any] | None:
-        """From so many float32 observations `(B, n)` to distribution inputs, if that is all."""
+    def quick(self, rows: int) -> Direct | None:
+        """What computes so many observations in numpy, if the network sees nothing else."""
 
     def run(self, columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
         """Distribution inputs and next states, for arrays."""
@@ -231,6 +232,8 @@ def state_names(plan: ActPlan) -> list[str]:
 
 def narrowed(leaf: Any) -> Any:
     """The value in at most 32 bits if it is real."""
+    if type(leaf) is np.ndarray:  # names of types take longer
+        return leaf.astype(np.float32) if leaf.dtype == np.float64 else leaf
     return xp.cast(leaf, np.float32) if str(leaf.dtype).endswith("float64") else leaf
 
 

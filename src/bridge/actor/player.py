@@ -190,17 +190,19 @@ class PlannedPlayer:
         exploring = brain.exploring(rng) if explore else None
         if exploring is not None:
             inputs, _ = exploring({"obs": nest.map_structure(narrowed, obs)}, [])
-        elif type(obs) is np.ndarray:
-            quick = brain.quick(len(obs))
-            if quick is not None:
-                if obs.ndim != 2:
-                    obs = obs.reshape(len(obs), -1)
-                inputs = quick(obs if obs.dtype == np.float32 else obs.astype(np.float32))
-            else:
-                inputs, _ = brain.run({"obs": narrowed(obs)}, [])
+        elif type(obs) is np.ndarray and (direct := brain.quick(len(obs))) is not None:
+            if obs.ndim != 2:
+                obs = obs.reshape(len(obs), -1)
+            if obs.dtype != np.float32:
+                obs = obs.astype(np.float32)
+            if not explore:
+                return self._finished(direct.actions(obs))
+            inputs = direct.inputs(obs)
         else:
             inputs, _ = brain.run({"obs": nest.map_structure(narrowed, obs)}, [])
-        actions = brain.explored(inputs, rng) if explore else brain.greedy(inputs)
+        return self._finished(brain.explored(inputs, rng) if explore else brain.greedy(inputs))
+
+    def _finished(self, actions: Nest) -> Nest:
         return actions if self._finish is None else self._finish(actions)
 
     def _on_tensors(

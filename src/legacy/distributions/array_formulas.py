@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from functools import cache
 from itertools import accumulate
 from typing import Any, Final
 
@@ -95,15 +96,42 @@ def _most_probable_of_few(logits: Array) -> Array:
     floor = np.maximum.reduce(columns)
     floor -= _MARGIN
     near = columns >= floor
-    if len(logits) < _MANY:
-        chosen: Array = columns.argmax(axis=0).astype(np.int32)
-    else:
-        numbers = near.view(np.uint8) * np.arange(len(columns), dtype=np.uint8)[:, None]
-        chosen = np.maximum.reduce(numbers).astype(np.int32)
+    chosen = best_of_columns(columns)
     if np.count_nonzero(near) != len(logits):
         rows = np.flatnonzero(near.sum(axis=0) != 1)
         chosen[rows] = _normalised(logits[rows]).argmax(axis=-1)
     return chosen
+
+
+def best_of_columns(columns: Array) -> Array:
+    """The place of the largest number of each column `(n, B)`; of equal ones the first."""
+    last = len(columns) - 1
+    if columns.shape[1] < _MANY or last >= _FEW:
+        place: Array = columns.argmax(axis=0).astype(np.int32)
+        return place
+    is_best = columns == np.maximum.reduce(columns)
+    behind = is_best.view(np.uint8) * np.arange(last, -1, -1, dtype=np.uint8)[:, None]
+    chosen: Array = last - np.maximum.reduce(behind).astype(np.int32)
+    return chosen
+
+
+def most_probable_of_columns(columns: Array) -> Array:
+    """The index of the largest logit of each column `(n, B)`, rounded as probabilities are.
+
+    For networks whose own rounding is not torch's: this decides near ties as normalising would, as
+    often as such a network's logits let it. Normalising takes off the logarithm of a sum, which for
+    two that nearly tie lies between log 2 and log n above them, so taking off log n rounds alike.
+
+    Args:
+        columns: The logits; they are changed.
+    """
+    columns -= _log_of(len(columns))
+    return best_of_columns(columns)
+
+
+@cache
+def _log_of(count: int) -> Array:
+    return np.array(math.log(count), np.float32)
 
 
 def _normalised(logits: Array) -> Array:

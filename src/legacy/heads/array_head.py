@@ -16,7 +16,8 @@ from gymnasium.spaces import Space
 from ...core.errors import ConfigError, WeightsError
 from ..distributions.choice import DistributionChoice, distribution_for
 from ..models.defaults import with_defaults
-from ..models.numpy_columns import quickest
+from ..models.learned_swish import has_learned_swish
+from ..models.numpy_columns import ColumnStack, quickest
 from ..models.numpy_forward import NumpyNet
 from ..models.numpy_layers import Activation, Dense, Stack, beside, dense, numpy_activation
 from . import q_arrays
@@ -26,6 +27,7 @@ from .sac_config import net_config
 Array = npt.NDArray[Any]
 Columns = Mapping[str, Any]
 Weights = Mapping[str, Any]
+Finish = Callable[[Array], Array]
 Forward = Callable[[Columns, Sequence[Array], Any], "ArrayOutputs"]
 
 _TRUNK: Final = ("_hidden_layers.", "_logits.", "_value_branch")
@@ -54,8 +56,9 @@ class ArrayHead:
         forward: From columns, state and sequence lengths to outputs.
         initial_state: The state at an episode's start, without batch dimension.
         bare_when_greedy: Whether fetches without exploration are the inputs alone.
-        direct: From float32 observations `(B, n)` to distribution inputs and nothing else, where
-            the network sees nothing but them.
+        direct: Dense layers from float32 observations `(B, n)`, where the network sees nothing but
+            them.
+        finish: From what those give to distribution inputs, where that is something else.
     """
 
     def __init__(
@@ -65,12 +68,13 @@ class ArrayHead:
         forward: Forward,
         initial_state: Sequence[Array] = (),
         bare_when_greedy: bool = False,
-        direct: Callable[[Array], Array] | None = None,
+        direct: ColumnStack | Stack | None = None,
+        finish: Finish | None = None,
     ) -> None:
         self.algorithm = algorithm
         self.distribution = distribution
         self.bare_when_greedy = bare_when_greedy
-        self.direct = direct
+        self.direct, self.finish = direct, finish
         self.forward = forward
         self._initial_state = tuple(initial_state)
 
@@ -116,6 +120,8 @@ def build_array_head(
     name = algorithm_named(algorithm)
     model_config = config.get("model") or {}
     if model_config.get("custom_action_dist") or not isinstance(weights, Mapping):
+        return None
+    if has_learned_swish(weights):
         return None
     distribution = distribution_for(action_space, model_config, name, config=config)
     builders = {"dqn": _dqn, "sac": _sac, "ddpg": _ddpg}
@@ -169,23 +175,21 @@ def _dqn(
     if trunk is None or any("LayerNorm" in key for key in weights):
         return None
     advantage, value = (_branch(weights, branch) for branch in branches)
-    joint = beside(advantage, value)
-    outputs = advantage.layers[-1].bias.size if advantage.layers else 0
     dueling = bool(config.get("dueling", True))
+    joint = beside(advantage, value) if dueling else advantage
+    stack = Stack([*trunk.layers, *(() if joint is None else joint.layers)])
+    outputs = advantage.layers[-1].bias.size if advantage.layers else 0
     num_atoms = int(config.get("num_atoms", 1))
     v_min, v_max = float(config.get("v_min", -10.0)), float(config.get("v_max", 10.0))
     atoms = q_arrays.support(num_atoms, v_min, v_max) if num_atoms > 1 else None
     temperature = np.float32(config.get("categorical_distribution_temperature", 1.0))
 
-    def forward(columns: Columns, state: Sequence[Array], seq_lens: Any) -> ArrayOutputs:
-        features = trunk(_flat(columns["obs"]))
-        if not dueling:
-            scores, worth = advantage(features), features
-        elif joint is None:
-            scores, worth = advantage(features), value(features)
-        else:
-            both = joint(features)
-            scores, worth = both[:, :outputs], both[:, outputs:]
+    def values(found: Array) -> Array:
+        scores = worth = found
+        if joint is None:
+            scores, worth = advantage(found), value(found)
+        elif dueling:
+            scores, worth = found[:, :outputs], found[:, outputs:]
         if atoms is not None:
             logits = scores.reshape(len(scores), -1, num_atoms)
             if dueling:
@@ -193,10 +197,13 @@ def _dqn(
             scores = q_arrays.expected_return(logits, atoms)
         elif dueling:
             scores = q_arrays.dueling_q(scores, worth)
-        scores = scores if temperature == 1 else scores / temperature
+        return scores if temperature == 1 else scores / temperature
+
+    def forward(columns: Columns, state: Sequence[Array], seq_lens: Any) -> ArrayOutputs:
+        scores = values(stack(_flat(columns["obs"])))
         return ArrayOutputs(scores, [], {"q_values": scores})
 
-    return ArrayHead(name, distribution, forward)
+    return ArrayHead(name, distribution, forward, direct=quickest(stack.layers), finish=values)
 
 
 def _sac(
@@ -232,20 +239,20 @@ def _ddpg(
 
     def squashed(x: Array) -> Array:
         # By way of tanh: range * sigmoid(2x) + low without an overflow to silence.
-        bent = (np.tanh(stack(x)) + np.float32(1)) * np.float32(0.5)
+        bent = (np.tanh(x) + np.float32(1)) * np.float32(0.5)
         return np.asarray(span * bent + low, np.float32)
 
-    return _feed_forward(name, distribution, squashed)
+    return _feed_forward(name, distribution, stack, squashed)
 
 
 def _feed_forward(
-    name: str, distribution: DistributionChoice, run: Callable[[Array], Array]
+    name: str, distribution: DistributionChoice, stack: Stack, finish: Finish | None = None
 ) -> ArrayHead:
     def forward(columns: Columns, state: Sequence[Array], seq_lens: Any) -> ArrayOutputs:
-        return ArrayOutputs(run(_flat(columns["obs"])), [], {})
+        found = stack(_flat(columns["obs"]))
+        return ArrayOutputs(found if finish is None else finish(found), [], {})
 
-    direct = quickest(run.layers) if isinstance(run, Stack) else run
-    return ArrayHead(name, distribution, forward, direct=direct)
+    return ArrayHead(name, distribution, forward, direct=quickest(stack.layers), finish=finish)
 
 
 def _flat(obs: Any) -> Array:

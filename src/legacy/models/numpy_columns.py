@@ -48,15 +48,18 @@ class ColumnStack:
 
     def __call__(self, x: Float32) -> Float32:
         """Map `(B, in)` to `(B, out)`; the input is left unchanged."""
+        out: Float32 = self.columns(x).T
+        return out
+
+    def columns(self, x: Float32) -> Float32:
+        """Map `(B, in)` to `(out, B)`, an array of its own."""
         rows = len(x)
         if rows <= BLOCK:
-            columns = self._block(x)
-        else:
-            columns = np.empty((self._outputs, rows), np.float32)
-            for start in range(0, rows, BLOCK):
-                columns[:, start : start + BLOCK] = self._block(x[start : start + BLOCK])
-        out: Float32 = columns.T
-        return out
+            return self._block(x)
+        columns = np.empty((self._outputs, rows), np.float32)
+        for start in range(0, rows, BLOCK):
+            columns[:, start : start + BLOCK] = self._block(x[start : start + BLOCK])
+        return columns
 
     def _block(self, x: Float32) -> Float32:
         seen, products, last = self._own.places[len(x)]

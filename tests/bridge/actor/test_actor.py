@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from rlconnect.bridge import Actor, SlowPieceWarning, adapt
-from rlconnect.bridge.actor import array_rule
+from rlconnect.bridge.actor import direct
 from rlconnect.bridge.rollout import rollout
+from rlconnect.core.actions import unsquash_action
 from rlconnect.core.adapters import DropFeatures, ExtendAction, StackFrames
 from rlconnect.core.errors import PieceError, SpaceError, UnknownNameError
 from rlconnect.core.preprocessors import preprocessor_for
@@ -251,7 +252,7 @@ def test_odd_requests_are_refused(rng):
 @pytest.mark.parametrize("is_one_core", [True, False])
 def test_large_batches_are_as_small_ones(is_one_core, monkeypatch, rng):
     """Whichever of numpy and torch computes them."""
-    monkeypatch.setattr(array_rule, "_is_one_core", lambda: is_one_core)
+    monkeypatch.setattr(direct, "_is_one_core", lambda: is_one_core)
     seen, acted = spaces.Box(-1, 1, (5,), np.float32), spaces.Box(-2, 2, (3,), np.float32)
     actor = Actor.from_policy(made(seen, acted))
     obs = rng.uniform(-1, 1, (2500, 5)).astype(np.float32)
@@ -260,6 +261,42 @@ def test_large_batches_are_as_small_ones(is_one_core, monkeypatch, rng):
 
     wanted = np.concatenate([actor.act(obs[at : at + 500]) for at in range(0, 2500, 500)])
     np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+ARM = spaces.Box(-2, 2, (3,), np.float32)
+HEADS = {
+    "categorical": ("PPO", spaces.Discrete(5), {}),
+    "dueling": ("DQN", spaces.Discrete(5), {}),
+    "dueling without layers": ("DQN", spaces.Discrete(5), {"hiddens": []}),
+    "dueling, too wide for one product": ("DQN", spaces.Discrete(5), {"hiddens": [200, 200]}),
+    "plain": ("DQN", spaces.Discrete(5), {"dueling": False}),
+    "distributional": ("DQN", spaces.Discrete(5), {"num_atoms": 7, "noisy": True}),
+    "by temperature": ("DQN", spaces.Discrete(5), {"categorical_distribution_temperature": 0.1}),
+    "simple": ("SimpleQ", spaces.Discrete(5), {}),
+    "squashed": ("DDPG", ARM, {}),
+    "gaussian": ("SAC", ARM, {}),
+}
+
+
+@pytest.mark.parametrize("width", [5, 100])
+@pytest.mark.parametrize("head", HEADS)
+def test_every_head_is_computed_as_its_policy_does(head, width, rng):
+    """From observations straight to actions, by columns where they are narrow, or by torch."""
+    algorithm, acted, config = HEADS[head]
+    seen = spaces.Box(-1, 1, (width,), np.float32)
+    policy = Policy(seen, acted, {"seed": 3, **config}, algorithm=algorithm)
+    fresh = policy.get_weights()  # whose answers hardly differ
+    policy.set_weights({n: w if w.ndim < 2 else rng.normal(size=w.shape) for n, w in fresh.items()})
+    create_connectors_for_policy(policy, policy.config)
+    actor = Actor.from_policy(policy)
+    assert actor.only.plan.brain.quick(1) is not None
+
+    for rows in (1, 60, 300, 1500):
+        obs = rng.uniform(-1, 1, (rows, width)).astype(np.float32)
+        wanted = policy.compute_actions(obs, explore=False)[0]
+        if acted is ARM:
+            wanted = unsquash_action(wanted, acted)
+        np.testing.assert_allclose(actor.act(obs), wanted, atol=1e-5, rtol=1e-4)
 
 
 def test_exploring_follows_the_seed():

@@ -5,7 +5,7 @@ import pytest
 import torch
 from gymnasium import spaces
 from rlconnect.bridge import Actor
-from rlconnect.bridge.actor.dense_modules import DenseForward, greedy_choice
+from rlconnect.bridge.actor.dense_modules import direct_of
 from rlconnect.v2 import RLModule, RLModuleSpec
 from rlconnect.v2.modules.bc import DefaultBCTorchRLModule
 from rlconnect.v2.modules.ppo import DefaultAPPOTorchRLModule, DefaultPPOTorchRLModule
@@ -49,10 +49,10 @@ def test_numpy_gives_what_torch_gives(kind, model, action_space, rng):
     wanted = module.forward_inference({"obs": torch.from_numpy(obs)})["action_dist_inputs"]
     best = module.get_inference_action_dist_cls().from_logits(wanted).to_deterministic().sample()
 
-    inputs = DenseForward.of(module)(obs)
+    direct = direct_of(module, None)
 
-    np.testing.assert_allclose(inputs, wanted.numpy(), atol=2e-6, rtol=1e-5)
-    found = greedy_choice(module)(inputs)
+    np.testing.assert_allclose(direct.inputs(obs), wanted.numpy(), atol=2e-6, rtol=1e-5)
+    found = direct.actions(obs)
     np.testing.assert_allclose(found, best.numpy(), atol=2e-6, rtol=1e-5)
     assert found.dtype == (np.float32 if action_space is CONTINUOUS else np.int32)
 
@@ -63,7 +63,7 @@ def test_saved_modules_have_it(name):
     module = RLModule.from_checkpoint(MODULES / name)
     module = module["default_policy"] if hasattr(module, "items") else module
 
-    assert DenseForward.of(module) is not None
+    assert direct_of(module, None) is not None
     assert Actor.from_checkpoint(MODULES / name).only.plan.brain.quick(1) is not None
 
 
@@ -81,12 +81,13 @@ class Own(DefaultPPOTorchRLModule):
 )
 def test_other_networks_stay_in_torch(kind, model):
     """Where a layer has no numpy form, or the class is not RLlib's own."""
-    assert DenseForward.of(made(kind, spaces.Discrete(2), model)) is None
+    assert direct_of(made(kind, spaces.Discrete(2), model), None) is None
 
 
-def test_no_choice_where_only_torch_knows():
-    """Several choices at once are made by torch."""
+def test_torch_chooses_where_only_it_knows():
+    """Several choices at once are made by torch, behind the network in numpy."""
     module = made(DefaultPPOTorchRLModule, spaces.MultiDiscrete([2, 3]), {})
+    actor = Actor.from_v2(None, module, None)
 
-    assert greedy_choice(module) is None
-    assert Actor.from_v2(None, module, None).act(np.zeros(5, np.float32)).shape == (2,)
+    assert actor.only.plan.brain.quick(1) is not None
+    assert actor.act(np.zeros(5, np.float32)).shape == (2,)

@@ -5,7 +5,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rlconnect.legacy.distributions.array_formulas import most_probable
+from rlconnect.legacy.distributions.array_formulas import (
+    best_of_columns,
+    most_probable,
+    most_probable_of_columns,
+)
 from rlconnect.legacy.distributions.torch_discrete import TorchCategorical, TorchMultiCategorical
 
 SIZES = st.sampled_from([1, 2, 5, 64, 300])
@@ -42,6 +46,28 @@ def test_near_ties_are_decided_as_torch_decides_them(choices, scale, rng):
     assert torch.equal(several.deterministic_sample(), torch.stack([wanted, wanted], 1))
     assert np.count_nonzero(most_probable(logits) != wanted.numpy()) <= 200
     assert np.count_nonzero(logits.argmax(axis=-1) != wanted.numpy()) > 0
+
+
+@pytest.mark.parametrize("choices", [2, 3, 4, 6, 18])
+@pytest.mark.parametrize("scale", [1e-3, 0.1, 0.5, 2.0])
+def test_columns_decide_near_ties_almost_as_torch(choices, scale, rng):
+    """All but one in twenty; of small logits, which networks round as torch does, nearly all."""
+    logits = near_ties(rng, 20_000, choices, scale)
+    wanted = torch.distributions.Categorical(logits=torch.from_numpy(logits)).probs.argmax(dim=-1)
+
+    chosen = most_probable_of_columns(logits.T.copy())
+
+    assert chosen.dtype == np.int32
+    assert np.count_nonzero(chosen != wanted.numpy()) <= (20 if scale == 1e-3 else 1000)
+
+
+@pytest.mark.parametrize("choices", [1, 2, 5, 64, 65, 300])
+@pytest.mark.parametrize("rows", [1, 40, 400])
+def test_of_equal_numbers_the_first_is_the_best(rows, choices, rng):
+    """However many there are of both."""
+    columns = rng.integers(0, 3, (choices, rows)).astype(np.float32)
+
+    assert np.array_equal(best_of_columns(columns), columns.argmax(axis=0))
 
 
 @settings(derandomize=True, max_examples=200, deadline=None)
