@@ -11,7 +11,7 @@ from .kinds import KINDS, kind_of
 from .paths import as_path, leaves, nested
 from .stat import Stat, Timer
 
-Key = str | tuple[str, ...]
+Key = str | tuple[str, ...] | list[str]
 _SEPARATOR: Final = "--"
 
 
@@ -76,6 +76,8 @@ class MetricsLogger:
             throughput_ema_coeff: Kept for RLlib's sake: a rate is that since the last report.
             reduce_per_index_on_aggregate: Kept for RLlib's sake: merging joins values in turn.
         """
+        if isinstance(key, list):
+            key = tuple(key)
         stat = self._by_key.get(key)
         if stat is None:
             stat = self._new(key, reduce, window, ema_coeff, percentiles, clear_on_reduce)
@@ -136,7 +138,8 @@ class MetricsLogger:
         Args:
             key: The key; None for all.
             default: What to give for a key without values; None raises.
-            compile: Whether to give results; otherwise what computes them.
+            compile: Whether to give results; otherwise lists of what they are made of, as far as
+                that is kept: the items of a series, else the result alone.
             throughput: Whether to give sums per second since the last report instead.
 
         Raises:
@@ -146,7 +149,7 @@ class MetricsLogger:
         def shown(stat: Stat) -> Any:
             if throughput:
                 return stat.throughput()
-            return stat.peek() if compile else stat
+            return stat.peek() if compile else stat.values()
 
         path = as_path(key)
         if path in self._stats:
@@ -212,7 +215,7 @@ class MetricsLogger:
         Raises:
             UnknownMetricError: It is not there.
         """
-        path = key[0] if len(key) == 1 and isinstance(key[0], tuple) else key
+        path = as_path(key[0]) if len(key) == 1 else key
         gone = [each for each in self._stats if each[: len(path)] == path]
         if not gone and key_error:
             raise self._unknown(path)

@@ -10,7 +10,7 @@ def as_path(key: Any) -> tuple[str, ...]:
     """The names on the way to a key; none for None."""
     if key is None:
         return ()
-    return key if isinstance(key, tuple) else (key,)
+    return tuple(key) if isinstance(key, (tuple, list)) else (key,)
 
 
 def leaves(tree: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -38,6 +38,10 @@ class Series(Stat):
         latest = [value for value in chain(*rounds) if value is not _NOTHING]
         self._values.extend(reversed(latest))
 
+    def _known(self) -> list[Any]:
+        """The values that are numbers; in a window NaN takes the place of one."""
+        return [value for value in self._values if value == value]
+
     @override
     def _held(self) -> dict[str, Any]:
         return {"values": [*self._values]}
@@ -76,7 +80,8 @@ class Mean(Series):
     @override
     def _result(self) -> float:
         if self.window is not None:
-            return float(np.mean(self._values)) if self._values else nan
+            found = self._known()
+            return float(np.mean(found)) if found else nan
         return float(self._total / self._count) if self._count else nan
 
     @override
@@ -106,7 +111,7 @@ class Min(Series):
 
     @override
     def _result(self) -> Any:
-        return min(self._values) if self._values else nan
+        return min(self._known(), default=nan)
 
 
 class Max(Series):
@@ -120,7 +125,7 @@ class Max(Series):
 
     @override
     def _result(self) -> Any:
-        return max(self._values) if self._values else nan
+        return max(self._known(), default=nan)
 
 
 class Percentiles(Series):
@@ -152,6 +157,11 @@ class Percentiles(Series):
         self.percents = tuple(held["percents"])
 
     @override
+    def values(self) -> list[Any]:
+        self._settle()
+        return [*self._values]
+
+    @override
     def _result(self) -> dict[float, float | None]:
         if not self._values:
             return dict.fromkeys(self.percents)
@@ -160,9 +170,18 @@ class Percentiles(Series):
 
 
 class ItemSeries(Series):
-    """The values in a list, whatever they are."""
+    """The values in a list, whatever they are; one source's after the other's."""
 
     kind = "item_series"
+
+    @override
+    def values(self) -> list[Any]:
+        return list(self.peek())
+
+    @override
+    def _join(self, others: Sequence[Self]) -> None:
+        for other in others:
+            self._values.extend(other._values)
 
     @override
     def _settle(self) -> None:
@@ -193,7 +212,7 @@ class Sum(Series):
 
     @override
     def _result(self) -> Any:
-        return sum(self._values) if self._values else nan
+        return sum(self._known()) if self._values else nan
 
     @override
     def throughput(self) -> float:

@@ -41,6 +41,10 @@ class Stat:
         self._settle()
         return self._result()
 
+    def values(self) -> list[Any]:
+        """What the result is made of, as far as it is kept: the result alone."""
+        return [self.peek()]
+
     def throughput(self) -> float:
         """How much of it came per second since the last report."""
         return nan
@@ -87,8 +91,12 @@ class Stat:
 
     def _settle(self) -> None:
         if self._waiting:
-            values, self._waiting = self._waiting, []
-            self._add(as_numbers(values))
+            waiting, self._waiting = self._waiting, []
+            values = as_numbers(waiting)
+            if self.window is None:
+                values = known(values)
+            if len(values):
+                self._add(values)
 
     def _after_report(self) -> None:
         if self.window is None or self.is_cleared:
@@ -141,6 +149,19 @@ def as_numbers(values: Sequence[Any]) -> np.ndarray[Any, Any]:
         array: np.ndarray[Any, Any] = stacked.cpu().numpy()
         return array
     return np.asarray(values)
+
+
+def known(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Those that are numbers: NaN was logged by who had nothing to say.
+
+    Example:
+        >>> known(np.array([1.0, np.nan, 3.0])).tolist()
+        [1.0, 3.0]
+    """
+    if values.dtype.kind != "f" or values.ndim != 1:
+        return values
+    found: np.ndarray[Any, Any] = values[~np.isnan(values)]
+    return found
 
 
 def rate(amount: float, since: float) -> float:

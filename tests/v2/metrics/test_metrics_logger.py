@@ -221,3 +221,63 @@ def test_sums_know_their_rate():
     logger = _logged([1, 2], reduce="sum", with_throughput=True)
 
     assert logger.peek("x", throughput=True) > 0
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"reduce": "mean"},
+        {"window": 5},
+        {"reduce": "sum"},
+        {"reduce": "lifetime_sum"},
+        {"reduce": "max"},
+        {"reduce": "max", "window": 5},
+        {"reduce": "min"},
+        {"ema_coeff": 0.5},
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_nan_says_nothing(how, place):
+    """A value that is no number changes no result, wherever it comes."""
+    values = [2.0, 4.0]
+    values.insert(place, math.nan)
+
+    assert _logged(values, **how).peek("x") == _logged([2.0, 4.0], **how).peek("x")
+
+
+def test_a_window_of_nan_alone_is_nan():
+    """In a window NaN takes a place, so the last value may be unknown."""
+    assert math.isnan(_logged([1.0, math.nan], window=1).peek("x"))
+
+
+@pytest.mark.parametrize(
+    ("how", "kept"),
+    [
+        ({"reduce": "item_series"}, [1, 2]),
+        ({"reduce": "percentiles", "window": 5}, [1, 2]),
+        ({"reduce": "sum"}, [3]),
+        ({"reduce": "item"}, [2]),
+    ],
+)
+def test_what_a_result_is_made_of(how, kept):
+    """`peek(compile=False)` gives lists: a series' items, else the result alone."""
+    assert _logged([1, 2], **how).peek("x", compile=False) == kept
+
+
+def test_series_are_joined_one_after_the_other():
+    """Items of one source stay together."""
+    parts = [_logged(items, reduce="item_series").reduce() for items in ([1, 2], [3])]
+    logger = MetricsLogger(root=True)
+
+    logger.aggregate(parts)
+
+    assert logger.peek("x") == [1, 2, 3]
+
+
+def test_a_list_is_a_key_too():
+    """A path may be given as a list."""
+    logger = MetricsLogger()
+
+    logger.log_value(["a", "b"], 1, reduce="sum")
+
+    assert logger.peek(["a", "b"]) == logger.peek(("a", "b")) == 1
