@@ -9,6 +9,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from tests.legacy.replay import nested
+
 GOLDEN = Path(__file__).parents[2] / "golden" / "heads"
 
 
@@ -51,21 +53,7 @@ def _sampled(case):
 def _stage(data, name):
     prefix = f"{name}|"
     found = {key[len(prefix) :]: value for key, value in data.items() if key.startswith(prefix)}
-    return _rebuilt(found) if found else {}
-
-
-def _rebuilt(flat):
-    # {'a.#0': v} -> {'a': (v,)}; {'': v} -> v
-    if set(flat) == {""}:
-        return flat[""]
-    groups = {}
-    for path, value in flat.items():
-        head, _, rest = path.partition(".")
-        groups.setdefault(head, {})[rest] = value
-    out = {key: _rebuilt(group) for key, group in groups.items()}
-    if all(key.startswith("#") for key in out):
-        return tuple(out[f"#{i}"] for i in range(len(out)))
-    return out
+    return nested(found) if found else {}
 
 
 def _space(text):
