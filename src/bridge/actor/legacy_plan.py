@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
 
 import numpy as np
+from gymnasium.spaces import Space
 
 from ...core import nest, xp
 from ...core.actions import ActionPlan
@@ -48,8 +49,32 @@ _STRUCTURE: Final = (
 _READ: Final = frozenset({"obs", "actions", "rewards"})
 
 
-def legacy_plan(policy: Policy) -> ActPlan:
+class Tracer(Protocol):
+    """What makes formulas of connectors of a user's own; see `traced.plan`."""
+
+    space: Space[Any]
+
+    def observation(
+        self, connector: Any, parts: Sequence[Part], beside: Sequence[str]
+    ) -> Part | str:
+        """An agent connector as a part, or why it is none."""
+
+    def action(self, connector: Any, parts: Sequence[Part]) -> Part | str:
+        """An action connector as a part, or why it is none."""
+
+    def misfits(self, parts: Sequence[Part], columns: Sequence[str]) -> list[str]:
+        """What stands against a plan of these parts."""
+
+    def acted(self, parts: Sequence[Part]) -> Space[Any]:
+        """What the environment takes."""
+
+
+def legacy_plan(policy: Policy, tracer: Tracer | None = None) -> ActPlan:
     """The plan of a policy; connectors without a batched form are named in `missing`.
+
+    Args:
+        policy: The policy.
+        tracer: For connectors of a user's own; without one they have no batched form.
 
     Raises:
         ConfigError: The policy has no connectors.
@@ -60,16 +85,18 @@ def legacy_plan(policy: Policy) -> ActPlan:
             f"policy {policy.name!r} has no connectors",
             hint="give it the defaults: create_connectors_for_policy(policy, policy.config).",
         )
-    found = _Found(policy)
+    found = _Found(policy, tracer)
     for connector in agent.connectors:
         found.take_agent_side(connector)
     for connector in action.connectors:
         found.take_action_side(connector)
     columns, looks = _memory(policy, found)
+    if tracer is not None:
+        found.missing += tracer.misfits(found.obs, [each.name for each in columns])
     return ActPlan(
         policy.name,
-        seen_space(policy),
-        acted_space(policy),
+        seen_space(policy) if tracer is None else tracer.space,
+        acted_space(policy) if tracer is None else tracer.acted(found.action),
         LegacyBrain(policy),
         tuple(found.obs),
         tuple(found.action),
@@ -105,13 +132,14 @@ def origin_of(policy: Policy) -> dict[str, Any]:
 class _Found:
     """What the connectors of a policy amount to."""
 
-    def __init__(self, policy: Policy) -> None:
-        self.policy = policy
+    def __init__(self, policy: Policy, tracer: Tracer | None) -> None:
+        self.policy, self.tracer = policy, tracer
         self.obs: list[Part] = []
         self.reward: list[Part] = []
         self.action: list[Part] = []
         self.agents: dict[Any, Any] = {}
         self.missing: list[str] = []
+        self.beside: list[str] = []
         self.has_views = False
         self.carries_actions = True
 
@@ -140,10 +168,18 @@ class _Found:
             if not nest.is_leaf(_seen_zeros(self.policy)):
                 self.missing.append(name)
         elif kind not in _STRUCTURE:
-            self.missing.append(name)
+            if self.tracer is None:
+                self.missing.append(name)
+            elif self.has_views:
+                self.missing.append(f"{name} (stands behind ViewRequirementAgentConnector)")
+            else:
+                found = self.tracer.observation(connector, self.obs, self.beside)
+                self._take(name, self.obs, found)
         self.has_views |= kind is ViewRequirementAgentConnector
         if kind is StateBufferConnector:
             self.carries_actions = connector.carries_actions
+            states = range(len(self.policy.get_initial_state()))
+            self.beside = ["actions", *(f"state_out_{number}" for number in states)]
 
     def take_action_side(self, connector: Any) -> None:
         kind = type(connector)
@@ -156,7 +192,17 @@ class _Found:
         elif kind is AdaptActionsConnector:
             self.action += [Part.of(name, each) for each in connector._fitted.actions]
         elif kind not in _STRUCTURE:
-            self.missing.append(name)
+            if self.tracer is None:
+                self.missing.append(name)
+            else:
+                self._take(name, self.action, self.tracer.action(connector, self.action))
+
+    def _take(self, name: str, parts: list[Part], found: Part | str) -> None:
+        """A connector of a user's own: a part, or why it is none."""
+        if isinstance(found, Part):
+            parts.append(found)
+        else:
+            self.missing.append(f"{name} ({found})")
 
     def _take_preprocessor(self, connector: Any, name: str) -> None:
         if connector.is_identity():

@@ -20,6 +20,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import torch
+from gymnasium.spaces import Space
 
 from ...core.array_codec import array_to_data
 from ...core.errors import CheckpointWriteError, MissingExtraError, PieceError
@@ -28,7 +29,9 @@ from ...core.types import Array
 from ...core.vault.own.atomic import replaced_file
 from ...core.version import __version__
 from ..actor.actor import Actor
+from ..actor.pipeline_player import PipelinePlayer
 from ..actor.plan import ActPlan
+from ..traced.plan import traced_plan
 from .flat_step import FlatStep, Port
 from .tensor_step import placed
 
@@ -47,6 +50,7 @@ def export_actor(
     to: Kind | None = None,
     policy: str | None = None,
     opset: int = OPSET,
+    observation_space: Space[Any] | None = None,
 ) -> dict[str, Any]:
     """Write an actor's whole step as one artifact, checked against the actor.
 
@@ -56,6 +60,7 @@ def export_actor(
         to: "onnx" or "pt2"; what the file's name ends in if None.
         policy: Which of several policies.
         opset: ONNX's.
+        observation_space: What the environment gives; see `compile_actor`.
 
     Returns:
         The manifest.
@@ -71,7 +76,7 @@ def export_actor(
         raise PieceError(
             f"nobody knows what {target.name} is to be", expected="'onnx' or 'pt2'", found=kind
         )
-    plan = plan_of(actor, policy)
+    plan = plan_of(actor, policy, observation_space)
     if plan.missing:
         raise PieceError(
             f"policy {plan.name!r} cannot be exported whole",
@@ -99,11 +104,19 @@ def export_actor(
     return manifest
 
 
-def plan_of(actor: Actor, policy: str | None = None) -> ActPlan:
-    """The plan of one of an actor's policies.
+def plan_of(
+    actor: Actor, policy: str | None = None, observation_space: Space[Any] | None = None
+) -> ActPlan:
+    """The plan of one of an actor's policies, with connectors of a user's own traced.
+
+    Args:
+        actor: Of the policy.
+        policy: Which one.
+        observation_space: What the environment gives, if only such connectors know it.
 
     Raises:
-        PieceError: There are several and none is named, or it has no plan.
+        PieceError: There are several and none is named, it has no plan, or an environment of its
+            own.
     """
     players = actor.players
     if policy is None and len(players) > 1:
@@ -115,10 +128,18 @@ def plan_of(actor: Actor, policy: str | None = None) -> ActPlan:
     name = next(iter(players)) if policy is None else policy
     if name not in players:
         raise PieceError(f"no policy {name!r}", expected=f"one of {list(players)}")
-    plan = getattr(players[name], "plan", None)
+    player: Any = players[name]
+    plan = getattr(player, "plan", None)
     if not isinstance(plan, ActPlan):
+        raise PieceError(f"policy {name!r} has no tensor form", found=", ".join(player.missing))
+    if isinstance(player, PipelinePlayer):
+        return traced_plan(player.policy, observation_space)
+    if observation_space is not None:
         raise PieceError(
-            f"policy {name!r} has no tensor form", found=", ".join(players[name].missing)
+            f"policy {name!r} knows what its environment gives",
+            expected=str(plan.observation_space),
+            found=str(observation_space),
+            hint="adapt(policy, env=...) lets a policy act in another environment.",
         )
     return plan
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from gymnasium.spaces import Space
 from torch import Tensor
 
 from ...core import nest, xp
@@ -15,8 +16,8 @@ from ...core.types import Array, Nest
 from ...legacy.policy import Policy
 from ...legacy.types import ActionConnectorDataType, AgentConnectorDataType
 from ..actor.actor import Actor
-from ..actor.legacy_plan import legacy_plan
 from ..actor.plan import ActPlan
+from ..traced.plan import traced_plan
 from .artifact import exported, plan_of
 from .flat_step import FlatStep
 from .graphed_step import GraphedStep
@@ -148,10 +149,13 @@ def compile_actor(
     backend: Backend = "eager",
     policy: str | None = None,
     precision: Literal["float32", "bfloat16"] = "float32",
+    observation_space: Space[Any] | None = None,
 ) -> Program:
     """Compile the whole step of an actor's policy.
 
-    Where a connector has no tensor form the chain is split there, with a warning that names it.
+    Functions and connectors of a user's own are traced: they run here on samples, what they do to
+    arrays becomes part of the program, and what they read beside is frozen. Where one has no tensor
+    form the chain is split there, with a warning that names it and says why.
 
     Args:
         actor: What acts; it stays as it is.
@@ -160,19 +164,24 @@ def compile_actor(
         backend: See `Program`.
         policy: Which of several policies.
         precision: "bfloat16" computes the network in half the bits; see `Program.error_of`.
+        observation_space: What the environment gives, where only functions of a user's own know
+            it. If None it is what the policy was trained on, or the one width of vectors that they
+            turn into that.
 
     Raises:
         PieceError: There is no plan to compile.
     """
-    plan = plan_of(actor, policy)
+    plan = plan_of(actor, policy, observation_space)
     before: list[Any] = []
     after: list[Any] = []
     if plan.missing:
-        source: Any = next(p for p in actor.players.values() if getattr(p, "plan", 0) is plan)
+        source: Any = actor.players[policy or next(iter(actor.players))]
+        missing = ", ".join(plan.missing)
         plan, before, after = _split(source.policy)
-        names = [type(each).__name__ for each in (*before, *after)]
+        names = ", ".join(type(each).__name__ for each in (*before, *after))
         warnings.warn(
-            f"the program of policy {plan.name!r} is split: {', '.join(names)} run item by item",
+            f"the program of policy {plan.name!r} is split: {names} run item by item, "
+            f"for lack of a tensor form: {missing}",
             SplitWarning,
             stacklevel=2,
         )
@@ -192,7 +201,7 @@ def _split(policy: Policy) -> tuple[ActPlan, list[Any], list[Any]]:
     assert action is not None, "it has a plan"
     before: list[Any] = []
     after: list[Any] = []
-    while (plan := legacy_plan(own)).missing:
+    while (plan := traced_plan(own)).missing:
         if agent.connectors and _lacks(plan, agent.connectors):
             before.append(agent.connectors.pop(0))
         elif action.connectors and _lacks(plan, action.connectors):

@@ -15,6 +15,7 @@ from rlconnect.bridge.compiled.artifact import export_actor
 from rlconnect.bridge.compiled.program import compile_actor
 from rlconnect.cli.app import main
 from rlconnect.core.errors import PieceError
+from rlconnect.legacy import ConnectorContext, register_lambda_agent_connector
 
 from tests.bridge.compiled.chains import made, new_chains, old_chains
 from tests.bridge.compiled.test_tensor_step import stacked
@@ -143,12 +144,17 @@ def test_no_file_tells_where_it_was_made(tmp_path):
 
 
 def test_what_cannot_be_exported_is_named(tmp_path):
-    """A user's own function, several policies or an unknown ending: said, and nothing written."""
-    lambdas = Recording(GOLDEN / "legacy" / "2.7.2" / "ppo_lambda_connectors")
+    """Random numbers, several policies or an unknown ending: said, and nothing written."""
+    policy = made(spaces.Box(-1, 1, (4,)), spaces.Discrete(2))
+    noisy = register_lambda_agent_connector(
+        "NoisyObs",
+        lambda data: {**data, "new_obs": data["new_obs"] + np.random.default_rng().normal()},
+    )
+    policy.agent_connectors.prepend(noisy(ConnectorContext.from_policy(policy)))
     with pytest.warns(UserWarning, match="item by item"):
-        actor = Actor.from_policy(lambdas.load("default_policy"))
+        actor = Actor.from_policy(policy)
 
-    with pytest.raises(PieceError, match="HalveObs, ShiftAction"):
+    with pytest.raises(PieceError, match=r"NoisyObs \(draws random numbers\)"):
         export_actor(actor, tmp_path / "a.pt2")
     with pytest.raises(PieceError, match=r"what a\.bin is to be"):
         export_actor(actor, tmp_path / "a.bin")

@@ -7,12 +7,18 @@ from gymnasium import spaces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rlconnect.bridge import Actor
+from rlconnect.bridge.compiled.artifact import plan_of
 from rlconnect.bridge.compiled.flat_step import FlatStep
 from rlconnect.bridge.compiled.program import SplitWarning, compile_actor
 from rlconnect.core import nest
 from rlconnect.core.adapters import DropFeatures, Scale, StackFrames
 from rlconnect.core.batching import batch
 from rlconnect.core.errors import ConfigError, PieceError
+from rlconnect.legacy import (
+    ConnectorContext,
+    register_lambda_action_connector,
+    register_lambda_agent_connector,
+)
 
 from tests.bridge.compiled.chains import (
     NETWORKS,
@@ -25,7 +31,7 @@ from tests.bridge.compiled.chains import (
 from tests.legacy.replay import GOLDEN, Recording, folders
 from tests.legacy.test_recordings import MODELS
 
-CASES = [f for f in folders(GOLDEN / "legacy") if "lambda" not in f.name and "adapt" not in f.name]
+CASES = folders(GOLDEN / "legacy")
 
 
 def stacked():
@@ -75,14 +81,15 @@ def test_random_chains_of_the_new_stack_are_one_thing_in_three_forms(chain, rows
     hold(chain, rows, seed)
 
 
+@pytest.mark.filterwarnings("ignore::rlconnect.bridge.actor.actor.SlowPieceWarning")
 @pytest.mark.parametrize("folder", CASES, ids=[f"{f.parent.name}/{f.name}" for f in CASES])
 def test_recorded_policies_are_the_same_as_tensors(folder):
     """Each recorded policy as a flat torch module gives what its actor gives, step by step."""
     recording = Recording(folder)
     policy_id = recording.policy_ids[0]
     actor = Actor.from_policy(recording.load(policy_id, custom_models=MODELS))
-    step = FlatStep(actor.only.plan)
-    plan = actor.only.plan
+    plan = plan_of(actor)
+    step = FlatStep(plan)
     states = [torch.from_numpy(np.repeat(each[None], 3, 0)) for each in plan.start]
     for number, _, starts, obs, keywords in list(recording.steps(policy_id))[:6]:
         batch = nest.map_structure(lambda leaf: np.stack([np.asarray(leaf)] * 3), obs)
@@ -107,16 +114,24 @@ def test_recorded_policies_are_the_same_as_tensors(folder):
 
 def test_a_chain_is_split_where_a_piece_has_no_tensor_form(rng):
     """The program says which connectors run item by item, and acts as the actor does."""
-    recording = Recording(GOLDEN / "legacy" / "2.7.2" / "ppo_lambda_connectors")
-    policy = recording.load("default_policy")
-    with pytest.warns(UserWarning, match="HalveObs"):
+    policy = made(spaces.Box(-1, 1, (4,)), spaces.Box(-1, 1, (2,)))
+    ctx = ConnectorContext.from_policy(policy)
+    flip = register_lambda_agent_connector(
+        "FlipObs", lambda data: {**data, "new_obs": sorted(data["new_obs"])}
+    )
+    bound = register_lambda_action_connector(
+        "BoundAction", lambda actions, *rest: (actions if actions[0] < 0 else -actions, *rest)
+    )
+    policy.agent_connectors.prepend(flip(ctx))
+    policy.action_connectors.append(bound(ctx))
+    with pytest.warns(UserWarning, match="FlipObs"):
         actor = Actor.from_policy(policy)
-    obs = rng.normal(size=(5, *actor.observation_space.shape)).astype(np.float32)
+    obs = rng.uniform(-1, 1, (5, 4)).astype(np.float32)
 
-    with pytest.warns(SplitWarning, match="HalveObs, ShiftAction run item by item"):
+    with pytest.warns(SplitWarning, match="FlipObs, BoundAction run item by item"):
         program = compile_actor(actor)
 
-    assert np.array_equal(program(obs)[0], actor.act(obs))
+    assert np.allclose(program(obs)[0], actor.act(obs), atol=1e-6)
 
 
 def test_an_actor_computes_on_a_device(rng):

@@ -1,0 +1,1 @@
+"""Functions written for one item, recorded as formulas over batches of numpy or torch."""

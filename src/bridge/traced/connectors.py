@@ -1,0 +1,238 @@
+"""A connector of a user's own as a formula over batches, held to what it does item by item."""
+
+from __future__ import annotations
+
+import copy
+import random
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any, Final
+
+import numpy as np
+
+from ...core import nest, xp
+from ...core.batching import batch, unbatch
+from ...core.types import Nest
+from ...legacy.connector import ActionConnector, AgentConnector
+from ...legacy.types import ActionConnectorDataType, AgentConnectorDataType
+from ..actor.part import Part
+from .front import Rewriting
+from .functions import array, constant
+from .recorded import Recorded, has_recorded, is_recorded
+from .tape import Tape, Untraceable
+from .unread import Unread
+
+TRACED: Final = " (traced)"
+"""What the name of a traced part ends in."""
+_OBS: Final = "new_obs"
+_BESIDE: Final[Mapping[str, Any]] = {
+    "rewards": 0.5,
+    "terminateds": False,
+    "truncateds": False,
+    "dones": False,
+    "infos": {},
+}
+"""What else an environment tells in a step."""
+
+_CLOSE: Final = 1e-5
+_TINY: Final = 1e-7
+Call = Callable[[Any, Nest], Nest]
+
+
+def traced_observation(
+    connector: Any, rows: Nest, beside: Sequence[str] = ()
+) -> tuple[Part, frozenset[str]]:
+    """An agent connector as a part of a plan, and the other columns that it changes.
+
+    Args:
+        connector: It works on one record at a time.
+        rows: Observations as it meets them, a row each.
+        beside: Columns it gets that no environment tells.
+
+    Raises:
+        Untraceable: It has no batched form.
+    """
+    if type(connector).reset is not AgentConnector.reset:
+        raise Untraceable("is told when episodes begin")
+    if type(connector).on_policy_output is not AgentConnector.on_policy_output:
+        raise Untraceable("is told what the policy answered")
+    touched: set[str] = set()
+    always = dict.fromkeys(beside, 0)
+
+    def unread(own: Any, item: Nest) -> Nest:
+        columns = {name: Unread(name) for name in (*_BESIDE, *beside)}
+        env, agent = Unread("the id of the environment"), Unread("the id of the agent")
+        record = own.transform(AgentConnectorDataType(env, agent, {_OBS: item, **columns}))
+        if record.env_id is not env or record.agent_id is not agent:
+            raise Untraceable("changes ids")
+        data = record.data
+        names = (data.keys() | columns.keys()) - {_OBS}
+        touched.update(str(name) for name in names if data.get(name) is not columns.get(name, 0))
+        return data[_OBS]
+
+    def real(own: Any, item: Nest) -> Nest:
+        record = AgentConnectorDataType("env", "agent", {_OBS: item, **always, **_BESIDE})
+        return own.transform(record).data[_OBS]
+
+    def bare(own: Any, item: Nest) -> Nest:
+        record = AgentConnectorDataType("env", "agent", {_OBS: item, **always})
+        return own.transform(record).data[_OBS]
+
+    part = _traced(connector, AgentConnector, rows, unread, real)
+    with _undisturbed():
+        try:
+            bare(copy.copy(connector), copy.deepcopy(unbatch(rows)[0]))
+        except KeyError:  # it needs what no first step tells, where it fails on its own
+            return part, frozenset(touched)
+        except Exception as error:
+            raise Untraceable(f"fails on a first step ({_said(error)})") from error
+    _compare(part, connector, bare, rows)
+    return part, frozenset(touched)
+
+
+def traced_action(connector: Any, rows: Nest) -> Part:
+    """An action connector as a part of a plan.
+
+    Args:
+        connector: It works on the action alone.
+        rows: Actions as it meets them, a row each.
+
+    Raises:
+        Untraceable: It has no batched form.
+    """
+
+    def unread(own: Any, item: Nest) -> Nest:
+        rest = Unread("states"), Unread("fetches")
+        ids = Unread("the id of the environment"), Unread("the id of the agent")
+        given = ActionConnectorDataType(*ids, Unread("what the policy saw"), (item, *rest))
+        actions, *others = own.transform(given).output
+        if others[0] is not rest[0] or others[1] is not rest[1]:
+            raise Untraceable("changes states or fetches")
+        return actions
+
+    def real(own: Any, item: Nest) -> Nest:
+        return own.transform(ActionConnectorDataType("env", "agent", {}, (item, [], {}))).output[0]
+
+    return _traced(connector, ActionConnector, rows, unread, real)
+
+
+def _traced(connector: Any, base: type, rows: Nest, unread: Call, real: Call) -> Part:
+    kind = type(connector)
+    if kind.__call__ is not base.__call__:
+        raise Untraceable("works on all records together")
+    item = unbatch(rows)[0]
+    tape = Tape(item)
+    leaves = [Recorded(tape, at, leaf, is_given=True) for at, leaf in enumerate(nest.flatten(item))]
+    try:
+        own = _rewritten(connector, base, Rewriting(tape))
+        made = unread(own, nest.unflatten_as(item, leaves))
+    except Untraceable:
+        raise
+    except Exception as error:  # whatever a user's code makes of a value it cannot see
+        raise Untraceable(f"fails on a value it cannot see ({_said(error)})") from error
+    if isinstance(made, list):  # as an item that is an array
+        made = array(made) if has_recorded(made) else np.asarray(made)
+    result = nest.map_structure(lambda leaf: _register(tape, leaf), made)
+    formula, constants = tape.formula(result)
+    part = Part(kind.__name__ + TRACED, formula, constants)
+    _compare(part, connector, real, rows)
+    return part
+
+
+def _register(tape: Tape, leaf: Any) -> int:
+    if is_recorded(leaf):
+        return int(leaf.at)
+    array = np.asarray(leaf)
+    if array.dtype.kind not in "biuf":
+        raise Untraceable(f"gives a {type(leaf).__name__}")
+    return constant(tape, array).at
+
+
+def _rewritten(connector: Any, base: type, rewriting: Rewriting) -> Any:
+    """A copy of a connector whose own functions see numpy through a front."""
+    methods: dict[str, Any] = {}
+    kind = type(connector)
+    for each in reversed(kind.__mro__[: kind.__mro__.index(base)]):
+        for name, held in vars(each).items():
+            function = held.__func__ if isinstance(held, staticmethod) else held
+            if isinstance(function, FunctionType):
+                made = rewriting.of(function)
+                methods[name] = staticmethod(made) if function is not held else made
+    own = copy.copy(connector)
+    own.__class__ = type(kind.__name__, (kind,), methods)
+    return own
+
+
+def _compare(part: Part, connector: Any, real: Call, rows: Nest) -> None:
+    """Hold a part to its connector, item by item, in two orders."""
+    items = unbatch(rows)
+    own = copy.copy(connector)
+    before = dict(vars(own))
+    with _undisturbed():
+        try:
+            wanted = _rows([real(own, copy.deepcopy(item)) for item in items])
+            again = _rows([real(own, copy.deepcopy(item)) for item in reversed(items)][::-1])
+        except Exception as error:  # whatever a user's code makes of a sample
+            shapes = nest.map_structure(np.shape, items[0])
+            raise Untraceable(f"fails on a sample of shape {shapes} ({_said(error)})") from error
+        if any(vars(own)[name] is not before.get(name) for name in vars(own)):
+            raise Untraceable("keeps notes")
+        if not _are_alike(wanted, again):
+            raise Untraceable("answers the same value in different ways")
+        try:
+            found = part.formula(rows, *part.constants)
+            tensors = part.formula(
+                nest.map_structure(lambda leaf: xp.on_device(leaf, "cpu"), rows),
+                *(xp.on_device(each, "cpu") for each in part.constants),
+            )
+        except Exception as error:  # whatever torch does not do with some dtype
+            raise Untraceable(f"does what batches cannot ({_said(error)})") from error
+    for each in (found, nest.map_structure(xp.to_numpy, tensors)):
+        if not _are_alike(wanted, each):
+            raise Untraceable("depends on values in ways that leave no trace")
+
+
+def _rows(made: list[Nest]) -> Nest:
+    return batch([nest.map_structure(np.asarray, each) for each in made])
+
+
+def _are_alike(wanted: Nest, found: Nest) -> bool:
+    if _paths(wanted) != _paths(found):
+        return False
+    return all(map(_is_alike, nest.flatten(wanted), nest.flatten(found)))
+
+
+def _paths(value: Nest) -> list[Any]:
+    return [path for path, _ in nest.flatten_with_path(value)]
+
+
+def _is_alike(wanted: Any, found: Any) -> bool:
+    if wanted.shape != found.shape or wanted.dtype != found.dtype:
+        return False
+    if wanted.dtype.kind != "f":
+        return bool((wanted == found).all())
+    close = 1e-2 if wanted.dtype.itemsize == 2 else _CLOSE
+    finite = np.abs(wanted[np.isfinite(wanted)])
+    far = close * float(finite.max(initial=0)) + _TINY
+    return bool(np.allclose(wanted, found, close, far, equal_nan=True))
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Nobody outside notices that random numbers were drawn; numpy keeps its remarks."""
+    torch = sys.modules.get("torch")
+    before = random.getstate(), np.random.get_state(), torch and torch.get_rng_state()  # noqa: NPY002
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])  # noqa: NPY002
+        if torch is not None:
+            torch.set_rng_state(before[2])
+
+
+def _said(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:100]

@@ -1,0 +1,176 @@
+"""numpy as a function sees it while it is recorded, and functions that see it so.
+
+numpy asks recorded values before most of what it does, yet not before `np.array(values)`,
+`np.float32(value)` or `int(value)`. So a copy of the function runs, in whose globals these names
+stand for the same things with recorded values allowed. The function itself stays as it is.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import random
+from collections.abc import Iterator
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Any, Final
+
+import numpy as np
+
+from .functions import array, called, constant
+from .recorded import has_recorded, is_recorded
+from .tape import Tape, Untraceable
+
+_ARRAYS: Final = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfarray")
+_EMPTY: Final = ("zeros", "ones", "full", "empty")
+_DRAWING: Final = (random.Random, np.random.Generator, np.random.RandomState)
+_RANDOM: Final = ("random", "numpy.random", "secrets")
+_CLOCKS: Final = ("time", "datetime")
+_FOREIGN: Final = frozenset(["numpy", "torch", "gymnasium", "rlconnect", __name__.split(".")[0]])
+
+
+class Front:
+    """numpy, for one recording.
+
+    Args:
+        tape: Where to write.
+    """
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(np, name)
+        if name == "random":
+            raise Untraceable("draws random numbers")
+        if name in _EMPTY:
+            return lambda *args, **kwargs: constant(self._tape, real(*args, **kwargs))
+        if name in _ARRAYS:
+            return lambda value, dtype=None, **kwargs: (
+                _as_array(value, dtype, is_copy=name == "array")
+                if has_recorded(value)
+                else real(value, dtype, **kwargs)
+            )
+        if isinstance(real, type) and issubclass(real, np.generic):
+            return Kind(real)
+        if isinstance(real, FunctionType) or type(real).__name__ == "_ArrayFunctionDispatcher":
+            return lambda *args, **kwargs: (
+                called(real, args, kwargs)
+                if has_recorded([*args, *kwargs.values()])
+                else real(*args, **kwargs)
+            )
+        return real
+
+
+class Kind:
+    """A type of numbers that may be called with a recorded value; numpy takes it for a dtype.
+
+    Args:
+        real: The type.
+    """
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+        self.dtype = np.dtype(real)
+
+    def __call__(self, *args: Any) -> Any:
+        """A number, or a recorded one."""
+        if args and has_recorded(args[0]):
+            made = array(args[0], self.dtype, is_scalar=True)
+            if not issubclass(self._real, np.generic):
+                made._example = self._real(made._example)
+            return made
+        return self._real(*args)
+
+    def __instancecheck__(self, value: Any) -> bool:
+        return isinstance(value, self._real)
+
+    def __eq__(self, other: Any) -> bool:
+        return bool(other == self._real) or other is self
+
+    def __hash__(self) -> int:
+        return hash(self._real)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+
+def _as_array(value: Any, dtype: Any, *, is_copy: bool) -> Any:
+    is_array = is_recorded(value) and isinstance(value, np.ndarray)
+    if is_array and not is_copy and (dtype is None or np.dtype(dtype) == value.dtype):
+        return value
+    return array(value, dtype)
+
+
+class _Refusing:
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def __getattr__(self, name: str) -> Any:
+        raise Untraceable(self._reason)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise Untraceable(self._reason)
+
+
+class Rewriting:
+    """Copies of functions that see numpy through a front.
+
+    Args:
+        tape: Where they write.
+    """
+
+    def __init__(self, tape: Tape) -> None:
+        self._front = Front(tape)
+        self._known: dict[int, Any] = {}
+
+    def of(self, value: Any) -> Any:
+        """What stands for a global value; the value itself where nothing needs to."""
+        if value is np:
+            return self._front
+        name, home = getattr(value, "__name__", None), getattr(value, "__module__", None)
+        owner = getattr(value, "__self__", None)
+        if isinstance(value, _DRAWING) or isinstance(owner, _DRAWING) or name in _RANDOM:
+            return _Refusing("draws random numbers")
+        if (name if isinstance(value, ModuleType) else home) in _CLOCKS:
+            return _Refusing("reads the clock")
+        if isinstance(value, FunctionType) and str(home).split(".")[0] not in _FOREIGN:
+            return self._function(value)
+        is_numpys = callable(value) and isinstance(name, str) and vars(np).get(name) is value
+        return getattr(self._front, str(name)) if is_numpys else value
+
+    def _function(self, function: FunctionType) -> Any:
+        known = self._known.get(id(function))
+        if known is not None:
+            return known
+        code, closure = function.__code__, function.__closure__ or ()
+        names = {each for part in _codes(code) for each in _looked_up(part, code.co_freevars)}
+        own: dict[str, Any] = dict(function.__globals__)
+        cells = tuple(CellType() for _ in closure)
+        made = FunctionType(code, own, function.__name__, function.__defaults__, cells or None)
+        made.__kwdefaults__ = function.__kwdefaults__
+        self._known[id(function)] = made  # before what it refers to, which may be itself
+        for cell, held in zip(cells, closure, strict=True):
+            cell.cell_contents = self.of(held.cell_contents)
+        for name in names:
+            if name in own:
+                own[name] = self.of(own[name])
+            elif name in ("int", "float", "bool"):
+                own[name] = Kind(getattr(builtins, name))
+        return made
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _codes(each)
+
+
+def _looked_up(code: CodeType, outer: tuple[str, ...]) -> Iterator[str]:
+    """The globals that a function looks up; it must not write to what lies outside of it."""
+    for each in dis.get_instructions(code):
+        is_outer = each.opname in ("STORE_DEREF", "DELETE_DEREF") and each.argval in outer
+        if is_outer or each.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            raise Untraceable(f"writes {each.argval!r}, which lies outside of it")
+        if each.opname == "LOAD_GLOBAL":
+            yield str(each.argval)

@@ -1,0 +1,211 @@
+"""A straight-line program over batched values, numpy arrays and torch tensors alike.
+
+Registers hold one array a batch, `(B, *shape)`; constants are arrays without a batch axis. Where a
+value lies is known when the program is written down, so that a step does nothing but compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from ...core import nest, xp
+from ...core.errors import SpaceError
+from ...core.types import Array, Nest
+
+MOST_STEPS: Final = 500
+KINDS: Final = frozenset(
+    ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
+)
+"""The dtypes that numpy and torch share."""
+
+
+class Untraceable(Exception):
+    """Why a function has no formula; its text ends the sentence "this function ..."."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """What a step takes: a register, in a shape and dtype, or a constant.
+
+    Args:
+        at: The register's number; None of a constant.
+        shape: Of one item.
+        dtype: To compute in.
+        constant: The constant, in that dtype.
+    """
+
+    at: int | None
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    constant: Array | None = None
+
+    @classmethod
+    def of(cls, value: Any, dtype: Any) -> Operand:
+        """A constant in a dtype."""
+        array = np.asarray(value).astype(shared(np.dtype(dtype)))
+        return cls(None, array.shape, array.dtype, array)
+
+
+@dataclass(frozen=True)
+class _Step:
+    call: Callable[..., Any]
+    operands: tuple[Operand, ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+class Tape:
+    """What is recorded while a function runs.
+
+    Args:
+        items: One item of what goes in: a nest of arrays and numbers.
+    """
+
+    def __init__(self, items: Nest) -> None:
+        self._given = [np.asarray(leaf) for leaf in nest.flatten(items)]
+        self._steps: list[_Step] = []
+        for leaf in self._given:
+            shared(leaf.dtype)
+
+    def write(
+        self,
+        call: Callable[..., Any],
+        operands: Sequence[Operand],
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+    ) -> int:
+        """Write down a step; the number of the register that holds what it gives.
+
+        Args:
+            call: `(rows, *values) -> value` over batches, of numpy or torch.
+            operands: What it takes.
+            shape: Of one item of what it gives.
+            dtype: Of what it gives.
+        """
+        if len(self._steps) == MOST_STEPS:
+            raise Untraceable(f"takes more than {MOST_STEPS} steps")
+        self._steps.append(_Step(call, tuple(operands), shape, shared(dtype)))
+        return len(self._given) + len(self._steps) - 1
+
+    def formula(self, result: Nest) -> tuple[Callable[..., Nest], tuple[Array, ...]]:
+        """What was recorded as `(values, *constants) -> values`, and the constants.
+
+        Args:
+            result: Numbers of registers in the form of what comes out.
+        """
+        given, wanted = self._given, nest.flatten(result)
+        numbered = list(enumerate(self._steps, len(given)))
+        needed = set(wanted)
+        for at, step in reversed(numbered):
+            if at in needed:
+                needed.update(each.at for each in step.operands if each.at is not None)
+        steps = [(at, step) for at, step in numbered if at in needed]
+        constants = tuple(
+            each.constant
+            for _, step in steps
+            for each in step.operands
+            if each.constant is not None
+        )
+        is_plain = nest.is_leaf(result)
+
+        def formula(values: Nest, *constants: Any) -> Nest:
+            leaves = nest.flatten(values)
+            registers = {
+                at: xp.cast(_fit(leaf, own.shape), own.dtype)
+                for at, (leaf, own) in enumerate(zip(leaves, given, strict=True))
+            }
+            rows = registers[0].shape[0]
+            rest = iter(constants)
+            for at, step in steps:
+                operands = [
+                    next(rest) if each.at is None else _shaped(registers[each.at], each, rows)
+                    for each in step.operands
+                ]
+                registers[at] = xp.cast(step.call(rows, *operands), step.dtype)
+            found = [registers[at] for at in wanted]
+            return found[0] if is_plain else nest.unflatten_as(result, found)
+
+        return formula, constants
+
+
+def shared(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype itself, once torch is known to have it, too."""
+    if dtype.name not in KINDS:
+        raise Untraceable(f"computes in {dtype.name}, which tensors do not have")
+    return dtype
+
+
+def _fit(leaf: Any, shape: tuple[int, ...]) -> Any:
+    if tuple(leaf.shape[1:]) != shape:
+        raise SpaceError(
+            "this value is not what the function was traced with",
+            expected=f"shape (batch, {', '.join(map(str, shape))})",
+            found=f"shape {tuple(leaf.shape)}",
+            hint="compile_actor(actor, observation_space=...) traces for another space.",
+        )
+    return leaf
+
+
+def _shaped(value: Any, operand: Operand, rows: int) -> Any:
+    value = xp.cast(value, operand.dtype)
+    fits = tuple(value.shape[1:]) == operand.shape
+    return value if fits else value.reshape((rows, *operand.shape))
+
+
+_TORCH: Final = {
+    "equal": "eq",
+    "power": "pow",
+    "rint": "round",
+    "invert": "bitwise_not",
+    "degrees": "rad2deg",
+    "radians": "deg2rad",
+}
+
+
+def elementwise(name: str) -> Callable[..., Any]:
+    """A function of numpy's name, element by element, as a step's call."""
+
+    def call(rows: int, *values: Any) -> Any:
+        space = xp.namespace(values[0])
+        return getattr(space, name if space is np else _TORCH.get(name, name))(*values)
+
+    return call
+
+
+def along_last(name: str) -> Callable[..., Any]:
+    """A function along the last axis, such as a sum, as a step's call."""
+
+    def call(rows: int, value: Any) -> Any:
+        return getattr(xp.namespace(value), name)(value, -1)
+
+    return call
+
+
+def moving(shape: tuple[int, ...], place: slice | None, *, has_index: bool) -> Callable[..., Any]:
+    """Elements of flat values laid side by side, as a step's call.
+
+    Args:
+        shape: Of one item of what comes out.
+        place: Which of them, if they are neighbours; all if None.
+        has_index: Whether the last operand says which.
+    """
+
+    def call(rows: int, *values: Any) -> Any:
+        pieces = values[:-1] if has_index else values
+        space = xp.namespace(pieces[0])
+        flat = [
+            each if each.ndim == 2 else space.broadcast_to(each, (rows, *each.shape))
+            for each in pieces
+        ]
+        pool = flat[0] if len(flat) == 1 else xp.concatenate(flat, 1)
+        if has_index:
+            pool = pool.take(values[-1], 1) if space is np else pool.index_select(1, values[-1])
+        elif place is not None:
+            pool = pool[:, place]
+        return pool.reshape((rows, *shape))
+
+    return call
