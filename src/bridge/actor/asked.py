@@ -10,7 +10,6 @@ import numpy as np
 from ...core import nest
 from ...core.errors import PieceError
 from ...core.types import Array, Nest
-from .forms import a_leaf
 from .player import Player
 from .slots import DEFAULT_AGENT, Key
 
@@ -74,13 +73,13 @@ def answered(actor: Actor, obs: Any, asked: Asked) -> Any:
     actions = _acted(actor, only, rows, is_one, asked)
     if not is_one:
         return actions
-    return actions[0] if type(actions) is np.ndarray else _row(actions, 0)
+    return actions[0] if type(actions) is np.ndarray else nest.taken(actions, 0)
 
 
 def _acted(actor: Actor, player: Player, rows: Nest, is_one: bool, asked: Asked) -> Nest:
     keys, reward, ended = None, None, None
     if player.remembers:
-        keys = asked.keys(int(a_leaf(rows).shape[0]), is_one)
+        keys = asked.keys(int(nest.a_leaf(rows).shape[0]), is_one)
         reward = asked.reward
         if is_one and reward is not None:
             reward = np.asarray([reward])
@@ -108,7 +107,7 @@ def _for_agents(actor: Actor, obs: Mapping[Any, Any], asked: Asked) -> dict[Any,
             truncated=_ends_of(asked.truncated, agents),
         )
         actions = _acted(actor, player, rows, False, own)
-        found.update({agent: _row(actions, row) for row, agent in enumerate(agents)})
+        found.update({agent: nest.taken(actions, row) for row, agent in enumerate(agents)})
     return {agent: found[agent] for agent in obs}
 
 
@@ -138,7 +137,7 @@ def _by_rows(actor: Actor, obs: Any, asked: Asked) -> Any:
         )
         actions = _acted(actor, player, rows, False, own)
         for row, at in enumerate(places):
-            answers[at] = _row(actions, row)
+            answers[at] = nest.taken(actions, row)
     return answers[0] if is_one else answers
 
 
@@ -166,7 +165,3 @@ def _ends_of(ends: Mapping[Any, Any] | None, agents: Sequence[Any]) -> Array | N
 
 def _at(column: Any, places: Sequence[int]) -> Any:
     return None if column is None else np.atleast_1d(np.asarray(column))[list(places)]
-
-
-def _row(actions: Nest, row: int) -> Any:
-    return nest.map_structure(lambda leaf: leaf[row], actions)

@@ -12,13 +12,13 @@ from ...core.batching import batch, unbatch
 from ...core.errors import PieceError
 from ...core.types import Nest
 from ...v2.episodes.single_agent import SingleAgentEpisode
-from .forms import ObservationForm, a_leaf
 from .plan import ActPlan
+from .player import Player
 from .slots import Key, default_keys
 from .v2_plan import Triple
 
 
-class EpisodePlayer:
+class EpisodePlayer(Player):
     """Pipelines and a module run as they are: each slot is an episode.
 
     Args:
@@ -27,10 +27,8 @@ class EpisodePlayer:
     """
 
     def __init__(self, triple: Triple, plan: ActPlan) -> None:
-        self.triple, self.plan = triple, plan
-        self.observation_space, self.action_space = plan.observation_space, plan.action_space
-        self.form = ObservationForm(plan.observation_space, is_exact=False)
-        self.remembers, self.missing = True, plan.missing
+        super().__init__(plan, is_planned=False)
+        self.triple = triple
         self._episodes: dict[Key, SingleAgentEpisode] = {}
         self._done: dict[Key, dict[str, Any]] = {}
         self._timestep = triple.timestep
@@ -48,7 +46,7 @@ class EpisodePlayer:
         """Actions for observations with a leading axis, through the pipelines."""
         import torch
 
-        count = len(a_leaf(obs))
+        count = len(nest.a_leaf(obs))
         keys = default_keys(count) if keys is None else keys
         over = [] if ended is None else [keys[int(at)] for at in np.flatnonzero(ended)]
         if starts_anew:
@@ -79,9 +77,6 @@ class EpisodePlayer:
         if not starts_anew:
             self._forget(over)
         return batch([nest.map_structure(np.asarray, action) for action in for_env])
-
-    def at_once(self, obs: Any) -> None:
-        """Nothing: slots remember."""
 
     def reset(self, env_ids: Iterable[Hashable] | None) -> None:
         """Forget the episodes of some environments; of all if None."""

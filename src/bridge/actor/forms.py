@@ -108,10 +108,3 @@ def _first_leaf(space: Any) -> tuple[tuple[Any, ...], Any]:
         path, leaf = _first_leaf(space.spaces[0])
         return (0, *path), leaf
     return (), space
-
-
-def a_leaf(obs: Nest) -> Any:
-    """Some leaf of a nest, whose type and length are those of all."""
-    while isinstance(obs, (dict, tuple, list)):
-        obs = next(iter(obs.values())) if isinstance(obs, dict) else obs[0]
-    return obs

@@ -60,7 +60,7 @@ class ModuleBrain:
 
     def explored(self, inputs: Any, rng: np.random.Generator) -> Nest:
         """Actions drawn from the module's exploration distribution; counts steps."""
-        self.timestep += nest.flatten(inputs)[0].shape[0]
+        self.timestep += nest.a_leaf(inputs).shape[0]
         return nest.map_structure(xp.to_numpy, self._tensors.drawn(as_tensors(inputs), rng))
 
     def exploring(self, rng: np.random.Generator, tensors: Any = None) -> Run | None:
@@ -173,7 +173,7 @@ class ModuleTensors(nn.Module):
 
 @contextmanager
 def _seeded(rng: np.random.Generator, drawn_beside: Any) -> Iterator[None]:
-    device = nest.flatten(drawn_beside)[0].device
+    device = nest.a_leaf(drawn_beside).device
     with torch.random.fork_rng([device] if device.type == "cuda" else ()), torch.no_grad():
         torch.manual_seed(int(rng.integers(2**63)))
         yield

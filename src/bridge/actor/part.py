@@ -105,7 +105,7 @@ def action_part(name: str, plan: ActionPlan, method: str) -> Part:
         constants += [leaf.low, leaf.high] + ([] if leaf.half is None else [leaf.half])
 
     def formula(action: Any, *numbers: Any) -> Any:
-        if not xp.is_tensor(nest.flatten(action)[0]):
+        if not xp.is_tensor(nest.a_leaf(action)):
             return getattr(plan, method)(action)
         rest = iter(numbers)
 

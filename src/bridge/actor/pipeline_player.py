@@ -13,12 +13,12 @@ from ...core.errors import PieceError
 from ...core.types import Nest
 from ...legacy.inference import batch_policy_inference
 from ...legacy.policy import Policy
-from .forms import ObservationForm, a_leaf
 from .plan import ActPlan
+from .player import Player
 from .slots import Key, default_keys
 
 
-class PipelinePlayer:
+class PipelinePlayer(Player):
     """A policy whose connectors have no batched form: they run as they are.
 
     Args:
@@ -27,11 +27,8 @@ class PipelinePlayer:
     """
 
     def __init__(self, policy: Policy, plan: ActPlan) -> None:
+        super().__init__(plan, is_planned=False)
         self.policy = policy
-        self.plan = plan
-        self.observation_space, self.action_space = plan.observation_space, plan.action_space
-        self.form = ObservationForm(plan.observation_space, is_exact=False)
-        self.remembers, self.missing = True, plan.missing
         self._known: dict[Key, None] = {}
 
     def act(
@@ -45,7 +42,7 @@ class PipelinePlayer:
         starts_anew: bool,
     ) -> Nest:
         """Actions for observations with a leading axis, through the connectors."""
-        count = len(a_leaf(obs))
+        count = len(nest.a_leaf(obs))
         keys = default_keys(count) if keys is None else keys
         if ended is not None and starts_anew:
             self._end([keys[int(at)] for at in np.flatnonzero(ended)])
@@ -72,9 +69,6 @@ class PipelinePlayer:
         if ended is not None and not starts_anew:
             self._end([keys[int(at)] for at in np.flatnonzero(ended)])
         return batch([nest.map_structure(np.asarray, action) for action, _, _ in answers])
-
-    def at_once(self, obs: Any) -> None:
-        """Nothing: slots remember."""
 
     def reset(self, env_ids: Iterable[Hashable] | None) -> None:
         """Let the connectors forget."""

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Space
 
 from ...core import nest, xp
 from ...core.adapters.laid import on_arrays
 from ...core.errors import PieceError
 from ...core.types import Nest
-from .forms import ObservationForm, a_leaf
+from .forms import ObservationForm
 from .plan import ActPlan, Running, narrowed, run_step
 from .slots import Key, Slots, default_keys
 
 
-class Player(Protocol):
-    """What acts for all slots of one policy."""
+class Player(abc.ABC):
+    """What acts for all slots of one policy.
 
-    observation_space: Space[Any]
-    action_space: Space[Any]
-    form: ObservationForm
-    remembers: bool
-    missing: tuple[str, ...]
+    Args:
+        plan: The whole step, or what there is of it.
+        is_planned: Whether the plan acts. Otherwise pieces run as they are, and remember.
+    """
 
+    def __init__(self, plan: ActPlan, *, is_planned: bool) -> None:
+        self.plan = plan
+        self.observation_space, self.action_space = plan.observation_space, plan.action_space
+        self.form = ObservationForm(plan.observation_space, is_exact=is_planned)
+        self.remembers, self.missing = plan.remembers or not is_planned, plan.missing
+
+    @abc.abstractmethod
     def act(
         self,
         obs: Nest,
@@ -40,21 +46,26 @@ class Player(Protocol):
 
     def at_once(self, obs: Any) -> Nest | None:
         """Actions without exploration for one array; None where there is more to it."""
+        return None
 
+    @abc.abstractmethod
     def reset(self, env_ids: Iterable[Hashable] | None) -> None:
         """Forget slots."""
 
+    @abc.abstractmethod
     def state_dict(self) -> dict[str, Any]:
         """What the slots remember."""
 
+    @abc.abstractmethod
     def load_state_dict(self, state: Any) -> None:
         """Go on from there."""
 
+    @abc.abstractmethod
     def to(self, device: str | None) -> None:
         """Compute on a device."""
 
 
-class PlannedPlayer:
+class PlannedPlayer(Player):
     """A plan run over rows of arrays, or on a device over tensors.
 
     Args:
@@ -71,10 +82,8 @@ class PlannedPlayer:
         replan: Callable[[Any], ActPlan],
         device: str | None = None,
     ) -> None:
-        self.plan, self._source, self._replan = plan, source, replan
-        self.observation_space, self.action_space = plan.observation_space, plan.action_space
-        self.form = ObservationForm(plan.observation_space)
-        self.remembers, self.missing = plan.remembers, plan.missing
+        super().__init__(plan, is_planned=True)
+        self._source, self._replan = source, replan
         self.device: str | None = None
         self.slots = Slots(plan.start)
         self._constants = [part.constants for part in (*plan.obs, *plan.reward, *plan.action)]
@@ -96,7 +105,7 @@ class PlannedPlayer:
     ) -> Nest:
         """Actions for observations with a leading axis."""
         if self.device is None:
-            leaf = a_leaf(obs)
+            leaf = nest.a_leaf(obs)
             if type(leaf) is not np.ndarray and xp.is_tensor(leaf):
                 if leaf.device.type == "cpu":
                     return self._between(obs, keys, reward, ended, explore, rng, starts_anew)
@@ -105,7 +114,7 @@ class PlannedPlayer:
             if self.device is None:
                 return self._without_memory(obs, explore, rng)
             return self._on_tensors(obs, None, None, (), rng if explore else None)[0]
-        count = len(a_leaf(obs))
+        count = len(nest.a_leaf(obs))
         slots = self.slots
         rows = slots.rows(default_keys(count) if keys is None else keys)
         if ended is not None:
@@ -135,11 +144,7 @@ class PlannedPlayer:
             return None
         rows, is_one = self.form.rows(obs)
         actions = self._without_memory(rows, False, None)
-        if not is_one:
-            return actions
-        if type(actions) is np.ndarray:
-            return actions[0]
-        return nest.map_structure(lambda leaf: leaf[0], actions)
+        return nest.taken(actions, 0) if is_one else actions
 
     def to(self, device: str | None) -> None:
         """Compute with tensors on a device; with arrays if it is None."""
@@ -208,7 +213,7 @@ class PlannedPlayer:
     def _on_tensors(
         self, obs: Nest, reward: Any, first: Any, memory: Any, rng: np.random.Generator | None
     ) -> tuple[Nest, Any]:
-        is_given = xp.is_tensor(a_leaf(obs))
+        is_given = xp.is_tensor(nest.a_leaf(obs))
         actions, after = self.tensor_step().act(obs, reward, first, memory, rng)
         return (actions if is_given else nest.map_structure(xp.to_numpy, actions)), after
 

@@ -64,7 +64,7 @@ class TensorStep(nn.Module):
         device = self.device
         given = nest.map_structure(lambda leaf: placed(leaf, device), obs)
         if first is None:
-            first = torch.zeros(nest.flatten(given)[0].shape[0], dtype=torch.bool, device=device)
+            first = torch.zeros(nest.a_leaf(given).shape[0], dtype=torch.bool, device=device)
         earned = None if reward is None else placed(reward, device)
         remembered = tuple(placed(each, device) for each in memory)
         if rng is None:
