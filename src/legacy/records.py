@@ -222,7 +222,7 @@ class RowRecord(AgentConnectorDataType):
             return self._output
         except AttributeError:
             rows = slice(self._row, self._row + 1)
-            cut = {name: _cut(column, rows) for name, column in self._built.columns.items()}
+            cut = {name: nest.taken(column, rows) for name, column in self._built.columns.items()}
             raw = self._built.raw[self._row]
             self._output = AgentConnectorsOutput(raw, SampleBatch.of(cut))
             return self._output
@@ -269,9 +269,3 @@ def _nest_rows(values: Nest) -> Iterable[Any]:
         return values
     leaves = zip(*nest.flatten(values), strict=True)
     return [nest.unflatten_as(values, row) for row in leaves]
-
-
-def _cut(column: Any, rows: slice) -> Any:
-    if isinstance(column, np.ndarray):
-        return column[rows]
-    return nest.map_structure(lambda leaf: leaf[rows], column)

@@ -73,7 +73,7 @@ def answered(actor: Actor, obs: Any, asked: Asked) -> Any:
     actions = _acted(actor, only, rows, is_one, asked)
     if not is_one:
         return actions
-    return actions[0] if type(actions) is np.ndarray else nest.taken(actions, 0)
+    return nest.taken(actions, 0)
 
 
 def _acted(actor: Actor, player: Player, rows: Nest, is_one: bool, asked: Asked) -> Nest:

@@ -253,7 +253,7 @@ def _memory(policy: Policy, found: _Found) -> tuple[tuple[Column, ...], tuple[Lo
         if not (view.column in _READ or view.column.startswith("state_out_")):
             found.missing.append(f"the view {view.name!r} of {view.column!r}")
             continue
-        missing = nest.map_structure(lambda leaf: leaf[0], view.missing)
+        missing = nest.taken(view.missing, 0)
         if view.is_unknown:
             looks.append(Look(view.name, "", missing=missing))
             continue
@@ -261,9 +261,7 @@ def _memory(policy: Policy, found: _Found) -> tuple[tuple[Column, ...], tuple[Lo
         looks.append(Look(view.name, view.column, offsets, zeros))
         depths[view.column] = max(depths.get(view.column, 1), 1 - min(offsets))
         is_repeated = view.column == "obs"
-        starts[view.column] = (
-            None if is_repeated else nest.map_structure(lambda leaf: leaf[0], view.initial)
-        )
+        starts[view.column] = None if is_repeated else nest.taken(view.initial, 0)
     if "actions" in depths and not found.carries_actions:
         found.missing.append("StateBufferConnector (which forgets actions, as Ray 2.3 to 2.5 do)")
     columns = tuple(Column(name, depth, starts[name]) for name, depth in depths.items())

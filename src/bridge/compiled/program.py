@@ -124,7 +124,7 @@ class Program:
 
     def error_of(self, obs: Nest) -> float:
         """The largest difference to the eager float32 step, of first actions for observations."""
-        rows = len(nest.flatten(obs)[0])
+        rows = len(nest.a_leaf(obs))
         first = np.ones(rows, bool)
         plain = Program(self.plan, device=self.device)
         plain.before, plain.after = self.before, self.after

@@ -53,7 +53,7 @@ def traced_plan(policy: Policy, observation_space: spaces.Space[Any] | None = No
 def _held(plan: ActPlan) -> ActPlan:
     """A plan once its network has taken what the traced parts make."""
     rows = _rows_of(plan.observation_space, 1)
-    count = len(nest.flatten(rows)[0])
+    count = len(nest.a_leaf(rows))
     constants = [part.constants for part in (*plan.obs, *plan.reward, *plan.action)]
     how = Running(plan.brain.run, plan.brain.greedy, constants, plan.start)
     memory = tuple(np.repeat(each[None], count, 0) for each in plan.start)
@@ -130,7 +130,7 @@ class Tracing:
         leading = list(itertools.takewhile(lambda part: part.name in self._changed, parts))
         if leading and not self.is_lost:
             rows = _through(leading, _rows_of(self.space, 1))
-            made = _form(nest.map_structure(lambda leaf: leaf[0], rows))
+            made = _form(nest.taken(rows, 0))
             wanted = _form(zero_of(seen_space(self._policy)))
             if made != wanted:
                 self.is_lost = True
@@ -142,7 +142,7 @@ class Tracing:
         """What the environment takes: the policy's space, or any of the form that comes out."""
         own = acted_space(self._policy)
         rows = _through(parts, self._actions())
-        item = nest.map_structure(lambda leaf: leaf[0], rows)
+        item = nest.taken(rows, 0)
         return own if _form(item) == _form(zero_of(own)) else _any_like(item)
 
     def _actions(self) -> Nest:
@@ -175,7 +175,7 @@ def _rows_of(space: spaces.Space[Any], drawn: int) -> Nest:
 
 def _through(parts: Sequence[Part], rows: Nest) -> Nest:
     """What parts make of rows that begin an episode."""
-    count = len(nest.flatten(rows)[0])
+    count = len(nest.a_leaf(rows))
     for part in parts:
         if part.memory is None:
             rows = part.formula(rows, *part.constants)

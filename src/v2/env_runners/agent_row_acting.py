@@ -204,7 +204,7 @@ class AgentRowActing:
         if self._owners is not None:
             for module_id, rows in self._states.items():
                 for row, slot in enumerate(self._owners.slots[module_id]):
-                    self._older[module_id, slot] = _row(rows, row)
+                    self._older[module_id, slot] = nest.taken(rows, row)
         self._states, self._owners = {}, None
 
     def _states_of(self, module_id: Any, running: RunningMultiAgentEpisodes) -> Nest:
@@ -222,10 +222,6 @@ class AgentRowActing:
 def _copied(rows: Array) -> Array:
     own: Array = rows.copy()
     return own
-
-
-def _row(rows: Nest, row: int) -> Nest:
-    return nest.map_structure(lambda leaf: leaf[row], rows)
 
 
 def _own_state(
