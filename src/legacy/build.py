@@ -13,6 +13,7 @@ from gymnasium.spaces import Space
 
 from ..core.errors import ConfigError, MissingPartError, UnknownNameError
 from ..core.vault import Checkpoint, ConnectorRecord, PolicyRecord, WeightTable, open_checkpoint
+from ..core.vault.old_stack import merged_config, policy_record
 from .defaults import create_connectors_for_policy, restore_connectors_for_policy
 from .models.registered import CUSTOM_MODELS
 from .preprocessors import register_custom_preprocessor
@@ -41,7 +42,15 @@ def load_policies(
                 expected=", ".join(map(repr, checkpoint.policies)),
                 hint=f"rlconnect inspect {checkpoint.path} shows what it holds.",
             )
-    built = {name: build_policy(cls, checkpoint.policies[name], **options) for name in wanted}
+    settings = options.pop("config", None)
+    built: dict[str, Policy] = {}
+    for name in wanted:
+        record = checkpoint.policies[name]
+        if settings is not None:
+            record = replace(record, config=merged_config(record.config, settings))
+        elif checkpoint.stack == "old" and not record.config:
+            raise _no_settings(record)
+        built[name] = build_policy(cls, record, **options)
     if checkpoint.kind == "policy" and len(built) == 1 and policy_ids is None:
         return next(iter(built.values()))
     return built
@@ -99,14 +108,28 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
     return policy
 
 
+def _no_settings(record: PolicyRecord) -> ConfigError:
+    """The error for a file without settings: weights do not tell how a network computes."""
+    _spaces(record)  # a worse loss is told first
+    return ConfigError(
+        f"policy {record.id!r} has lost its config, so its network cannot be rebuilt",
+        found=_shapes(record),
+        hint="lay the trial's params.pkl or params.json beside the checkpoint, or give what it was "
+        'trained with: Policy.from_checkpoint(path, config={"model": {...}}), config={} for '
+        "RLlib's defaults.",
+    )
+
+
+def _shapes(record: PolicyRecord) -> str:
+    shapes = ", ".join(f"{n} {record.weights.describe(n)[0]}" for n in list(record.weights)[:12])
+    return f"weights {shapes}" if shapes else "no weights either"
+
+
 def _spaces(record: PolicyRecord) -> tuple[Space[Any], Space[Any]]:
     if record.observation_space is None or record.action_space is None:
-        shapes = ", ".join(
-            f"{n} {record.weights.describe(n)[0]}" for n in list(record.weights)[:12]
-        )
         raise ConfigError(
             f"policy {record.id!r} has lost its spaces, so its network cannot be rebuilt",
-            found=f"weights {shapes}" if shapes else "no weights either",
+            found=_shapes(record),
             hint="give spaces and config yourself: Policy(obs_space, action_space, config, "
             "weights=rlconnect.open_checkpoint(path).policies[...].weights).",
         )
@@ -207,9 +230,9 @@ def _restore_worker_filter(policy: Policy, record: PolicyRecord) -> None:
     """Put statistics that a rollout worker kept into the pipeline's filter.
 
     Ray keeps the filter beside a policy that has no connectors; Ray 2.0's own inference forgets
-    it there. One that never saw an observation does nothing.
+    it there. One that never saw an observation stands in a pipeline only where one stood.
     """
-    found = next((f for f in record.filters if f.is_from_worker and max(f.count, default=0)), None)
+    found = next((f for f in record.filters if f.is_from_worker), None)
     if found is None or policy.agent_connectors is None:
         return
     from .agent.mean_std_filter import (
@@ -222,6 +245,8 @@ def _restore_worker_filter(policy: Policy, record: PolicyRecord) -> None:
     present = pipeline[MeanStdObservationFilterAgentConnector]
     if present:
         pipeline.connectors[pipeline.connectors.index(present[0])] = connector
+    elif not max(found.count, default=0):
+        return
     elif pipeline["StateBufferConnector"]:
         pipeline.insert_before("StateBufferConnector", connector)
     else:
@@ -234,7 +259,6 @@ def policy_from_state(cls: type[Policy], state: Mapping[str, Any], **options: An
 
     from ..core.vault.decoding import Decoding
     from ..core.vault.limits import DEFAULT_LIMITS
-    from ..core.vault.old_stack import policy_record
 
     decoding = Decoding(Path("."), DEFAULT_LIMITS)
     name = str(options.pop("name", "default_policy"))

@@ -119,6 +119,7 @@ class Policy(Acting):
         checkpoint: str | os.PathLike[str],
         policy_ids: Iterable[str] | None = None,
         *,
+        config: Mapping[str, Any] | None = None,
         device: str = "cpu",
         noise: Literal["mean", "ray"] = "mean",
         custom_models: Mapping[str, Any] | None = None,
@@ -131,6 +132,7 @@ class Policy(Acting):
         Args:
             checkpoint: Any checkpoint of the old stack, or one that rlconnect exported.
             policy_ids: Only these, from a folder of several.
+            config: Settings laid over the checkpoint's, or those it lacks (Ray 1 saved none).
             device: Where torch networks run.
             noise: What noisy layers do; see the class.
             custom_models: Classes for model names the config holds.
@@ -151,6 +153,7 @@ class Policy(Acting):
             cls,
             checkpoint,
             policy_ids,
+            config=config,
             device=device,
             noise=noise,
             custom_models=custom_models,

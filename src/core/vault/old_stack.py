@@ -157,11 +157,12 @@ def policy_record(
             f"policy {policy_id!r} holds no weights",
             "its state file was saved without them.",
         )
-    elif not spec_held and not config:
+    elif not config:
+        lost, needed = ("config", "") if spec_held else ("config and spaces", "spaces and ")
         decoding.problem(
             where,
-            f"policy {policy_id!r} has lost its config and spaces",
-            "weights and shapes are readable; supply spaces and model config to act with it.",
+            f"policy {policy_id!r} has lost its {lost}",
+            f"weights and shapes are readable; supply {needed}model config to act with it.",
         )
     spaces = (
         as_space(spec_held.get("observation_space"), decoding, f"{where}: observation space"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ..errors import CorruptCheckpointError
@@ -12,6 +13,7 @@ from .layout import Node
 from .names import algorithm_name
 from .old_stack import filters_by_policy, plain_config, policy_record
 from .records import Checkpoint, PolicyRecord
+from .trial_settings import trial_settings
 
 
 def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
@@ -35,11 +37,13 @@ def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
             expected="a rollout worker with the state of its policies",
             found=", ".join(map(repr, list(worker or outer)[:6])) or "no keys at all",
         )
-    config = plain_config(worker.get("policy_config") or {})
-    specs = mapping_of(worker.get("policy_specs"))
+    folder = node.path.parent if node.path.is_file() else node.path
+    config = plain_config(worker.get("policy_config") or {}) or trial_settings(folder, decoding)
+    saved_specs = mapping_of(worker.get("policy_specs"))
+    specs = {**mapping_of(mapping_of(config.get("multiagent")).get("policies")), **saved_specs}
     filters = filters_by_policy(worker)
     algorithm = algorithm_name(class_path(worker.get("policy_config")))
-    tune = _tune_metadata(node, decoding)
+    tune = _tune_metadata(node, folder, decoding)
     policies: dict[str, PolicyRecord] = {
         policy_id: policy_record(
             policy_id,
@@ -63,7 +67,7 @@ def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
         path=str(node.path.parent if node.path.is_file() else node.path),
         kind="algorithm",
         stack="old",
-        version="0.1" if _is_0_1(specs, outer) else "0",
+        version="0.1" if _is_0_1(saved_specs, outer) else "0",
         encoding="pickle",
         ray_version=str(tune.get("ray_version") or ""),
         algorithm=first.algorithm if first else "",
@@ -81,8 +85,7 @@ def _is_0_1(specs: Mapping[str, Any], outer: Mapping[str, Any]) -> bool:
     return bool(specs) and set(outer) == {"worker"}
 
 
-def _tune_metadata(node: Node, decoding: Decoding) -> Mapping[str, Any]:
-    folder = node.path.parent if node.path.is_file() else node.path
+def _tune_metadata(node: Node, folder: Path, decoding: Decoding) -> Mapping[str, Any]:
     name = f"{node.path.name}.tune_metadata"
     for candidate in (folder / name, folder / ".tune_metadata"):
         if candidate.is_file():

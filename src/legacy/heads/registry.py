@@ -10,6 +10,7 @@ from gymnasium.spaces import Space
 from ..distributions.choice import distribution_for
 from ..models.catalog import build_model
 from ..models.defaults import with_defaults
+from ..models.learned_swish import has_learned_swish, with_learned_swish
 from ..models.rlmodule import RLModuleNet, is_rlmodule
 from .algorithms import FAMILIES, algorithm_named
 from .ddpg import DDPGHead, build_ddpg_model
@@ -44,6 +45,8 @@ def build_head(
         custom_distributions: Classes for names that `custom_action_dist` may hold.
     """
     name = algorithm_named(algorithm)
+    if isinstance(weights, Mapping) and has_learned_swish(weights):
+        config = with_learned_swish(config)
     model_config = config.get("model") or {}
     distribution = distribution_for(
         action_space,

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from ...core.convolutions import pair, same_padding, valid_padding
 from ...core.errors import ConfigError
 from ...core.initializers import get_initializer_fn, normc_initializer
+from .learned_swish import LEARNED_SWISH
 
 __all__ = [
     "AppendBiasLayer",
@@ -28,12 +29,34 @@ __all__ = [
 
 Initializer = Callable[[Tensor], Any]
 
+
+class LearnedSwish(nn.Module):
+    """`x * sigmoid(beta * x)`, with `beta` under Ray's name for it.
+
+    Example:
+        >>> layer = LearnedSwish()
+        >>> layer.load_state_dict({"_beta": torch.tensor(0.0)})
+        <All keys matched successfully>
+        >>> layer(torch.tensor([2.0])).tolist()
+        [1.0]
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._beta = nn.Parameter(torch.tensor(1.0))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map each number by itself."""
+        return x * torch.sigmoid(self._beta * x)
+
+
 _ACTIVATIONS: dict[str, type[nn.Module]] = {
     "relu": nn.ReLU,
     "tanh": nn.Tanh,
     "swish": nn.SiLU,
     "silu": nn.SiLU,
     "elu": nn.ELU,
+    LEARNED_SWISH: LearnedSwish,
 }
 
 
