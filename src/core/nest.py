@@ -24,8 +24,8 @@ _LEAF_TYPES: Final = frozenset(
     {np.ndarray, type(None), bool, int, float, complex, str, bytes, bytearray}
 )
 _CONTAINER_TYPES: Final = frozenset({dict, tuple, list, OrderedDict})
-_MAPPINGS: Final = (dict, MappingProxyType)
-_CONTAINERS: Final = (*_MAPPINGS, tuple, list, deque)
+_SEQUENCES: Final = (tuple, list, deque)
+_CONTAINERS: Final = (dict, *_SEQUENCES, Mapping)
 
 
 class _Keys:
@@ -103,7 +103,7 @@ def a_leaf(nest: Nest) -> Any:
     while type(part) is not np.ndarray and isinstance(part, _CONTAINERS):
         if not part:
             return flatten(nest)[0]
-        part = next(iter(part.values())) if isinstance(part, _MAPPINGS) else part[0]
+        part = part[0] if isinstance(part, _SEQUENCES) else next(iter(part.values()))
     return part
 
 
