@@ -20,6 +20,7 @@ from .types import Array
 
 _BLOCK: Final = 32
 _LONG: Final = 1 << 13
+_STRETCH: Final = 1 << 15
 
 
 def reverse_scan(x: Any, decay: Any) -> Any:
@@ -157,19 +158,27 @@ def _value_targets(
     gamma: float,
     lambda_: float,
 ) -> Array:
-    """The same for arrays, with one array for each side of the recurrence."""
-    y = np.zeros(values.shape)
-    np.multiply(values[1:], gamma, out=y[:-1], dtype=np.float64)
-    y[np.flatnonzero(terminateds)] = 0.0  # Ends are few.
-    y += rewards
-    y -= values
-    factor = np.full(values.shape, gamma * lambda_)
-    factor[np.flatnonzero(terminateds)] = 0.0
-    factor[np.flatnonzero(truncateds)] = 0.0
-    _scan_in_place(y, factor)
-    del factor
-    y += values
-    return y.astype(np.float32)
+    """The same for arrays, from the end on in stretches that stay in a processor's cache."""
+    targets = np.empty(values.shape, np.float32)
+    value_after = advantage_after = 0.0
+    for stop in range(len(values), 0, -_STRETCH):
+        at = slice(max(0, stop - _STRETCH), stop)
+        value, ended = values[at], np.flatnonzero(terminateds[at])  # Ends are few.
+        y = np.empty(value.shape)
+        np.multiply(value[1:], gamma, out=y[:-1], dtype=np.float64)
+        y[-1] = gamma * value_after
+        y[ended] = 0.0
+        y += rewards[at]
+        y -= value
+        factor = np.full(value.shape, gamma * lambda_)
+        factor[ended] = 0.0
+        factor[np.flatnonzero(truncateds[at])] = 0.0
+        y[-1] += factor[-1] * advantage_after
+        _scan_in_place(y, factor)
+        value_after, advantage_after = float(value[0]), float(y[0])
+        y += value
+        targets[at] = y
+    return targets
 
 
 def gae(rewards: Any, values: Any, last_value: Any, gamma: float, lambda_: float) -> Any:
@@ -277,7 +286,9 @@ def normalize_advantages(advantages: Any, floor: float = 1e-4) -> Any:
     if xp.is_tensor(advantages):
         deviation = advantages.std(unbiased=False).clamp(min=floor)
         return (advantages - advantages.mean()) / deviation
-    return (advantages - advantages.mean()) / max(floor, advantages.std())
+    centred = advantages - advantages.mean()
+    centred /= max(floor, np.sqrt(np.square(centred).mean()))
+    return centred
 
 
 def explained_variance(y: Any, pred: Any) -> Any:

@@ -38,7 +38,10 @@ def key_of(episode: Any) -> tuple[Any, ...]:
 def is_multi_agent(episode: Any) -> bool:
     """Whether an episode is one of several agents."""
     # The class is asked first: an episode's own property would hand its journal out.
-    return hasattr(type(episode), "agent_episodes") or hasattr(episode, "agent_episodes")
+    kind = type(episode)
+    if kind is SingleAgentEpisode:  # Looking for what is not there takes long.
+        return False
+    return hasattr(kind, "agent_episodes") or hasattr(episode, "agent_episodes")
 
 
 def single_agent_episode_iterator(

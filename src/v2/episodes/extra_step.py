@@ -33,27 +33,18 @@ def add_extra_step(episodes: Iterable[SingleAgentEpisode]) -> None:
             *episode.extra_model_outputs.values(),
         )
         for column in columns:
-            data = column._data
-            # Lists, and flat arrays with room, in place: a call for each takes twice as long.
-            if type(data) is list:
+            data, store = column._data, column._store
+            # Flat arrays with room, and lists, in place: a call for each takes twice as long.
+            if type(store) is array and len(store) > (count := len(data)):
+                store[count] = store[count - 1]
+                column._data = store if len(store) == count + 1 else store[: count + 1]
+            elif type(data) is list:
                 data.append(data[-1])
-                continue
-            store = column._store
-            if type(data) is array and type(store) is array:
-                count, rows = len(data), len(store)
-                if rows > count:
-                    store[count] = store[count - 1]
-                    column._data = store if rows == count + 1 else store[: count + 1]
-                    continue
-            column.repeat_last()
+            else:
+                column.repeat_last()
         rewards = episode.rewards
         data, store = rewards._data, rewards._store
-        if (
-            type(data) is array
-            and data.dtype.kind == "f"
-            and type(store) is array
-            and len(store) > (count := len(data))
-        ):
+        if type(store) is array and store.dtype.kind == "f" and len(store) > (count := len(data)):
             store[count] = 0.0
             rewards._data = store if len(store) == count + 1 else store[: count + 1]
         else:

@@ -39,7 +39,7 @@ class GeneralAdvantageEstimation(ConnectorV2):
             in a subclass for all.
     """
 
-    VALUE_ROWS: ClassVar[int | None] = 2048
+    VALUE_ROWS: ClassVar[int | None] = 4096
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class GeneralAdvantageEstimation(ConnectorV2):
             if not columns or not isinstance(module, ValueFunctionAPI):
                 continue
             own = [single for single in singles if single.module_id in (None, module_id)]
-            self._add(columns, module, [len(single) for single in own])
+            self._add(columns, module, own)
         device = self._numpy_to_tensor_connector.device
         arrays = {
             module_id: {name: own for name, own in columns.items() if not _is_ready(own, device)}
@@ -86,11 +86,12 @@ class GeneralAdvantageEstimation(ConnectorV2):
             batch[module_id].update(columns)
         return batch
 
-    def _add(self, columns: dict[str, Any], module: Any, lens: list[int]) -> None:
+    def _add(self, columns: dict[str, Any], module: Any, episodes: Sequence[Any]) -> None:
         predicted = predicted_values(module, columns, self.VALUE_ROWS)
         self._numpy_to_tensor_connector.device = predicted.device
         plan = None
         if module.is_stateful():
+            lens = [*map(len, episodes)]
             plan = PaddingPlan.of_episodes(lens, max_seq_len(module, self))
 
         def by_step(column: Any) -> Any:

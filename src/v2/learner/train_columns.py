@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
+from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +29,10 @@ from ..episodes.single_agent import SingleAgentEpisode
 from .row_ids import RowIds
 
 _STATES: Final = (Columns.STATE_IN, Columns.STATE_OUT)
+_FLAGS: Final = (
+    (Columns.TERMINATEDS, attrgetter("is_terminated")),
+    (Columns.TRUNCATEDS, attrgetter("is_truncated")),
+)
 
 
 class Unfit(Exception):
@@ -87,7 +93,9 @@ class TrainColumns:
         groups: dict[Any, Group] = {}
         for single in self.singles:
             module_id = single.module_id if single.agent_id is not None else None
-            groups.setdefault(module_id, Group(module_id, [])).episodes.append(single)
+            if module_id not in groups:
+                groups[module_id] = Group(module_id, [])
+            groups[module_id].episodes.append(single)
         self.groups = list(groups.values())
         self.is_stacked = False
 
@@ -140,14 +148,13 @@ class TrainColumns:
         """Add whether each step ended its episode; with a mask where there is a step more."""
         more = int(is_prolonged)
         if is_prolonged:
-            self.add(Columns.LOSS_MASK, lambda group: ~_at_ends(group, [True] * len(group.lens), 0))
-        for column in (Columns.TERMINATEDS, Columns.TRUNCATEDS):
+            self.add(Columns.LOSS_MASK, lambda group: ~_at_ends(group, True, 0))
+        for column, flag in _FLAGS:
             if is_prolonged or not self.has(column):
-                name = "is_terminated" if column == Columns.TERMINATEDS else "is_truncated"
                 self.add(
                     column,
-                    lambda group, name=name: _at_ends(  # type: ignore[misc]
-                        group, [bool(getattr(each, name)) for each in group.episodes], more
+                    lambda group, flag=flag: _at_ends(  # type: ignore[misc]
+                        group, [*map(bool, map(flag, group.episodes))], more
                     ),
                 )
 
@@ -183,10 +190,8 @@ class TrainColumns:
             if not self.has(column):
                 self.add(column, lambda group, column=column: group.read(column))  # type: ignore[misc]
         self.add_flags(is_prolonged=False)
-        outputs: dict[str, None] = {}
-        for single in self.singles:
-            outputs |= dict.fromkeys(single.extra_model_outputs)
-        for column in outputs:
+        outputs = chain.from_iterable(single.extra_model_outputs for single in self.singles)
+        for column in dict.fromkeys(outputs):
             if column in _STATES or column in self.given or column in known:
                 continue
             if self.has(column):
@@ -309,7 +314,7 @@ class TrainColumns:
         }
 
 
-def _at_ends(group: Group, flags: Sequence[bool], before: int) -> Array:
+def _at_ends(group: Group, flags: bool | Sequence[bool], before: int) -> Array:
     """False at each step but the last of each episode, or one so many steps before it."""
     column = np.zeros(int(group.ends[-1]) + 1, bool)
     column[group.ends - before] = flags

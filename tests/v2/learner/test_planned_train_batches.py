@@ -330,7 +330,7 @@ def test_values_in_pieces_are_the_values_at_once(rows):
     )
 
     assert not split["value_targets"].requires_grad
-    assert max(module["default_policy"].asked[:-1]) <= 2048
+    assert max(module["default_policy"].asked[:-1]) <= GeneralAdvantageEstimation.VALUE_ROWS
     assert module["default_policy"].asked[-1] == rows + 1
     for column in ("value_targets", "advantages"):
         torch.testing.assert_close(split[column], whole[column], rtol=1e-6, atol=1e-6)
