@@ -140,11 +140,7 @@ class MeanStdFilter(Filter):
         self._leaves = self._fresh()
         leaves = self._flat()
         for key, name in (("running_stats", "stat"), ("buffer", "buffer")):
-            held = state[key]
-            if len(held) != len(leaves):  # with those of what passes through
-                is_filtered = [leaf is not None for leaf in nest.flatten(self._leaves)]
-                held = [each for each, is_own in zip(held, is_filtered, strict=False) if is_own]
-            stats = [RunningStat.from_state(each) for each in held]
+            stats = [RunningStat.from_state(each) for each in self._of_filtered(state[key])]
             if [stat.shape for stat in stats] != [leaf.stat.shape for leaf in leaves]:
                 raise CorruptCheckpointError(
                     f"the {key} of a MeanStdFilter do not fit its shape",
@@ -155,12 +151,12 @@ class MeanStdFilter(Filter):
                 setattr(leaf, name, stat)
 
     def set_moments(self, moments: Sequence[Moments]) -> None:
-        """Take statistics over, one for each filtered leaf.
+        """Take statistics over, one for each filtered leaf or for each leaf.
 
         Raises:
             SpaceError: They do not fit the shape.
         """
-        leaves = self._flat()
+        leaves, moments = self._flat(), self._of_filtered(moments)
         expected = [leaf.stat.shape for leaf in leaves]
         if [np.shape(each.mean) for each in moments] != expected:
             raise SpaceError(
@@ -171,6 +167,13 @@ class MeanStdFilter(Filter):
         for leaf, each in zip(leaves, moments, strict=True):
             leaf.stat = RunningStat(leaf.stat.shape)
             leaf.stat.merge(each)
+
+    def _of_filtered(self, held: Sequence[Any]) -> Sequence[Any]:
+        """Those of the filtered leaves, where RLlib wrote one for what passes through as well."""
+        is_filtered = [leaf is not None for leaf in nest.flatten(self._leaves)]
+        if len(held) != len(is_filtered):
+            return held
+        return [each for each, is_own in zip(held, is_filtered, strict=True) if is_own]
 
     def __repr__(self) -> str:
         return (

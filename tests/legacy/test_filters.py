@@ -152,6 +152,21 @@ def test_statistics_that_do_not_fit_are_refused():
         MeanStdFilter((2,)).set_moments([Moments.zero((3,))])
 
 
+def test_moments_of_what_passes_through_are_left_out():
+    """RLlib's filter objects hold statistics of Discrete parts as well, which count nothing."""
+    seen, empty = Moments(3, np.ones(2), np.full(2, 6.0)), Moments.zero(())
+    mixed = MeanStdFilter({"a": None, "b": np.array([2])})
+
+    mixed.set_moments([empty, seen])
+    alone = MeanStdFilter({"a": None, "b": np.array([2])})
+    alone.set_moments([seen])
+
+    obs = {"a": np.int64(1), "b": np.array([2.0, 0.0])}
+    np.testing.assert_array_equal(mixed(obs, update=False)["b"], alone(obs, update=False)["b"])
+    with pytest.raises(SpaceError, match="do not fit"):
+        MeanStdFilter((2,)).set_moments([seen, seen])
+
+
 @pytest.mark.parametrize("x", [np.zeros(3), np.zeros((2, 3)), np.zeros((2, 2, 2)), np.zeros(())])
 def test_observations_of_another_shape_are_refused(x):
     """One observation or a batch of them, of the filter's shape."""
