@@ -52,22 +52,27 @@ class _Keys:
         return {key: by_key[key] for key in self.own}
 
 
-def _open_proxy(proxy: MappingProxyType[Any, Any]) -> tuple[list[Any], _Keys, list[Any]]:
-    keys = _Keys(proxy)
-    return [proxy[key] for key in keys.ordered], keys, keys.ordered
+def register_mapping(mapping: Callable[[dict[Any, Any]], Mapping[Any, Any]]) -> None:
+    """Let nests hold a kind of mapping besides dicts, rebuilt by a call with a dict.
 
+    Args:
+        mapping: The class.
+    """
 
-def _close_proxy(keys: _Keys, values: Iterable[Any]) -> MappingProxyType[Any, Any]:
-    return MappingProxyType(keys.refill(values))
+    def opened(held: Mapping[Any, Any]) -> tuple[list[Any], _Keys, list[Any]]:
+        keys = _Keys(held)
+        return [held[key] for key in keys.ordered], keys, keys.ordered
+
+    def closed(keys: _Keys, values: Iterable[Any]) -> Mapping[Any, Any]:
+        return mapping(keys.refill(values))
+
+    optree.register_pytree_node(
+        cast("type[Any]", mapping), cast("Any", opened), cast("Any", closed), namespace=_NAMESPACE
+    )
 
 
 # Read-only dicts are what RLlib's ImmutableActionsConnector hands out.
-optree.register_pytree_node(
-    cast("type[Any]", MappingProxyType),
-    cast("Any", _open_proxy),
-    cast("Any", _close_proxy),
-    namespace=_NAMESPACE,
-)
+register_mapping(MappingProxyType)
 
 
 def is_leaf(nest: Nest) -> bool:

@@ -22,6 +22,7 @@ from ...core import nest
 from ...core.columns import Columns
 from ...core.errors import ConfigError
 from ...core.types import Array
+from .module_batch import ModuleBatch
 
 Batch = dict[str, dict[str, Any]]
 
@@ -69,7 +70,7 @@ def minibatches(batch: Batch, epochs: Epochs, rng: np.random.Generator) -> Itera
     """
     if epochs.minibatch_size is None:
         for _ in range(epochs.num_minibatches or epochs.num_epochs):
-            yield batch
+            yield {module_id: ModuleBatch(columns) for module_id, columns in batch.items()}
         return
     streams = {
         module_id: _Stream(columns, epochs.minibatch_size, epochs.shuffle, rng)
@@ -115,7 +116,7 @@ class _Stream:
         self._block: dict[str, Any] = {}
         self._in_block = self._next_in_block = 0
 
-    def next(self, left: int) -> dict[str, Any]:
+    def next(self, left: int) -> ModuleBatch:
         """Give the next minibatch, of so many that are left."""
         if self._next_in_block == self._in_block:
             self._in_block = min(self._per_block, left)
@@ -124,7 +125,9 @@ class _Stream:
             self._block = {name: _gathered(column, rows) for name, column in self._columns.items()}
         start = self._next_in_block * self.size
         self._next_in_block += 1
-        return {name: _cut(column, start, self.size) for name, column in self._block.items()}
+        return ModuleBatch(
+            (name, _cut(column, start, self.size)) for name, column in self._block.items()
+        )
 
     def _take(self, count: int) -> Array:
         parts = []
