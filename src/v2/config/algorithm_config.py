@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from gymnasium.spaces import Space
-from typing_extensions import Self, override
+from typing_extensions import Self
 
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
@@ -355,14 +355,14 @@ class DefaultedConfig(AlgorithmConfig):
     """What differs from every algorithm's defaults."""
 
     def __init__(self, algo_class: Any = None) -> None:
-        super().__init__(algo_class)
+        super().__init__(algo_class or self._own_algorithm())
         for name, value in self.own_defaults.items():
             setattr(self, name, value)
 
-    @override
-    def get_algo_class(self) -> Any:
-        if self.algo_class is not None:
-            return self.algo_class
+    @classmethod
+    def _own_algorithm(cls) -> Any:
+        """The algorithm of the nearest config of ours: `PPO` for any subclass of `PPOConfig`."""
         from ... import v2  # Algorithms import configs.
 
-        return getattr(v2, type(self).__name__.removesuffix("Config"))
+        own = next(base for base in cls.__mro__ if base.__module__.startswith(v2.__name__))
+        return getattr(v2, own.__name__.removesuffix("Config"), None)

@@ -7,7 +7,14 @@ import pickle
 import pytest
 from gymnasium.spaces import Box, Discrete
 from rlconnect.core.errors import ConfigError
-from rlconnect.v2 import AlgorithmConfig, DefaultModelConfig, NotProvided, PolicySpec, PPOConfig
+from rlconnect.v2 import (
+    PPO,
+    AlgorithmConfig,
+    DefaultModelConfig,
+    NotProvided,
+    PolicySpec,
+    PPOConfig,
+)
 from rlconnect.v2.config.section import UnknownSettingError
 from rlconnect.v2.config.store import FrozenConfigError
 
@@ -408,3 +415,12 @@ def test_an_atari_environment_is_told_by_name_or_setting():
     found = [plain.is_atari, arcade.is_atari, arcade.copy().environment(is_atari=False).is_atari]
 
     assert found == [False, True, False]
+
+
+def test_a_config_of_ones_own_makes_the_algorithm_of_its_base():
+    """A subclass that names no algorithm builds that of the config it comes from."""
+
+    class Mine(PPOConfig):
+        pass
+
+    assert Mine().algo_class is Mine().get_algo_class() is PPO
