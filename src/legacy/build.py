@@ -13,7 +13,7 @@ from gymnasium.spaces import Space
 
 from ..core.errors import ConfigError, MissingPartError, UnknownNameError
 from ..core.vault import Checkpoint, ConnectorRecord, PolicyRecord, WeightTable, open_checkpoint
-from ..core.vault.old_stack import merged_config, policy_record
+from ..core.vault.old_policy import merged_config, policy_record
 from .defaults import create_connectors_for_policy, restore_connectors_for_policy
 from .models.registered import CUSTOM_MODELS
 from .preprocessors import register_custom_preprocessor

@@ -16,7 +16,7 @@ from ..core.vault import (
     WeightTable,
     save_records,
 )
-from ..core.vault.old_stack import connectors_of
+from ..core.vault.old_policy import connectors_of
 
 if TYPE_CHECKING:
     from .policy import Policy

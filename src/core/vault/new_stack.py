@@ -15,7 +15,7 @@ from .files import base_name
 from .filters_in_files import filter_from_params
 from .layout import Node
 from .names import algorithm_name
-from .old_stack import plain_config
+from .old_policy import plain_config
 from .records import (
     Checkpoint,
     ComponentRecord,

@@ -24,7 +24,7 @@ from .decode.standins import integer
 from .decoding import Decoding
 from .filters_in_files import filters_of
 from .layout import Node
-from .old_stack import connectors_of
+from .old_policy import connectors_of
 from .own.own_format import StoredArray, read_folder
 from .own.writer import save_file, save_folder
 from .plain import Plainer

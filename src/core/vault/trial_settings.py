@@ -12,7 +12,7 @@ from typing import Any, Final
 from ..errors import CheckpointError
 from .decoding import Decoding
 from .files import read_json
-from .old_stack import plain_config
+from .old_policy import plain_config
 
 _PICKLED: Final = "params.pkl"  # the whole of it
 _PLAIN: Final = "params.json"  # classes and functions are only text here

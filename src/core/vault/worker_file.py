@@ -11,7 +11,7 @@ from .decode.standins import class_path, mapping_of
 from .decoding import Decoding
 from .layout import Node
 from .names import algorithm_name
-from .old_stack import filters_by_policy, plain_config, policy_record
+from .old_policy import plain_config, policy_record
 from .records import Checkpoint, PolicyRecord
 from .trial_settings import trial_settings
 
@@ -41,7 +41,7 @@ def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
     config = plain_config(worker.get("policy_config") or {}) or trial_settings(folder, decoding)
     saved_specs = mapping_of(worker.get("policy_specs"))
     specs = {**mapping_of(mapping_of(config.get("multiagent")).get("policies")), **saved_specs}
-    filters = filters_by_policy(worker)
+    filters = _filters_by_policy(worker)
     algorithm = algorithm_name(class_path(worker.get("policy_config")))
     tune = _tune_metadata(node, folder, decoding)
     policies: dict[str, PolicyRecord] = {
@@ -99,3 +99,8 @@ def _iteration(tune: Mapping[str, Any], node: Node) -> int | None:
         return counted
     number = node.path.name.rpartition("-")[2]
     return int(number) if number.isdigit() else None
+
+
+def _filters_by_policy(worker: Mapping[str, Any]) -> dict[str, Any]:
+    """Filter objects a rollout worker saved, by policy id."""
+    return {str(key): value for key, value in mapping_of(worker.get("filters")).items()}
