@@ -214,21 +214,20 @@ def moments_since_merge(state: Mapping[str, Any]) -> Moments:
 
 
 def _moments(state: Mapping[str, Any], count: str, mean: str, sum_sq: str) -> Moments:
-    missing = [key for key in (count, mean, sum_sq) if key not in state]
-    if missing:
+    try:
+        pushes, arrays = state[count], (_array(state[mean], mean), _array(state[sum_sq], sum_sq))
+    except KeyError as error:
         raise CorruptCheckpointError(
             "the statistics of a filter are incomplete",
-            expected=f"an entry {missing[0]!r}",
+            expected=f"an entry {error.args[0]!r}",
             found=f"{sorted(map(str, state))}",
-        )
-    arrays = [_array(state[key], key) for key in (mean, sum_sq)]
+        ) from None
     if arrays[0].shape != arrays[1].shape:
         raise CorruptCheckpointError(
             "the statistics of a filter contradict each other",
             expected=f"{sum_sq!r} of shape {arrays[0].shape}",
             found=f"shape {arrays[1].shape}",
         )
-    pushes = state[count]
     if isinstance(pushes, bool) or not isinstance(pushes, (int, np.integer)) or pushes < 0:
         raise CorruptCheckpointError(
             f"the entry {count!r} of a filter is no count", found=repr(pushes)[:80]

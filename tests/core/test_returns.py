@@ -1,51 +1,17 @@
-"""Returns, advantages and targets: RLlib's numbers, and the recurrence they all are."""
+"""Returns, advantages and targets: RLlib's numbers."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rlconnect.core import returns
 from rlconnect.core.errors import EpisodeError
+
+from tests.core.test_reverse_scan import looped
 
 RECORDED = np.load(Path(__file__).parents[1] / "golden" / "formulas" / "returns.npz")
 VALUES, REWARDS = RECORDED["values"], RECORDED["rewards"]
 TERMINATEDS, TRUNCATEDS = RECORDED["terminateds"], RECORDED["truncateds"]
-
-
-def looped(x, decay):
-    y, following = np.zeros_like(x), 0.0
-    for place in range(len(x) - 1, -1, -1):
-        following = y[place] = x[place] + decay[place] * following
-    return y
-
-
-@given(
-    st.lists(st.tuples(st.floats(-1e3, 1e3), st.sampled_from([0.0, 0.5, 0.99, 1.0])), max_size=40)
-)
-def test_the_scan_is_its_loop(pairs):
-    """The doubling scan equals one step after the other, resets included."""
-    x, decay = np.array(pairs, float).reshape(-1, 2).T
-
-    result = returns.reverse_scan(x, decay)
-
-    np.testing.assert_allclose(result, looped(x, decay), rtol=1e-12, atol=1e-9)
-
-
-def test_the_scan_keeps_its_input_and_takes_tensors(rng):
-    """Further axes are apart from each other; torch gives the same numbers in one graph."""
-    torch = pytest.importorskip("torch")
-    x, decay = rng.normal(size=(13, 2, 3)), rng.integers(0, 2, (13, 2, 3)) * 0.9
-    before = x.copy()
-
-    result = returns.reverse_scan(x, decay)
-    scan = torch.compile(returns.reverse_scan, backend="eager", fullgraph=True)
-    tensor = scan(torch.from_numpy(x), torch.from_numpy(decay))
-
-    np.testing.assert_array_equal(x, before)
-    np.testing.assert_allclose(result[:, 1, 2], looped(x[:, 1, 2], decay[:, 1, 2]), rtol=1e-12)
-    np.testing.assert_allclose(tensor.numpy(), result, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("gamma", "lambda_"), [(0.95, 0.9), (1.0, 1.0), (0.5, 0.0)])
@@ -60,6 +26,20 @@ def test_value_targets_are_rllibs(gamma, lambda_):
     assert result.dtype == np.float32
     np.testing.assert_allclose(result, RECORDED[f"targets/{gamma}/{lambda_}"], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(tensor.numpy(), result, rtol=1e-6, atol=1e-6)
+
+
+def test_long_batches_are_no_other_than_short_ones(rng):
+    """Targets of 70,000 steps, taken in stretches, are those of one step after the other."""
+    steps = 70_000
+    values, rewards = rng.normal(size=(2, steps)).astype(np.float32)
+    terminateds, truncateds = rng.random((2, steps)) < 0.001
+    following = np.append(values[1:], 0.0) * ~terminateds
+    ends = terminateds | truncateds
+
+    result = returns.compute_value_targets(values, rewards, terminateds, truncateds, 0.99, 0.95)
+
+    advantages = looped(rewards + 0.99 * following - np.float64(values), 0.99 * 0.95 * ~ends)
+    np.testing.assert_allclose(result, advantages + values, rtol=1e-5, atol=1e-5)
 
 
 def test_an_open_end_counts_as_zero():
