@@ -1,8 +1,7 @@
 """Rewards and values into returns, advantages and value targets.
 
-All of them are one recurrence, `y[t] = x[t] + decay[t] * y[t + 1]`, run backwards. `reverse_scan`
-solves it along the first axis and for any further axes: in numpy in blocks side by side, some
-hundred vectorised steps for any length; in torch in log2(length) passes.
+All of them are one recurrence, `y[t] = x[t] + decay[t] * y[t + 1]`, run backwards by
+`reverse_scan` along the first axis and for any further axes.
 """
 
 from __future__ import annotations
@@ -16,72 +15,10 @@ import numpy.typing as npt
 from . import nest, xp
 from .columns import Columns
 from .errors import EpisodeError
+from .reverse_scan import reverse_scan, scan_in_place
 from .types import Array
 
-_BLOCK: Final = 32
-_LONG: Final = 1 << 13
 _STRETCH: Final = 1 << 15
-
-
-def reverse_scan(x: Any, decay: Any) -> Any:
-    """`y[t] = x[t] + decay[t] * y[t + 1]` for all t, with nothing after the end.
-
-    Args:
-        x: Of shape `(T, ...)`, float.
-        decay: Broadcasts against `x`; 0 starts afresh, so many episodes fit into one axis.
-
-    Example:
-        >>> reverse_scan(np.array([1.0, 1.0, 1.0]), np.array([0.5, 0.0, 0.5]))
-        array([1.5, 1. , 1. ])
-    """
-    if xp.is_tensor(x):
-        y, factor = x, decay + xp.namespace(x).zeros_like(x)
-        reach = 1
-        while reach < x.shape[0]:
-            y = xp.concatenate([y[:-reach] + factor[:-reach] * y[reach:], y[-reach:]])
-            nothing = xp.namespace(x).zeros_like(factor[-reach:])
-            factor = xp.concatenate([factor[:-reach] * factor[reach:], nothing])
-            reach *= 2
-        return y
-    y = np.array(x)
-    factor = np.array(np.broadcast_to(decay, y.shape), y.dtype)
-    _scan_in_place(y, factor)
-    return y
-
-
-def _scan_in_place(y: Array, factor: Array) -> None:
-    """Solve the recurrence in `y`; `factor` is used up."""
-    length = len(y)
-    if length >= _LONG:
-        cut = length % _BLOCK
-        _scan_blocks(y[cut:], factor[cut:])
-        # The few rows that fill no block come first; what follows them is known.
-        for step in range(cut - 1, -1, -1):
-            y[step] += factor[step] * y[step + 1]
-        return
-    reach, product = 1, factor[: length - 1]
-    while reach < length and product.any():  # Else every episode is shorter than the reach.
-        y[:-reach] += product * y[reach:]
-        product = product[:-reach] * product[reach:]
-        reach *= 2
-
-
-def _scan_blocks(y: Array, factor: Array) -> None:
-    """Cut a long axis into blocks that run side by side, step by step.
-
-    What each block carries over to the one before it is the same recurrence among the blocks.
-    """
-    local = y.reshape(-1, _BLOCK, *y.shape[1:])
-    product = factor.reshape(local.shape)
-    carried = np.empty_like(local[:, 0])
-    for step in range(_BLOCK - 2, -1, -1):
-        np.multiply(product[:, step], local[:, step + 1], out=carried)
-        local[:, step] += carried
-        product[:, step] *= product[:, step + 1]
-    first = local[:, 0].copy()
-    _scan_in_place(first, product[:, 0].copy())
-    product[:-1] *= first[1:, None]
-    local[:-1] += product[:-1]
 
 
 def discount_cumsum(x: Any, gamma: float) -> Any:
@@ -174,7 +111,7 @@ def _value_targets(
         factor[ended] = 0.0
         factor[np.flatnonzero(truncateds[at])] = 0.0
         y[-1] += factor[-1] * advantage_after
-        _scan_in_place(y, factor)
+        scan_in_place(y, factor)
         value_after, advantage_after = float(value[0]), float(y[0])
         y += value
         targets[at] = y
