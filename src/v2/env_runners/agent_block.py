@@ -171,16 +171,16 @@ class AgentBlock:
             if waits:
                 found.append(())
                 continue
+            agents = layout.agents[index]
             if [*seen, *earned] != twice:
-                agents = [*layout.agents[index]]
-                if [*seen] != agents or earned.keys() != seen.keys():
+                if seen.keys() != {*agents} or earned.keys() != seen.keys():
                     return None
                 earned = {agent: earned[agent] for agent in agents}
             if (over and over != NOBODY) or (cut and cut != NOBODY):
                 if over.get(ALL) or cut.get(ALL):
                     ended.append(index)
-                elif any(over.values()) or any(cut.values()):
-                    return None
+                elif any(map(over.get, agents)) or any(map(cut.get, agents)):
+                    return None  # Flags of others, who were done before, say nothing new.
             found.append([*earned.values()])
         return found, ended
 

@@ -27,7 +27,7 @@ def fill(
     weights_seq_no: int,
     *,
     is_final: bool,
-) -> None:
+) -> bool:
     """Add the steps of a stretch to its episode.
 
     Args:
@@ -36,6 +36,9 @@ def fill(
         block: Where they are.
         weights_seq_no: The number of the weights that gave them.
         is_final: Whether nobody adds steps any more, so that columns become arrays at once.
+
+    Returns:
+        Whether all observations are built alike.
     """
     episode._hand_out()
     steps = slice(stretch.start, stretch.stop)
@@ -45,6 +48,7 @@ def fill(
     rewards = zip(*[own[stretch.env] for own in block.rewards[steps]], strict=True)
     env_ts = range(episode.env_t + 1, episode.env_t + count + 1)
     time = block.times[stretch.stop - 1]
+    is_alike = True
     for (agent, module_id), earned in zip(stretch.crew, rewards, strict=True):
         single = episode._agents[agent]
         row = block.rows[module_id][stretch.env, agent]
@@ -52,7 +56,7 @@ def fill(
             name: nest.taken(own, (row, steps)) for name, own in block.columns[module_id].items()
         }
         columns[WEIGHTS_SEQ_NO] = np.full(count, weights_seq_no)
-        _extend(single, columns, stretch.last[agent], is_final)
+        is_alike &= _extend(single, columns, stretch.last[agent], is_final)
         single.rewards.extend([*earned])
         told = [own.get(agent) if own else None for own in infos] if is_told else [None] * count
         single.infos.extend([{} if own is None else own for own in told])
@@ -70,18 +74,22 @@ def fill(
         episode.is_terminated = bool(stretch.ending.terminateds.get(ALL))
         episode.is_truncated = bool(stretch.ending.truncateds.get(ALL))
     episode._open_journal()
+    return is_alike
 
 
 def _extend(
     single: SingleAgentEpisode, columns: dict[str, Nest], last: Any, is_final: bool
-) -> None:
+) -> bool:
     """Add steps to an agent's episode.
 
     Args:
         single: The episode.
         columns: Observations that were acted on, actions and outputs.
         last: The observation after them.
-        is_final: Whether columns become arrays.
+        is_final: Whether columns become arrays, if the last observation is like those before.
+
+    Returns:
+        Whether it is, as far as that was looked at.
     """
     outputs = single.extra_model_outputs
     names = [name for name in columns if name not in _TAKEN]
@@ -89,16 +97,22 @@ def _extend(
         single._begin(dict.fromkeys(names), 0)
     # The first observation is there already.
     after = nest.taken(columns[Columns.OBS], slice(1, None))
-    if not is_final:
+    is_alike = True
+    if is_final:
+        try:
+            _complete(single.observations, after, stacked([last]))
+        except ValueError:
+            is_final = is_alike = False
+    if is_final:
+        _complete(single.actions, columns[Columns.ACTIONS])
+        for name in names:
+            _complete(outputs[name], columns[name])
+    else:
         single.observations.extend([*listed(after), last])
         single.actions.extend(listed(columns[Columns.ACTIONS]))
         for name in names:
             outputs[name].extend(listed(columns[name]))
-        return
-    _complete(single.observations, after, stacked([last]))
-    _complete(single.actions, columns[Columns.ACTIONS])
-    for name in names:
-        _complete(outputs[name], columns[name])
+    return is_alike
 
 
 def _complete(column: ItemStore, *rows: Nest) -> None:

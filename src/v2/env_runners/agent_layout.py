@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
@@ -40,8 +40,8 @@ class AgentLayout:
         >>> layout = AgentLayout([(("a", "p"), ("b", "q")), (("a", "p"),)])
         >>> layout.slots
         {'p': [(0, 'a'), (1, 'a')], 'q': [(0, 'b')]}
-        >>> layout.by_env({"p": np.array([5, 6]), "q": np.array([7])})
-        [{'a': np.int64(5), 'b': np.int64(7)}, {'a': np.int64(6)}]
+        >>> layout.by_env({"p": np.array([5, 6]), "q": np.array([7])}, ["ba", "a"])
+        [{'b': np.int64(7), 'a': np.int64(5)}, {'a': np.int64(6)}]
     """
 
     def __init__(self, crews: Sequence[Crew]) -> None:
@@ -78,15 +78,22 @@ class AgentLayout:
             items += picked(own)
         return {module_id: _rows(picked(items)) for module_id, picked in self._of_modules.items()}
 
-    def by_env(self, columns: Mapping[Any, Nest]) -> list[dict[Hashable, Any]]:
+    def by_env(
+        self, columns: Mapping[Any, Nest], orders: Sequence[Collection[Hashable]]
+    ) -> list[dict[Hashable, Any]]:
         """A column of all modules as items: for each environment by agent.
 
         Args:
             columns: The column by module id.
+            orders: In which order agents come in each environment; others may be among them.
         """
         items = [item for module_id in self.slots for item in items_of(columns[module_id])]
         ordered: Iterator[Any] = iter(self._in_order(items))
-        return [dict(zip(agents, ordered)) for agents in self.agents]  # noqa: B905  # it goes on
+        found = [dict(zip(agents, ordered)) for agents in self.agents]  # noqa: B905  # it goes on
+        return [
+            own if (*order,) == agents else {each: own[each] for each in order if each in own}
+            for own, order, agents in zip(found, orders, self.agents, strict=True)
+        ]
 
     def listed(self, columns: Mapping[Any, Mapping[str, Nest]]) -> dict[str, list[dict[Any, Any]]]:
         """All columns as items by environment and agent; modules may have different ones."""

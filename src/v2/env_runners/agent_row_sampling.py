@@ -87,11 +87,11 @@ class AgentRowSampling(VectorEnvRunner):
                     own: each.pop(Columns.ACTIONS_FOR_ENV, actions[own])
                     for own, each in columns.items()
                 }
-                made = self._advance(layout.by_env(sent), copies=False)
+                made = self._advance(layout.by_env(sent, running.seen), copies=False)
                 added = block.add(layout, seen, columns, made)
                 if added is None and len(block):  # It may go into a block of its own.
                     # The environments may have written over what they returned before.
-                    self._hand_out(block, layout.by_env(seen), is_final=False)
+                    self._hand_out(block, layout.by_env(seen, layout.agents), is_final=False)
                     block = AgentBlock(running)
                     added = block.add(layout, seen, columns, made)
                 if added is None:
@@ -144,8 +144,12 @@ class AgentRowSampling(VectorEnvRunner):
             ending = stretch.ending
             episode = running.episodes[stretch.env] if ending is None else ending.episode
             is_last = is_final or ending is not None
-            fill(episode, stretch, columns, self._weights_seq_no, is_final=is_last)
-            if ending is not None:
+            is_alike = fill(episode, stretch, columns, self._weights_seq_no, is_final=is_last)
+            if ending is None:
+                running.to_act[stretch.env] = (*stretch.last,)
+            else:
+                if not is_alike:
+                    self._to_module([episode], explore=False)  # Pieces say what is wrong with it.
                 self._num_ended += 1
                 self._counts.add_ended(running.close(episode, ending.sums))
 

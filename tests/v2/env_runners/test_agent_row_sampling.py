@@ -33,12 +33,13 @@ CALLS = [{"num_timesteps": 20}, {"num_timesteps": 31}, {"num_timesteps": 1}, {"n
 class Busy(MultiAgentEnv):
     """Agents come, wait and leave by chance, as often as the settings say.
 
-    Even agents choose a number, odd ones a move. Rewards, infos and observations are drawn.
+    Even agents choose a number, odd ones a move. Rewards, infos and observations are drawn; rewards
+    tell the order of actions. Observations may come in any order, flags of agents gone once more.
     """
 
     def __init__(self, config=None):
         super().__init__()
-        self.chances = {"end": 0.1, "leave": 0.0, "wait": 0.0, "come": 1.0, "raise": 0.0, **config}
+        self.chances = {"end": 0.1, "come": 1.0, **config}
         self.possible_agents = self.agents = list(AGENTS)
         self.observation_spaces = dict.fromkeys(AGENTS, SEEN)
         self.action_spaces = {each: (NUMBER, MOVE)["abcd".index(each) % 2] for each in AGENTS}
@@ -46,7 +47,7 @@ class Busy(MultiAgentEnv):
         self.buffer = {each: np.zeros(3, np.float32) for each in AGENTS}
 
     def chance(self, which):
-        return self.rng.random() < self.chances[which]
+        return self.rng.random() < self.chances.get(which, 0.0)
 
     def see(self, agent):
         self.buffer[agent][:] = self.rng.uniform(-1, 1, 3)  # In place: runners have to copy.
@@ -77,7 +78,9 @@ class Busy(MultiAgentEnv):
                     earned[agent] = float(self.rng.random())
                 continue
             seen[agent] = self.see(agent)
-            earned[agent] = float(np.sum(actions[agent])) if agent in actions else 0.25
+            earned[agent] = 0.25
+            if agent in actions:
+                earned[agent] = float(np.sum(actions[agent])) + [*actions].index(agent)
             if self.rng.random() < 0.3:
                 infos[agent] = {"luck": self.rng.random()}
             if self.chance("leave"):
@@ -91,6 +94,10 @@ class Busy(MultiAgentEnv):
                 self.here.append(agent)
         if not self.here:
             over["__all__"] = True
+        if self.chance("again"):
+            over.update(dict.fromkeys(self.gone, True))
+        if self.chance("shuffle"):
+            seen = {str(agent): seen[agent] for agent in self.rng.permutation([*seen])}
         return seen, earned, over, cut, infos
 
 
@@ -288,7 +295,8 @@ CASES = {
     "leaving": {"env_config": {"leave": 0.05}},
     "waiting": {"env_config": {"wait": 0.2}},
     "coming": {"env_config": {"come": 0.5}},
-    "all_of_it": {"env_config": OFTEN},
+    "any_order": {"env_config": {"shuffle": 0.5}},
+    "all_of_it": {"env_config": {**OFTEN, "shuffle": 0.5, "again": 0.5}},
     "failing": {"env_config": {"raise": 0.05}},
     "recurrent": {"model": {"p0": LSTM, "p1": LSTM}},
     "one_recurrent": {"model": {"p1": LSTM}, "env_config": OFTEN},
@@ -325,6 +333,8 @@ def test_agents_keep_their_own_dtypes():
             "wait": st.sampled_from((0.0, 0.05, 0.5)),
             "come": st.sampled_from((1.0, 0.5)),
             "raise": st.sampled_from((0.0, 0.05)),
+            "shuffle": st.sampled_from((0.0, 0.5)),
+            "again": st.sampled_from((0.0, 1.0)),
             "number": st.integers(0, 99),
         }
     ),
@@ -381,17 +391,37 @@ def test_known_worlds_go_in_rows_too(world):
     assert differences(*found, rtol=1e-6, atol=1e-6).is_equal
 
 
-@pytest.mark.parametrize(("looks", "is_in_rows"), [(False, True), (True, False)])
-def test_rows_are_for_episodes_nobody_looks_at(looks, is_in_rows, monkeypatch):
-    """Steps go in rows without hooks, and one by one where a hook sees each."""
-    added = []
+@pytest.fixture
+def added(monkeypatch):
+    """What blocks said of each step: None where it was to be recorded by itself."""
+    found = []
     add = AgentBlock.add
-    monkeypatch.setattr(AgentBlock, "add", lambda *args: added.append(made := add(*args)) or made)
+    monkeypatch.setattr(AgentBlock, "add", lambda *args: found.append(made := add(*args)) or made)
+    return found
 
-    sampled(Busy, CALLS, looks=looks)
+
+@pytest.mark.parametrize(
+    ("looks", "chances", "is_in_rows"),
+    [(False, {}, True), (False, {"shuffle": 1.0}, True), (True, {}, False)],
+)
+def test_rows_are_for_episodes_nobody_looks_at(looks, chances, is_in_rows, added):
+    """Steps go in rows without hooks, in whatever order agents come; with hooks one by one."""
+    sampled(Busy, CALLS, looks=looks, env_config=chances)
 
     assert bool(added) == is_in_rows
     assert None not in added
+
+
+def test_flags_of_agents_gone_change_nothing(added):
+    """Environments may go on saying who is done."""
+    counts = []
+    for chance in (0.0, 1.0):
+        added.clear()
+        sampled(Busy, CALLS, looks=False, env_config={"leave": 0.05, "again": chance})
+        counts.append((len(added), added.count(None)))
+
+    assert counts[0] == counts[1]
+    assert counts[0][1] < counts[0][0] / 2
 
 
 def test_a_users_piece_sees_each_step():
