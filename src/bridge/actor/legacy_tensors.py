@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,6 +30,8 @@ class LegacyTensors(nn.Module):
         self._head.model = self.network
         self._head.__dict__["_extra"] = _nothing  # actions need no value estimate
         self._prepare = policy.exploration.prepare
+        kind = head.distribution
+        self._shift = math.log(kind.size) if kind.kind == "categorical" else None
 
     def forward(
         self, columns: Mapping[str, Any], states: list[Tensor]
@@ -39,8 +42,10 @@ class LegacyTensors(nn.Module):
 
     def greedy(self, inputs: Tensor) -> Nest:
         """The most probable actions, whole numbers in 32 bits."""
-        distribution = self._head.dist_class(self._prepare(inputs), self.network)
-        return as_int32(distribution.deterministic_sample())
+        inputs = self._prepare(inputs)
+        if self._shift is not None:  # as `most_probable_of_columns` chooses
+            return as_int32((inputs - self._shift).argmax(dim=-1))
+        return as_int32(self._head.dist_class(inputs, self.network).deterministic_sample())
 
 
 def _nothing(dist_inputs: Tensor) -> dict[str, Tensor]:

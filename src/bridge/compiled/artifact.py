@@ -10,11 +10,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import logging
 import os
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -23,7 +20,7 @@ import torch
 from gymnasium.spaces import Space
 
 from ...core.array_codec import array_to_data
-from ...core.errors import CheckpointWriteError, MissingExtraError, PieceError
+from ...core.errors import CheckpointWriteError, PieceError
 from ...core.space_codec import space_to_data
 from ...core.types import Array
 from ...core.vault.own.atomic import replaced_file
@@ -33,6 +30,7 @@ from ..actor.pipeline_player import PipelinePlayer
 from ..actor.plan import ActPlan
 from ..traced.plan import traced_plan
 from .flat_step import FlatStep, Port
+from .onnx_model import Runner, onnx_model, onnx_runner, quiet
 from .tensor_step import placed
 
 Kind = Literal["onnx", "pt2"]
@@ -40,7 +38,6 @@ OPSET: Final = 18
 TOLERANCE: Final = 1e-5
 MANIFEST_ENDING: Final = ".json"
 _CHECKED_ROWS: Final = (1, 2, 5)
-Runner = Callable[[Sequence[Array]], list[Array]]
 
 
 def export_actor(
@@ -88,7 +85,7 @@ def export_actor(
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with replaced_file(target) as staged:
-            data = _pt2(program) if kind == "pt2" else _onnx(program, step, opset)
+            data = _pt2(program) if kind == "pt2" else onnx_model(program, step, opset)
             run = _pt2_runner(data) if kind == "pt2" else onnx_runner(data, step)
             _compare(step, run, plan.name)
             staged.write_bytes(data)
@@ -154,7 +151,7 @@ def exported(step: FlatStep) -> Any:
     given = tuple(placed(port.zeros(3), "cpu") for port in step.inputs)
     shapes = (tuple({0: rows} for _ in given),)
     try:
-        with _quiet(), torch.no_grad():
+        with quiet(), torch.no_grad():
             program = torch.export.export(step, given, dynamic_shapes=shapes, strict=False)
     except Exception as error:  # whatever a user's own model raises under a tracer
         raise PieceError(
@@ -167,39 +164,15 @@ def exported(step: FlatStep) -> Any:
     return program
 
 
-def onnx_runner(data: bytes, step: FlatStep) -> Runner:
-    """Run an ONNX model with onnxruntime on one thread, arrays in and out.
-
-    Raises:
-        MissingExtraError: onnxruntime is not installed.
-    """
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise _missing("onnxruntime") from error
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-    wanted = {each.name for each in session.get_inputs()}
-
-    def run(tensors: Sequence[Array]) -> list[Array]:
-        pairs = zip(step.inputs, tensors, strict=True)
-        given = {port.name: array for port, array in pairs if port.name in wanted}
-        return list(session.run([port.name for port in step.outputs], given))
-
-    return run
-
-
 def _pt2(program: Any) -> bytes:
     buffer = io.BytesIO()
-    with _quiet():
+    with quiet():
         torch.export.save(program, buffer)
     return buffer.getvalue()
 
 
 def _pt2_runner(data: bytes) -> Runner:
-    with _quiet():
+    with quiet():
         module = torch.export.load(io.BytesIO(data)).module()
 
     def run(tensors: Sequence[Array]) -> list[Array]:
@@ -208,31 +181,6 @@ def _pt2_runner(data: bytes) -> Runner:
         return [each.numpy() for each in found]
 
     return run
-
-
-def _onnx(program: Any, step: FlatStep, opset: int) -> bytes:
-    try:
-        import onnx  # noqa: F401
-        import onnxscript  # noqa: F401
-    except ImportError as error:
-        raise _missing("onnx and onnxscript") from error
-    with _quiet():
-        made = torch.onnx.export(
-            program,
-            tuple(placed(port.zeros(3), "cpu") for port in step.inputs),
-            input_names=[port.name for port in step.inputs],
-            output_names=[port.name for port in step.outputs],
-            opset_version=opset,
-            dynamo=True,
-            verbose=False,
-        )
-    if made is None:
-        raise PieceError("torch gave no ONNX program")
-    model = made.model_proto
-    for node in model.graph.node:  # they tell where on this machine the code lies
-        del node.metadata_props[:]
-        node.doc_string = ""
-    return bytes(model.SerializeToString())
 
 
 def _compare(step: FlatStep, run: Runner, name: str) -> None:
@@ -287,22 +235,3 @@ def _manifest(plan: ActPlan, step: FlatStep, kind: str, opset: int, data: bytes)
         "origin": {name: each for name, each in plan.origin.items() if name != "adapters"},
         "tolerance": TOLERANCE,
     }
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Exporters talk a lot; what matters is checked afterwards."""
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)
-
-
-def _missing(what: str) -> MissingExtraError:
-    return MissingExtraError(
-        f"ONNX files need {what}, which is not installed.", hint="pip install 'rlconnect[export]'"
-    )

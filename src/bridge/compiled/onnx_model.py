@@ -1,0 +1,136 @@
+"""An exported program as an ONNX model, and what runs one."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from ...core.errors import MissingExtraError, PieceError
+from ...core.types import Array
+from .flat_step import FlatStep
+from .tensor_step import placed
+
+Runner = Callable[[Sequence[Array]], list[Array]]
+
+
+def onnx_model(program: Any, step: FlatStep, opset: int) -> bytes:
+    """An exported program as an ONNX model.
+
+    Raises:
+        MissingExtraError: ONNX's packages are not installed.
+        PieceError: torch gives no model.
+    """
+    try:
+        import onnx  # noqa: F401
+        import onnxscript  # noqa: F401
+    except ImportError as error:
+        raise _missing("onnx and onnxscript") from error
+    with quiet():
+        made = torch.onnx.export(
+            program,
+            tuple(placed(port.zeros(3), "cpu") for port in step.inputs),
+            input_names=[port.name for port in step.inputs],
+            output_names=[port.name for port in step.outputs],
+            opset_version=opset,
+            dynamo=True,
+            verbose=False,
+        )
+    if made is None:
+        raise PieceError("torch gave no ONNX program")
+    model = made.model_proto
+    fold_into_biases(model.graph)
+    for node in model.graph.node:  # they tell where on this machine the code lies
+        del node.metadata_props[:]
+        node.doc_string = ""
+    return bytes(model.SerializeToString())
+
+
+def onnx_runner(data: bytes, step: FlatStep) -> Runner:
+    """Run an ONNX model with onnxruntime on one thread, arrays in and out.
+
+    Raises:
+        MissingExtraError: onnxruntime is not installed.
+    """
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise _missing("onnxruntime") from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    wanted = {each.name for each in session.get_inputs()}
+
+    def run(tensors: Sequence[Array]) -> list[Array]:
+        pairs = zip(step.inputs, tensors, strict=True)
+        given = {port.name: array for port, array in pairs if port.name in wanted}
+        return list(session.run([port.name for port in step.outputs], given))
+
+    return run
+
+
+def fold_into_biases(graph: Any) -> None:
+    """Let dense layers take off themselves what is taken off all their outputs behind them.
+
+    Args:
+        graph: Of an ONNX model; it is changed.
+    """
+    from onnx.numpy_helper import from_array, to_array
+
+    held = {each.name: each for each in graph.initializer}
+    made = {name: node for node in graph.node for name in node.output}
+    reads = Counter(_read(graph))
+    for node in [node for node in graph.node if node.op_type == "Sub"]:
+        given, taken = node.input
+        layer = made.get(given)
+        if layer is None or layer.op_type != "Gemm" or reads[given] > 1 or taken not in held:
+            continue
+        weights, bias = list(layer.input[:2]), list(layer.input[2:])
+        number = to_array(held[taken])
+        beta = next((each.f for each in layer.attribute if each.name == "beta"), 1.0)
+        if number.size != 1 or beta != 1.0 or not all(name in held for name in bias):
+            continue
+        folded = from_array(sum(to_array(held[name]) for name in bias) - number, f"{given}.bias")
+        graph.initializer.append(folded)
+        layer.input[:] = [*weights, folded.name]
+        layer.output[:] = node.output
+        graph.node.remove(node)
+        for name in {*bias, taken}:
+            if reads[name] == 1:
+                graph.initializer.remove(held[name])
+
+
+def _read(graph: Any) -> Iterator[str]:
+    """What nodes read, those of graphs inside them too, and what the graph gives."""
+    for node in graph.node:
+        yield from node.input
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                yield from _read(inner)
+    for each in graph.output:
+        yield each.name
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Exporters talk a lot; what matters is checked afterwards."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+def _missing(what: str) -> MissingExtraError:
+    return MissingExtraError(
+        f"ONNX files need {what}, which is not installed.", hint="pip install 'rlconnect[export]'"
+    )
