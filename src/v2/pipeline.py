@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from gymnasium.spaces import Space
 from typing_extensions import override
 
-from ..core.errors import PieceError, PipelineError
+from ..core.errors import PieceError
 from .checkpointable import Checkpointable
 from .connector import ConnectorV2
+from .piece_list import PieceList, piece_of
 from .planning.plan import Plan, Room, Run, Step
 
 Given: TypeAlias = tuple[Any, dict[str, Any], Sequence[Any], bool | None, dict[str, Any]]
 """What a run is called with: module, batch, episodes, explore, shared data."""
 
 
-class UnsupportedIndexError(PipelineError, NotImplementedError):
-    """A pipeline has no items of that kind."""
-
-
-class ConnectorPipelineV2(ConnectorV2):
+class ConnectorPipelineV2(PieceList, ConnectorV2):
     """Runs its pieces one after the other; pipelines may hold pipelines.
 
     Some kinds of pipelines run consecutive built-in pieces as one step, with the same result.
@@ -54,7 +50,7 @@ class ConnectorPipelineV2(ConnectorV2):
         connectors: Iterable[Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        self.connectors: list[ConnectorV2] = [_piece_of(each) for each in connectors or ()]
+        self.connectors = [piece_of(each) for each in connectors or ()]
         self._connected: list[ConnectorV2] | None = None
         self._plan: Plan | None = None
         self._is_nested = False
@@ -170,93 +166,6 @@ class ConnectorPipelineV2(ConnectorV2):
     def _timed(self, metrics: Any, kwargs: Mapping[str, Any], *key: str) -> Any:
         prefix = kwargs.get("metrics_prefix_key") or self._metrics_prefix()
         return metrics.log_time((*prefix, *key))
-
-    # Editing
-
-    def remove(self, name_or_class: str | type | ConnectorV2) -> None:
-        """Remove the first piece of a name or class, or this very one; warns if there is none."""
-        try:
-            place = self._place_of(name_or_class)
-        except PipelineError as error:
-            warnings.warn(error.summary, UserWarning, stacklevel=2)
-            return
-        del self.connectors[place]
-        self._connect()
-
-    def insert_before(self, name_or_class: str | type | ConnectorV2, connector: Any) -> ConnectorV2:
-        """Insert a piece before the first one of a name or class, or before this very one.
-
-        Returns:
-            The piece that now follows it.
-
-        Raises:
-            PipelineError: There is no such piece; nothing is inserted.
-        """
-        return self._insert(name_or_class, connector, 0)
-
-    def insert_after(self, name_or_class: str | type | ConnectorV2, connector: Any) -> ConnectorV2:
-        """Insert a piece after the first one of a name or class, or after this very one.
-
-        Returns:
-            The piece that is now before it.
-
-        Raises:
-            PipelineError: There is no such piece; nothing is inserted.
-        """
-        return self._insert(name_or_class, connector, 1)
-
-    def prepend(self, connector: Any) -> None:
-        """Put a piece at the front."""
-        self.connectors.insert(0, _piece_of(connector))
-        self._connect()
-
-    def append(self, connector: Any) -> None:
-        """Put a piece at the end."""
-        self.connectors.append(_piece_of(connector))
-        self._connect()
-
-    def _insert(
-        self, name_or_class: str | type | ConnectorV2, connector: Any, offset: int
-    ) -> ConnectorV2:
-        place = self._place_of(name_or_class)
-        neighbour = self.connectors[place]
-        self.connectors.insert(place + offset, _piece_of(connector))
-        self._connect()
-        return neighbour
-
-    def _place_of(self, wanted: str | type | ConnectorV2) -> int:
-        for place, piece in enumerate(self.connectors):
-            if wanted is piece or wanted is type(piece) or wanted == type(piece).__name__:
-                return place
-        kind = wanted if isinstance(wanted, type) else type(wanted)
-        name = wanted if isinstance(wanted, str) else kind.__name__
-        raise PipelineError(
-            f"{type(self).__name__} holds no piece {name!r}",
-            expected=f"one of {[type(piece).__name__ for piece in self.connectors]}",
-        )
-
-    # Reading
-
-    def __len__(self) -> int:
-        return len(self.connectors)
-
-    def __getitem__(self, key: Any) -> Any:
-        """A piece by its place; a list of pieces by class or class name."""
-        if isinstance(key, int):
-            return self.connectors[key]
-        if isinstance(key, str):
-            return [piece for piece in self.connectors if type(piece).__name__ == key]
-        if isinstance(key, type):
-            return [piece for piece in self.connectors if isinstance(piece, key)]
-        raise UnsupportedIndexError(
-            f"a pipeline has no items by {type(key).__name__}",
-            expected="an int, a class or a class name",
-            hint="pipeline.connectors is a plain list; slicing it works.",
-        )
-
-    def __repr__(self) -> str:
-        lines = [type(self).__name__, *(piece.__str__(4) for piece in self.connectors)]
-        return "\n".join(lines)
 
     # Spaces
 
@@ -387,16 +296,3 @@ class ConnectorPipelineV2(ConnectorV2):
             if found:
                 merged[name] = piece.merge_states(found)
         return merged
-
-
-def _piece_of(given: Any) -> ConnectorV2:
-    if isinstance(given, ConnectorV2):
-        return given
-    if isinstance(given, (tuple, list)) and len(given) == 3 and isinstance(given[0], type):
-        cls, args, kwargs = given
-        return _piece_of(cls(*args, **kwargs))
-    raise PipelineError(
-        f"{given!r} is no piece of a pipeline",
-        expected="a ConnectorV2 or (class, args, kwargs)",
-        hint=f"add {given.__name__}(), not the class." if isinstance(given, type) else "",
-    )
