@@ -18,6 +18,8 @@ from rlconnect.core.plain_data import NotPlainError, from_data, to_data
 from rlconnect.core.vault.decode.msgpack_file import decode_msgpack
 from rlconnect.core.vault.limits import Budget, Limits
 
+from tests.core.damaged_data import damaged
+
 _LEAVES = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(), st.binary()
 )
@@ -137,30 +139,9 @@ def test_a_reader_that_stumbles_has_met_damage() -> None:
         )
 
 
-_WRONG = st.one_of(
-    _LEAVES,
-    st.sampled_from(["list", "set", "deque", "pairs", "items", "kind", np.arange(2)]),
-    st.lists(st.integers(), max_size=2),
-    st.dictionaries(st.sampled_from(["long", "number", "pairs", "items", "kind"]), st.integers()),
-)
-
-
-def _damaged(data: Any, draw: Any) -> Any:
-    """The same data with one part of it exchanged."""
-    if not isinstance(data, (dict, list)) or not data or draw(st.integers(0, 5)) == 0:
-        return draw(_WRONG)
-    if isinstance(data, list):
-        at = draw(st.integers(0, len(data) - 1))
-        return [*data[:at], _damaged(data[at], draw), *data[at + 1 :]]
-    key = draw(st.sampled_from(sorted(data)))
-    if draw(st.booleans()):
-        return {**data, key: _damaged(data[key], draw)}
-    return {draw(st.sampled_from([key, "who"])): own for key, own in data.items()}
-
-
 @settings(derandomize=True, deadline=None, max_examples=120)
 @given(_VALUES, st.data())
 def test_any_damage_is_read_or_told(value: Any, data: Any) -> None:
     """Data with a part of it exchanged is other data, or a typed error; never a crash."""
     with contextlib.suppress(CorruptCheckpointError):
-        from_data(_damaged(to_data([value]), data.draw))
+        from_data(damaged(to_data([value]), data.draw))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,13 +12,7 @@ from rlconnect.core.errors import CorruptCheckpointError, RlconnectError
 from rlconnect.v2 import PPOConfig, SingleAgentEnvRunner
 from rlconnect.v2.env_runners.paused import go_on, paused
 
-_WRONG = st.one_of(
-    st.none(),
-    st.integers(-3, 3),
-    st.sampled_from(["who", 0.5, np.arange(3)]),
-    st.just([]),
-    st.just({}),
-)
+from tests.core.damaged_data import damaged
 
 
 def _runner() -> Any:
@@ -56,20 +49,10 @@ def test_a_state_without_a_part_is_damaged(runner: Any, missing: str) -> None:
         go_on(_runner(), state)
 
 
-def _damaged(data: Any, draw: Any) -> Any:
-    if not isinstance(data, (dict, list)) or not data or draw(st.integers(0, 9)) == 0:
-        return draw(_WRONG)
-    if isinstance(data, list):
-        at = draw(st.integers(0, len(data) - 1))
-        return [*data[:at], _damaged(data[at], draw), *data[at + 1 :]]
-    key = draw(st.sampled_from(sorted(data)))
-    return {**data, key: _damaged(data[key], draw)}
-
-
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=100)
 @given(st.data())
 def test_any_damage_is_read_or_told(runner: Any, data: Any) -> None:
     """A state with a part of it exchanged goes on, begins anew, or is a typed error."""
     fresh = _runner()
     with contextlib.suppress(RlconnectError):
-        go_on(fresh, _damaged(paused(runner), data.draw))
+        go_on(fresh, damaged(paused(runner), data.draw))
