@@ -87,7 +87,7 @@ def traced_observation(
         except KeyError:  # it needs what no first step tells, where it fails on its own
             return part, frozenset(touched)
         except Exception as error:
-            raise Untraceable(f"fails on a first step ({_said(error)})") from error
+            raise Untraceable(f"fails on a first step ({said(error)})") from error
     _compare(part, connector, bare, rows)
     return part, frozenset(touched)
 
@@ -131,7 +131,7 @@ def _traced(connector: Any, base: type, rows: Nest, unread: Call, real: Call) ->
     except Untraceable:
         raise
     except Exception as error:  # whatever a user's code makes of a value it cannot see
-        raise Untraceable(f"fails on a value it cannot see ({_said(error)})") from error
+        raise Untraceable(f"fails on a value it cannot see ({said(error)})") from error
     if isinstance(made, list):  # as an item that is an array
         made = array(made) if has_recorded(made) else np.asarray(made)
     result = nest.map_structure(lambda leaf: _register(tape, leaf), made)
@@ -151,7 +151,7 @@ def _register(tape: Tape, leaf: Any) -> int:
 
 
 def _rewritten(connector: Any, base: type, rewriting: Rewriting) -> Any:
-    """A copy of a connector whose own functions see numpy through a front."""
+    """A copy of a connector whose own functions and attributes are seen through a front."""
     methods: dict[str, Any] = {}
     kind = type(connector)
     for each in reversed(kind.__mro__[: kind.__mro__.index(base)]):
@@ -161,6 +161,7 @@ def _rewritten(connector: Any, base: type, rewriting: Rewriting) -> Any:
                 made = rewriting.of(function)
                 methods[name] = staticmethod(made) if function is not held else made
     own = copy.copy(connector)
+    vars(own).update({name: rewriting.of(held) for name, held in vars(own).items()})
     own.__class__ = type(kind.__name__, (kind,), methods)
     return own
 
@@ -176,7 +177,7 @@ def _compare(part: Part, connector: Any, real: Call, rows: Nest) -> None:
             again = _rows([real(own, copy.deepcopy(item)) for item in reversed(items)][::-1])
         except Exception as error:  # whatever a user's code makes of a sample
             shapes = nest.map_structure(np.shape, items[0])
-            raise Untraceable(f"fails on a sample of shape {shapes} ({_said(error)})") from error
+            raise Untraceable(f"fails on a sample of shape {shapes} ({said(error)})") from error
         if any(vars(own)[name] is not before.get(name) for name in vars(own)):
             raise Untraceable("keeps notes")
         if not _are_alike(wanted, again):
@@ -188,7 +189,7 @@ def _compare(part: Part, connector: Any, real: Call, rows: Nest) -> None:
                 *(xp.on_device(each, "cpu") for each in part.constants),
             )
         except Exception as error:  # whatever torch does not do with some dtype
-            raise Untraceable(f"does what batches cannot ({_said(error)})") from error
+            raise Untraceable(f"does what batches cannot ({said(error)})") from error
     for each in (found, nest.map_structure(xp.to_numpy, tensors)):
         if not _are_alike(wanted, each):
             raise Untraceable("depends on values in ways that leave no trace")
@@ -234,5 +235,6 @@ def _undisturbed() -> Iterator[None]:
             torch.set_rng_state(before[2])
 
 
-def _said(error: Exception) -> str:
+def said(error: Exception) -> str:
+    """The first line of an error, cut."""
     return (str(error).strip() or type(error).__name__).splitlines()[0][:100]

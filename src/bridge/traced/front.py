@@ -17,8 +17,8 @@ from typing import Any, Final
 import numpy as np
 
 from .functions import array, called, constant
-from .recorded import has_recorded, is_recorded
-from .tape import Tape, Untraceable
+from .recorded import Recorded, has_recorded, is_recorded
+from .tape import Operand, Tape, Untraceable
 
 _ARRAYS: Final = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfarray")
 _EMPTY: Final = ("zeros", "ones", "full", "empty")
@@ -48,17 +48,42 @@ class Front:
             return lambda value, dtype=None, **kwargs: (
                 _as_array(value, dtype, is_copy=name == "array")
                 if has_recorded(value)
-                else real(value, dtype, **kwargs)
+                else _as_table(real(value, dtype, **kwargs))
             )
         if isinstance(real, type) and issubclass(real, np.generic):
             return Kind(real)
-        if isinstance(real, FunctionType) or type(real).__name__ == "_ArrayFunctionDispatcher":
-            return lambda *args, **kwargs: (
-                called(real, args, kwargs)
-                if has_recorded([*args, *kwargs.values()])
-                else real(*args, **kwargs)
-            )
-        return real
+        if not callable(real) or isinstance(real, (type, np.ufunc)):
+            return real
+        return lambda *args, **kwargs: (
+            called(real, args, kwargs)
+            if has_recorded([*args, *kwargs.values()])
+            else _as_table(real(*args, **kwargs))
+        )
+
+
+class Table(np.ndarray[Any, Any]):
+    """An array that is known, where a recorded number may be looked up."""
+
+    def __getitem__(self, index: Any) -> Any:
+        """A part of it, or the entry at a recorded number."""
+        if not (is_recorded(index) and np.asarray(index._example).dtype.kind == "i"):
+            return super().__getitem__(index)
+        known = np.asarray(self)
+        example = known[index._example]
+        operands = [
+            Operand.of(known, known.dtype),
+            Operand(index.at, np.shape(index._example), np.dtype(np.int64)),
+        ]
+        at = index._tape.write(_entries, operands, np.shape(example), known.dtype)
+        return Recorded(index._tape, at, example)
+
+
+def _entries(rows: int, table: Any, index: Any) -> Any:
+    return table[index]
+
+
+def _as_table(value: Any) -> Any:
+    return value.view(Table) if type(value) is np.ndarray else value
 
 
 class Kind:
@@ -133,6 +158,8 @@ class Rewriting:
             return _Refusing("draws random numbers")
         if (name if isinstance(value, ModuleType) else home) in _CLOCKS:
             return _Refusing("reads the clock")
+        if type(value) is np.ndarray:
+            return value.view(Table)
         if isinstance(value, FunctionType) and str(home).split(".")[0] not in _FOREIGN:
             return self._function(value)
         is_numpys = callable(value) and isinstance(name, str) and vars(np).get(name) is value

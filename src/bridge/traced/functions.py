@@ -232,7 +232,9 @@ def _norm(value: Any, ord: Any = None, axis: Any = None, keepdims: bool = False)
     )
     if not is_plain:
         raise Untraceable("takes an unusual norm")
-    return np.sqrt(np.sum(np.square(value), axis=axis, keepdims=keepdims))
+    is_float = np.asarray(example_of(value)).dtype.kind == "f"
+    wide = value if is_float else converted(value, float)
+    return np.sqrt(np.sum(np.square(cast("Any", wide)), axis=axis, keepdims=keepdims))
 
 
 def _variance(value: Any, axis: Any = None, *, keepdims: bool = False) -> Any:

@@ -22,7 +22,7 @@ from ..actor.int_actions import as_int32
 from ..actor.legacy_plan import legacy_plan
 from ..actor.part import Part
 from ..actor.plan import ActPlan, Running, narrowed, run_step
-from .connectors import TRACED, traced_action, traced_observation
+from .connectors import TRACED, said, traced_action, traced_observation
 from .tape import Untraceable
 
 _DRAWN: Final = 24
@@ -43,7 +43,7 @@ def traced_plan(policy: Policy, observation_space: spaces.Space[Any] | None = No
     plan = legacy_plan(policy, tracing)
     shape = own.shape if isinstance(own, spaces.Box) else ()
     if tracing.is_lost and observation_space is None and len(shape) == 1:
-        wides = [_vector(width, own.dtype) for width in range(1, shape[0] + _WIDER)]
+        wides = [_any_like(np.zeros(n, own.dtype)) for n in range(1, shape[0] + _WIDER)]
         fitting = [wide for wide in wides if not _is_lost(policy, wide)]
         if len(fitting) == 1:
             plan = legacy_plan(policy, Tracing(policy, fitting[0]))
@@ -52,6 +52,9 @@ def traced_plan(policy: Policy, observation_space: spaces.Space[Any] | None = No
 
 def _held(plan: ActPlan) -> ActPlan:
     """A plan once its network has taken what the traced parts make."""
+    names = [part.name for part in plan.obs if part.name.endswith(TRACED)]
+    if not names:
+        return plan
     rows = _rows_of(plan.observation_space, 1)
     count = len(nest.a_leaf(rows))
     constants = [part.constants for part in (*plan.obs, *plan.reward, *plan.action)]
@@ -60,9 +63,8 @@ def _held(plan: ActPlan) -> ActPlan:
     try:
         run_step(plan, how, rows, np.zeros(count, np.float32), np.ones(count, bool), memory)
     except Exception as error:  # whatever a network says of what is not its own
-        reason = str(error).strip().splitlines()[0][:100]
-        names = [part.name for part in plan.obs if part.name.endswith(TRACED)]
-        return replace(plan, missing=(f"{' -> '.join(names)} (makes what fits not: {reason})",))
+        reason = f"{', '.join(names)} (makes what the network cannot take: {said(error)})"
+        return replace(plan, missing=(reason,))
     return plan
 
 
@@ -81,7 +83,6 @@ class Tracing:
     def __init__(self, policy: Policy, space: spaces.Space[Any], drawn: int = _DRAWN) -> None:
         self.space, self.is_lost = space, False
         self._policy, self._drawn = policy, drawn
-        self._seen: Nest = None
         self._changed: dict[str, frozenset[str]] = {}
 
     def observation(
@@ -141,8 +142,9 @@ class Tracing:
     def acted(self, parts: Sequence[Part]) -> spaces.Space[Any]:
         """What the environment takes: the policy's space, or any of the form that comes out."""
         own = acted_space(self._policy)
-        rows = _through(parts, self._actions())
-        item = nest.taken(rows, 0)
+        if not any(part.name.endswith(TRACED) for part in parts):
+            return own
+        item = nest.taken(_through(parts, self._actions()), 0)
         return own if _form(item) == _form(zero_of(own)) else _any_like(item)
 
     def _actions(self) -> Nest:
@@ -154,10 +156,6 @@ def _is_lost(policy: Policy, space: spaces.Space[Any]) -> bool:
     tracing = Tracing(policy, space, 0)
     legacy_plan(policy, tracing)
     return tracing.is_lost
-
-
-def _vector(width: int, dtype: Any) -> spaces.Box:
-    return spaces.Box(-np.inf, np.inf, (width,), dtype)
 
 
 def _rows_of(space: spaces.Space[Any], drawn: int) -> Nest:

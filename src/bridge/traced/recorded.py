@@ -19,6 +19,8 @@ _WORDS: Final = (
     "equal not_equal less less_equal greater greater_equal isnan isinf isfinite signbit",
     "logical_and logical_or logical_xor logical_not",
 )
+FIRST: Final = 1
+"""The number of the first element; see `Numbering`."""
 _ELEMENTWISE, _COMPARING, _OF_TRUTHS = (frozenset(words.split()) for words in _WORDS)
 
 
@@ -134,7 +136,8 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
         whole = self._whole
         if whole._is_given:
             raise Untraceable("writes into the array it was given")
-        if is_recorded(index) and index.dtype == bool and np.ndim(example_of(value)) == 0:
+        is_mask = is_recorded(index) and _looks(index._example) == (np.shape(self._example), bool)
+        if is_mask and np.ndim(example_of(value)) == 0:
             index, value = ..., np.where(index, value, self)
         elif has_recorded(index):
             raise Untraceable("writes at places that it computes")
@@ -230,10 +233,6 @@ def tape_of(values: Any) -> Tape:
 
 def _looks(example: Any) -> tuple[Any, Any]:
     return np.shape(example), np.asarray(example).dtype
-
-
-FIRST: Final = 1
-"""The number of the first element."""
 
 
 class Numbering:

@@ -64,7 +64,8 @@ def _iterating(x):
         (lambda x: x[: round(x[0])], "looks at a value"),
         (_iterating, "looks at a value"),
         (lambda x: x[x > 0], "picks by numbers"),
-        (lambda x: np.eye(4)[int(abs(x[0]))], "needs its numbers"),
+        (lambda x: [x, -x][int(abs(x[0]))], "looks at a value"),
+        (lambda x: x * memoryview(x)[0], "looks at a value|fails on"),
         (lambda x: {1.0: x}.get(x[0], x), "looks a value up"),
         (lambda x: x + np.random.normal(size=4), "draws random numbers"),  # noqa: NPY002
         (lambda x: x + random.random(), "draws random numbers"),
@@ -173,10 +174,13 @@ def test_states_and_fetches_stay_as_they_are(change, reason):
 class Shifted(AgentConnector):
     """Adds a number of its own, by a method of its own."""
 
-    by = 2.0
+    def __init__(self, ctx=None):
+        super().__init__(ctx)
+        self.by = 2.0
+        self.table = np.float32([0, 0, 1])
 
     def _moved(self, obs):
-        return np.asarray(obs) + self.by
+        return np.asarray(obs) + self.by + self.table[np.argmax(obs) // 4]
 
     def transform(self, ac_data):
         ac_data.data = {**ac_data.data, "new_obs": self._moved(ac_data.data["new_obs"])}

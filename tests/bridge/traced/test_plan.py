@@ -228,7 +228,7 @@ def test_images_and_places(rng):
     found = whole(nested)(items)[0]
     assert np.allclose(found, nested.act(items), atol=1e-5)
     narrow = actor_of(recording.load("default_policy"), obs=seen_as(lambda x: x[:2]), at=1)
-    assert "ChangedObs (traced) (makes what fits not" in plan_of(narrow).missing[0]
+    assert "ChangedObs (traced) (makes what the network cannot take" in plan_of(narrow).missing[0]
 
     behind = actor_of(made(VECTOR, spaces.Discrete(2)), obs=lambda data: data, at=3)
     assert "stands behind ViewRequirementAgentConnector" in plan_of(behind).missing[0]

@@ -1,5 +1,6 @@
 """What numpy does to one item, a trace does to a batch of them, in numpy and in torch."""
 
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -19,17 +20,17 @@ ANY = [
     "x / 3",
     "x * np.float32(1.5)",
     "x - x.mean()",
-    "abs(x)",
+    "abs(x + 0)",
     "-x if x.dtype.kind != 'b' and x.dtype != np.uint8 else x",
-    "np.clip(x, -1, 2)",
-    "x.clip(0, 1.5)",
+    "np.clip(x, 0, 2)",
+    "x.clip(-0.5, 1.5)",
     "np.where(x > 0, x, 0)",
     "np.where(np.isfinite(x) & ~(x == 2), x, [7])",
     "np.maximum(x, 1)",
     "np.minimum(1.5, x)",
     "np.tanh(x)",
     "np.sign(x)",
-    "np.sqrt(abs(x) + 1)",
+    "np.sqrt(abs(x + 0) + 1)",
     "x % 3",
     "x // 2",
     "x ** 2",
@@ -113,7 +114,7 @@ def programs(draw):
                 found = eval(text, {"np": np, "x": item})
         except (ValueError, IndexError, TypeError, np.exceptions.AxisError):
             continue
-        if np.asarray(found).dtype.name not in ("uint64", "float16") and np.size(found) < 500:
+        if np.asarray(found).dtype.name not in ("uint64", "float16") and 0 < np.size(found) < 500:
             item = found
             steps.append(text)
     return steps, rows
@@ -133,7 +134,10 @@ def test_a_trace_does_what_numpy_does_item_by_item(program):
     """Any chain of operations: values, shapes and dtypes, alone and in batches."""
     steps, rows = program
 
-    held(function_of(steps), rows)
+    # A sum of bytes is a uint64, which numpy 1 makes something else with the next step.
+    may_be_refused = rows.dtype == np.uint8 and any("sum()" in step for step in steps)
+    with suppress(Untraceable) if may_be_refused else nullcontext():
+        held(function_of(steps), rows)
 
 
 def _kept_and_changed(x):
@@ -165,6 +169,12 @@ def _by_weights(x):
     return np.tanh(x[:2] @ W) if x.ndim == 1 else x
 
 
+def _looked_up(x):
+    place = np.argmax(x)
+    row = np.eye(4, dtype=np.float32)[place]
+    return row, W[int(place) % 2], np.array([5, 3, 1])[(x > 0).astype(int)]
+
+
 def _numbers(x):
     return [int(x[0]), 1, float(x[1]) * 2]
 
@@ -176,13 +186,14 @@ def _numbers(x):
         _through_views,
         _from_parts,
         _by_weights,
+        _looked_up,
         _numbers,
         lambda x: np.arange(3),
     ],
 )
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
 def test_whole_functions(change, dtype, rng):
-    """Writes into own arrays and views, unpacked items, weights, lists, nests and constants."""
+    """Writes into own arrays and views, unpacked items, weights, tables, nests, constants."""
     held(change, rng.normal(0, 5, (6, 4)).astype(dtype))
 
 
