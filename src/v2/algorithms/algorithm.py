@@ -145,7 +145,18 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         count: int = self._progress.iteration
         return count
 
-    training_iteration = iteration
+    training_iteration = _iteration = iteration
+
+    def __repr__(self) -> str:
+        config = self.config
+        return (
+            f"{type(self).__name__}(env={config.env}; env-runners={config.num_env_runners}; "
+            f"learners={config.num_learners}; multi-agent={config.is_multi_agent})"
+        )
+
+    def get_config(self) -> Any:
+        """Give the settings."""
+        return self.config
 
     @property
     def env_runner(self) -> Any:
@@ -195,6 +206,19 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         raise ConfigError(
             "the new stack has modules, not policies", hint=f"use algo.get_module({policy_id!r})."
         )
+
+    def compute_single_action(self, *_: Any, **__: Any) -> Any:
+        """Tell what took this method's place.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise ConfigError(
+            "the new stack has modules, not policies that compute actions",
+            hint="use bridge.Actor, or the connectors and algo.get_module().forward_inference().",
+        )
+
+    compute_actions = compute_single_action
 
     def get_weights(self, policies: Any = None) -> dict[str, Any]:
         """Give the weights by module id.
@@ -268,16 +292,8 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         Returns:
             What happened, by RLlib's keys.
         """
-        progress = self._progress
-        progress.begin()
-        with self.metrics.log_time((names.TIMERS, names.TRAINING_ITERATION_TIMER)):
-            calls = self._train_enough()
-        evaluated = None
-        interval = self.config.evaluation_interval
-        if interval and (self.iteration + 1) % interval == 0:
-            with self.metrics.log_time((names.TIMERS, names.EVALUATION_ITERATION_TIMER)):
-                evaluated = self.evaluate()
-        result = {**self._compiled(calls, evaluated), **progress.end()}
+        self._progress.begin()
+        result = {**self.step(), **self._progress.end()}
         self._rates.add_to(result)
         result["config"] = self.config.to_dict()
         self._last_result = result
@@ -289,6 +305,21 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         if self._line is not None:
             self._line.on_result(result)
         return result
+
+    def step(self) -> ResultDict:
+        """Sample, learn and, where it is time, evaluate.
+
+        Returns:
+            What `train()` reports, but for times and settings.
+        """
+        with self.metrics.log_time((names.TIMERS, names.TRAINING_ITERATION_TIMER)):
+            calls = self._train_enough()
+        evaluated = None
+        interval = self.config.evaluation_interval
+        if interval and (self.iteration + 1) % interval == 0:
+            with self.metrics.log_time((names.TIMERS, names.EVALUATION_ITERATION_TIMER)):
+                evaluated = self.evaluate()
+        return self._compiled(calls, evaluated)
 
     def _train_enough(self) -> int:
         """Call `training_step` until the iteration has done enough; gives how often."""

@@ -58,7 +58,7 @@ CHECKPOINTING: Final = Section(
     "checkpointing",
     {
         "export_native_model_files": Setting(
-            False, instead="torch.save(algo.get_module().statesettings_dict(), ...)"
+            False, instead="torch.save(algo.get_module().state_dict(), ...)"
         ),
         **idle(checkpoint_trainable_policies_only=False),
     },

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gymnasium.spaces import Space
@@ -36,6 +36,7 @@ class MultiRLModuleSpec:
         rl_module_specs: Module id to spec.
         load_state_path: A checkpoint a learner starts from.
         modules_to_load: Ids of the modules it takes from there; None for all.
+        module_specs: The older name of `rl_module_specs`.
     """
 
     multi_rl_module_class: Any = field(default_factory=_multi_rl_module)
@@ -46,8 +47,11 @@ class MultiRLModuleSpec:
     rl_module_specs: dict[str, RLModuleSpec] = field(default_factory=dict)
     load_state_path: str | None = None
     modules_to_load: set[str] | None = None
+    module_specs: InitVar[Any] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, module_specs: Any) -> None:
+        if module_specs is not None:
+            self.rl_module_specs = module_specs
         if not isinstance(self.rl_module_specs, Mapping):
             raise ConfigError(
                 "MultiRLModuleSpec(rl_module_specs=...)",

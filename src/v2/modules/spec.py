@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import InitVar, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from gymnasium.spaces import Space
@@ -32,6 +32,7 @@ class RLModuleSpec:
         model_config: Settings, a dict or a `DefaultModelConfig`.
         catalog_class: Builds its networks; None leaves the choice to the class.
         load_state_path: A checkpoint a learner starts from.
+        model_config_dict: The older name of `model_config`.
 
     Example:
         >>> from gymnasium.spaces import Box, Discrete
@@ -49,6 +50,11 @@ class RLModuleSpec:
     model_config: Any = None
     catalog_class: Any = None
     load_state_path: str | None = None
+    model_config_dict: InitVar[Any] = None
+
+    def __post_init__(self, model_config_dict: Any) -> None:
+        if model_config_dict is not None:
+            self.model_config = model_config_dict
 
     def build(self) -> RLModule:
         """Make the module.

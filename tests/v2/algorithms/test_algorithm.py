@@ -249,3 +249,27 @@ def test_cartpole_is_learnt():
     returns = [algo.train()["env_runners"]["episode_return_mean"] for _ in range(10)]
     assert max(returns[-3:]) > 2 * returns[0]
     algo.stop()
+
+
+def test_a_subclass_may_add_to_a_step():
+    """`train()` reports what `step()` gives, an overridden one too."""
+
+    class Counting(PPO):
+        def step(self):
+            return {**super().step(), "mine": self._iteration}
+
+    algo = Counting(config=small())
+
+    found = [algo.train()["mine"] for _ in range(2)]
+
+    assert found == [0, 1]
+    assert algo.get_config() is algo.config
+    assert "multi-agent=False" in repr(algo)
+
+
+def test_an_algorithm_computes_no_actions():
+    """Scripts of the old stack are told what to call."""
+    algo = small().build_algo()
+
+    with pytest.raises(ConfigError, match="forward_inference"):
+        algo.compute_single_action(np.zeros(4))

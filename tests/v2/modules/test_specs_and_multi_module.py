@@ -253,3 +253,13 @@ def test_a_multi_spec_wants_a_dict_of_specs(make):
     """One spec, or none, is an error that says what was expected."""
     with pytest.raises(ConfigError, match=r"rl_module_specs.*dict"):
         make()
+
+
+def test_specs_take_the_names_of_older_releases():
+    """`model_config_dict` and `module_specs` mean what they meant."""
+    one = v2.RLModuleSpec(model_config_dict={"fcnet_hiddens": [3]})
+
+    several = v2.MultiRLModuleSpec(module_specs={"p": one})
+
+    assert several.rl_module_specs["p"].model_config == {"fcnet_hiddens": [3]}
+    assert "model_config_dict" not in one.to_dict()
