@@ -195,8 +195,8 @@ def taken(column: Nest, at: Any) -> Nest:
     """The rows of a column at an int, a slice (views) or an array of positions (copies).
 
     Example:
-        >>> taken({"a": np.arange(3), "b": (np.ones((3, 2)),)}, 2)
-        {'a': 2, 'b': (array([1., 1.]),)}
+        >>> taken({"a": np.arange(6).reshape(3, 2), "b": (np.ones((3, 1)),)}, 2)
+        {'a': array([4, 5]), 'b': (array([1.]),)}
     """
     if type(column) is np.ndarray:
         return column[at]
