@@ -256,15 +256,17 @@ class Actor:
     # State.
 
     def state_dict(self) -> dict[str, Any]:
-        """What all slots remember, as plain data and arrays."""
+        """What all slots remember, and how many steps were explored, as plain data and arrays."""
         with self._lock:
-            return {name: player.state_dict() for name, player in self.players.items()}
+            pairs = self.players.items()
+            return {name: {**each.state_dict(), "timestep": each.timestep} for name, each in pairs}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from what `state_dict` gave."""
         with self._lock:
             for name, player in self.players.items():
                 player.load_state_dict(state[name])
+                player.timestep = int(state[name].get("timestep", player.timestep))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save everything but running episodes as one checkpoint, all or nothing.

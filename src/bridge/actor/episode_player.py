@@ -31,7 +31,6 @@ class EpisodePlayer(Player):
         self.triple = triple
         self._episodes: dict[Key, SingleAgentEpisode] = {}
         self._done: dict[Key, dict[str, Any]] = {}
-        self._timestep = triple.timestep
 
     def act(
         self,
@@ -64,8 +63,8 @@ class EpisodePlayer(Player):
         with torch.random.fork_rng(devices=()):
             torch.manual_seed(int(rng.integers(2**63)))
             if explore:
-                found = module.forward_exploration(given, t=self._timestep)
-                self._timestep += count
+                found = module.forward_exploration(given, t=self.timestep)
+                self.timestep += count
             else:
                 found = module.forward_inference(given)
             made = module_to_env(batch=found, shared_data=shared, **common)

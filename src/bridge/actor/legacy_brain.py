@@ -37,6 +37,15 @@ class LegacyBrain:
         self._network: ArrayNetwork | None = None
         self._direct: Direct | None = None
 
+    @property
+    def timestep(self) -> int:
+        """The policy's own count of steps."""
+        return self.policy.global_timestep
+
+    @timestep.setter
+    def timestep(self, steps: int) -> None:
+        self.policy.global_timestep = steps
+
     def quick(self, rows: int) -> Direct | None:
         """The numpy network without its value estimate, if it sees nothing but observations."""
         network = self.policy.networks.numpy

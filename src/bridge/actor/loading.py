@@ -11,11 +11,12 @@ from typing import Any
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import UnknownNameError
 from ...core.vault import open_checkpoint
+from ...core.vault.own.json_text import parse_json
 from ...legacy.policy import Policy
 from .legacy_plan import legacy_plan
 from .pipeline_player import PipelinePlayer
 from .player import PlannedPlayer, Player
-from .saving import mapping_of
+from .saving import METADATA, STEPS, mapping_of
 from .several import saved_several
 
 
@@ -99,12 +100,14 @@ def _module_players(
 
 
 def _steps_sampled(path: Any) -> int:
-    """How many steps an algorithm's runner had sampled; 0 of another folder."""
+    """How many steps an algorithm's runner or an actor had sampled; 0 of another folder."""
+    file = Path(path) / METADATA
     if not (Path(path) / "env_runner").is_dir():
-        return 0
+        said = parse_json(file.read_bytes(), METADATA) if file.is_file() else None
+        return int(said.get(STEPS, 0)) if isinstance(said, Mapping) else 0
     for component in open_checkpoint(path).components:
         if component.path == "env_runner" and component.state:
-            return int(component.state.get("num_env_steps_sampled_lifetime", 0))
+            return int(component.state.get(STEPS, 0))
     return 0
 
 

@@ -29,7 +29,13 @@ Choose = Callable[[Any], Nest]
 
 
 class Brain(Protocol):
-    """What computes between the columns and the action: network and distribution."""
+    """What computes between the columns and the action: network and distribution.
+
+    Attributes:
+        timestep: How many steps were explored.
+    """
+
+    timestep: int
 
     def quick(self, rows: int) -> Direct | None:
         """What computes so many observations in numpy, if the network sees nothing else."""

@@ -48,6 +48,15 @@ class Player(abc.ABC):
         """Actions without exploration for one array; None where there is more to it."""
         return None
 
+    @property
+    def timestep(self) -> int:
+        """How many steps were explored; schedules such as an epsilon's go by it."""
+        return self.plan.brain.timestep
+
+    @timestep.setter
+    def timestep(self, steps: int) -> None:
+        self.plan.brain.timestep = steps
+
     @abc.abstractmethod
     def reset(self, env_ids: Iterable[Hashable] | None) -> None:
         """Forget slots."""
@@ -163,12 +172,13 @@ class PlannedPlayer(Player):
 
     def __getstate__(self) -> dict[str, Any]:
         made = (self._source, self._replan, self.device)
-        return {"made": made, "slots": self.slots.state_dict()}
+        return {"made": made, "slots": self.slots.state_dict(), "timestep": self.timestep}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         source, replan, device = state["made"]
         PlannedPlayer.__init__(self, replan(source), source, replan)
         self.slots.load_state_dict(state["slots"])
+        self.timestep = state["timestep"]
         if device is not None:
             self.to(device)
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ...legacy.export import export_policies
 from ...legacy.policy import Policy
 from .several import is_several, save_several
+
+METADATA: Final = "metadata.json"
+STEPS: Final = "num_env_steps_sampled_lifetime"
+"""What RLlib's env runners call their count."""
 
 if TYPE_CHECKING:
     from .actor import Actor
@@ -23,10 +28,7 @@ def save_actor(actor: Actor, path: str | os.PathLike[str]) -> None:
     whole, unless other files lie beside it. A mapping function does not travel: agents it was asked
     for keep their policy.
     """
-    players = actor.players.items()
-    sources = {
-        name: getattr(each, "triple", getattr(each, "policy", None)) for name, each in players
-    }
+    sources = {name: _source(each) for name, each in actor.players.items()}
     policies = {name: each for name, each in sources.items() if isinstance(each, Policy)}
     if len(policies) == len(sources):
         export_policies(policies, path, extra={"actor": actor_data(actor)})
@@ -39,6 +41,12 @@ def save_actor(actor: Actor, path: str | os.PathLike[str]) -> None:
 
     with replaced_tree(target, is_several) as folder:
         save_several(sources, _save_one, actor_data(actor), folder)
+
+
+def _source(player: Any) -> Any:
+    """What a player is made of, as it is now."""
+    found: Any = getattr(player, "triple", getattr(player, "policy", None))
+    return found if isinstance(found, Policy) else found._replace(timestep=player.timestep)
 
 
 def _save_one(name: str, source: Any, path: Path) -> None:
@@ -60,6 +68,7 @@ def _save_one(name: str, source: Any, path: Path) -> None:
     with replaced_tree(path) as folder:
         for each, part in parts.items():
             part.save_to_path(folder / each)
+        (folder / METADATA).write_text(json.dumps({STEPS: source.timestep}))
 
 
 def actor_data(actor: Actor) -> dict[str, Any]:

@@ -299,6 +299,25 @@ def test_every_head_is_computed_as_its_policy_does(head, width, rng):
         np.testing.assert_allclose(actor.act(obs), wanted, atol=1e-5, rtol=1e-4)
 
 
+def test_explored_steps_are_kept(tmp_path):
+    """By a state, a pickle and a saved actor: the policy's epsilon goes on where it was."""
+    explores = {"type": "EpsilonGreedy", "initial_epsilon": 1.0, "final_epsilon": 0.0}
+    config = {"seed": 0, "exploration_config": {**explores, "epsilon_timesteps": 100}}
+    policy = Policy(spaces.Box(-1, 1, (4,)), spaces.Discrete(5), config, algorithm="DQN")
+    create_connectors_for_policy(policy, policy.config)
+    actor, told = Actor.from_policy(policy), Actor.from_policy(policy)
+    obs = np.zeros((100, 4), np.float32)
+    assert len(set(actor.act(obs, explore=True).tolist())) > 1
+
+    actor.save(tmp_path / "saved")
+    told.load_state_dict(actor.state_dict())
+
+    saved = Actor.from_checkpoint(tmp_path / "saved")
+    for each in (told, saved, pickle.loads(pickle.dumps(actor))):
+        assert each.only.timestep == 100
+        assert np.array_equal(each.act(obs, explore=True), each.act(obs))
+
+
 def test_exploring_follows_the_seed():
     """The same seed explores alike, another one does not; sampled actions vary."""
     actor = Actor.from_policy(made(spaces.Box(-1, 1, (4,)), spaces.Discrete(5)))

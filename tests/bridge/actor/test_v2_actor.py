@@ -1,5 +1,6 @@
 """Modules of the new stack act through an actor as they do through their own pipelines."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -235,6 +236,24 @@ def test_an_algorithms_epsilon_is_that_of_the_steps_it_sampled():
         for actor in (Actor({"dqn": triple_player(triple)}), Actor({"dqn": slow})):
             explored = actor.act(obs, explore=True, seed=1)
             assert (len(set(explored.tolist())) > 1) is is_random
+
+
+def test_explored_steps_are_kept(tmp_path):
+    """By a state, a pickle and a saved actor: the epsilon goes on where it was."""
+    module = dqn_module([(0, 1.0), (100, 0.0)])
+    actor = Actor.from_v2(None, module, None)
+    obs = np.zeros((100, 3), np.float32)
+    actor.act(obs, explore=True)
+
+    actor.save(tmp_path / "saved")
+    actor.save(tmp_path / "saved")
+
+    told = Actor.from_v2(None, module, None)
+    told.load_state_dict(actor.state_dict())
+    saved = Actor.from_checkpoint(tmp_path / "saved")
+    for each in (told, saved, pickle.loads(pickle.dumps(actor))):
+        assert each.only.timestep == 100
+        assert np.array_equal(each.act(obs, explore=True), each.act(obs))
 
 
 def dqn_module(epsilon):
