@@ -92,7 +92,7 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
     algorithm = _algorithm(record)
     policy = cls(
         *spaces,
-        record.config,
+        _config(record),
         algorithm=algorithm,
         weights=torch_weights(record, algorithm),
         exploration_state=record.exploration_state or None,
@@ -154,6 +154,17 @@ def _check_model(record: PolicyRecord, supplied: Mapping[str, Any] | None) -> No
         "TorchModelV2 or any torch module.",
         model=name,
     )
+
+
+def _config(record: PolicyRecord) -> Mapping[str, Any]:
+    """The config with `model` as what the network was made from.
+
+    An RLModule in an old policy of Ray 2.20 or 2.35 goes by `_model_config_dict` alone.
+    """
+    own = record.config.get("_model_config_dict")
+    if isinstance(own, Mapping) and any(name.startswith("encoder.") for name in record.weights):
+        return {**record.config, "model": dict(own)}
+    return record.config
 
 
 def _algorithm(record: PolicyRecord) -> str:

@@ -192,6 +192,25 @@ def test_statistics_of_a_worker_act_in_the_pipeline(kind):
     ]
 
 
+def test_a_module_goes_by_its_own_settings():
+    """An RLModule of Ray 2.20 ignores `model`: its activation is that of `_model_config_dict`."""
+    saved = record_of(CHECKPOINTS / "2.7.2-ppo_rlmodule" / "algo_checkpoint")
+    own = {"fcnet_activation": "relu"}
+    config = {**saved.config, "model": {"fcnet_activation": "elu"}, "_model_config_dict": own}
+    policy = build_policy(Policy, dataclasses.replace(saved, config=config))
+    x = np.ones((2, *policy.observation_space.shape), np.float32)
+
+    _, _, fetches = policy.compute_actions(x, explore=False)
+
+    weights = {name: value.T for name, value in policy.get_weights().items()}
+    part = "encoder.actor_encoder.net.mlp"
+    layers = sorted({name.rpartition(".")[0] for name in weights if name.startswith(part)})
+    for layer in layers:
+        x = np.maximum(x @ weights[f"{layer}.weight"] + weights[f"{layer}.bias"], 0)
+    want = x @ weights["pi.net.mlp.0.weight"] + weights["pi.net.mlp.0.bias"]
+    np.testing.assert_allclose(fetches["action_dist_inputs"], want, atol=1e-5)
+
+
 def test_a_filter_that_saw_nothing_is_left_out():
     """Ray 2.0 never synced its statistics to the checkpoint: nothing to filter with."""
     path = CHECKPOINTS / "2.0.1-ppo_cartpole_meanstd" / "algo_checkpoint"
