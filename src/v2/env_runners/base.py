@@ -77,6 +77,7 @@ class EnvRunner(Checkpointable):
         if self._seed is not None:
             seed_everything(self._seed)
         self.make_env()
+        self._take_up_env()
         self._env_to_module: Any = self.config.build_env_to_module_connector(
             env=self.env, spaces=self.spaces, device=self._device
         )
@@ -95,6 +96,9 @@ class EnvRunner(Checkpointable):
     @abc.abstractmethod
     def make_env(self) -> None:
         """Make the environments anew; those that are there are closed."""
+
+    def _take_up_env(self) -> None:
+        """Get ready to step what a subclass's `make_env` has made by itself."""
 
     @abc.abstractmethod
     def make_module(self) -> None:

@@ -11,6 +11,7 @@ from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ...core.columns import DEFAULT_AGENT_ID, DEFAULT_MODULE_ID
+from ..envs.foreign_envs import ForeignEnvs
 from ..envs.sub_envs import Transitions
 from ..envs.sync_envs import one_by_one
 from ..envs.vectorising import make_vector_env
@@ -50,10 +51,20 @@ class SingleAgentEnvRunner(RowSampling):
         self.stop()
         made = make_vector_env(self.config, self.worker_index, self.num_workers)
         self._stepper, self.env = made.stepper, made.stepper.vector_env
+        self._begin_with_envs()
+        self._on_environment_created(made.context)
+
+    @override
+    def _take_up_env(self) -> None:
+        stepper = getattr(self, "_stepper", None)
+        if self.env is not None and (stepper is None or stepper.vector_env is not self.env):
+            self._stepper = ForeignEnvs(lambda: self.env)
+            self._begin_with_envs()
+
+    def _begin_with_envs(self) -> None:
         self.num_envs = self.env.num_envs
         self._begin_counting()
         self._draw = RandomActions({None: self.env.action_space}, self._seed)
-        self._on_environment_created(made.context)
 
     @override
     def make_module(self) -> None:

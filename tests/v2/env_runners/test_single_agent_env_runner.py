@@ -486,3 +486,18 @@ def test_a_runner_comes_back_from_its_checkpoint(tmp_path, gives_config):
     assert saved.keys() == restored.keys()
     assert all(np.array_equal(saved[name], restored[name]) for name in saved)
     assert sum(map(len, again.sample(num_timesteps=3))) == 3
+
+
+def test_a_subclass_may_make_its_own_vector_of_environments():
+    """What `make_env` puts into `env` is stepped, as a simulator's many games in one are."""
+
+    class Own(SingleAgentEnvRunner):
+        def make_env(self):
+            self.env = gym.make_vec("CartPole-v1", num_envs=3, vectorization_mode="sync")
+
+    runner = Own(config=PPOConfig().environment("CartPole-v1"))
+
+    episodes = runner.sample(num_timesteps=60)
+
+    assert runner.num_envs == 3
+    assert 60 <= sum(len(episode) for episode in episodes) < 63
