@@ -39,7 +39,7 @@ class GeneralAdvantageEstimation(ConnectorV2):
             in a subclass for all.
     """
 
-    VALUE_ROWS: ClassVar[int | None] = 4096
+    VALUE_ROWS: ClassVar[int | None] = 2048
 
     def __init__(
         self,

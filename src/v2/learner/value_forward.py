@@ -17,9 +17,9 @@ _by_row: Final[WeakKeyDictionary[Any, bool]] = WeakKeyDictionary()
 def predicted_values(module: Any, columns: dict[str, Any], rows_at_once: int | None) -> Any:
     """What the module's `compute_values` gives for all rows, without gradients.
 
-    One forward pass over 256,000 rows takes up to four times as long as many over 4,096 each, which
-    stay in the cache. Only a module that treats each row by itself is asked in pieces: one without
-    a state, that gives some rows the same values when they come with others, on a CPU.
+    One forward pass over 256,000 rows takes four times as long as many over 2,048 each, which stay
+    in the cache. Only a module that treats each row by itself is asked in pieces: one without a
+    state, that gives some rows the same values when they come with others, on a CPU.
 
     Args:
         module: Has `compute_values(batch, embeddings=)`.
