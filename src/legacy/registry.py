@@ -118,9 +118,8 @@ def get_connector(name: Any, ctx: Any, params: Any = None) -> Connector:
         near = difflib.get_close_matches(str(name), known, n=1)
         raise UnknownConnectorError(
             f"no connector named {name!r} among the {len(known)} registered.",
-            hint=f"did you mean {near[0]!r}?"
-            if near
-            else "import the module that registers it, or call register_connector() or "
+            hint=(f"did you mean {near[0]!r}? If it is your own, " if near else "")
+            + "import the module that registers it, or call register_connector() or "
             "register_lambda_agent_connector() first.",
             kind="connector",
             suggestion=near[0] if near else None,

@@ -53,11 +53,12 @@ def test_both_orders_of_arguments_work():
 
 
 def test_unknown_names_suggest_the_nearest():
-    """The error is a NameError, as in Ray, and a LookupError."""
+    """The error is a NameError, as in Ray, and a LookupError; it tells of one's own, too."""
     with pytest.raises(NameError, match="did you mean 'ClipActionsConnector'") as caught:
         registry.get_connector("ClipActionConnector", CTX)
 
     assert isinstance(caught.value, LookupError)
+    assert "register_lambda_agent_connector" in str(caught.value)
 
 
 def test_one_name_stands_for_one_class():
