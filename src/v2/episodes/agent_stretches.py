@@ -39,7 +39,8 @@ def successor(episode: _Episode, len_lookback_buffer: int) -> _Episode:
         keep = max(0, len(times) - 1 - bisect_left(times, episode.env_t - lookback))
         if single.is_done and not keep:
             continue
-        follower._agents[agent] = part = stretches.continuation(single, keep)
+        # As in RLlib: what goes on is a list again, unlike after cutting an agent's own episode.
+        follower._agents[agent] = part = stretches.continuation(single, keep, as_lists=True)
         part.is_terminated, part.is_truncated = single.is_terminated, single.is_truncated
         if not keep:
             part.extra_model_outputs = {}  # As in RLlib; the next step begins new columns.

@@ -10,6 +10,7 @@ from ...core.errors import EpisodeError
 from .column_items import copied
 from .errors import EpisodeItemError, EpisodeStateError
 from .indexing import Steps
+from .item_store import listed
 from .lookback_buffer import InfiniteLookbackBuffer
 
 if TYPE_CHECKING:
@@ -32,18 +33,18 @@ def successor(episode: _Episode, len_lookback_buffer: int) -> _Episode:
     return follower
 
 
-def continuation(episode: _Episode, keep: int) -> _Episode:
+def continuation(episode: _Episode, keep: int, as_lists: bool = False) -> _Episode:
     """An episode without steps after `episode`, with `keep` steps of look-back."""
     return like(
         episode,
         (
-            last_items(episode.observations, keep + 1, keep),
-            last_items(episode.actions, keep, keep),
-            last_items(episode.rewards, keep, keep),
-            last_items(episode.infos, keep + 1, keep),
+            last_items(episode.observations, keep + 1, keep, as_lists),
+            last_items(episode.actions, keep, keep, as_lists),
+            last_items(episode.rewards, keep, keep, as_lists),
+            last_items(episode.infos, keep + 1, keep, as_lists),
         ),
         {
-            key: last_items(buffer, keep, keep)
+            key: last_items(buffer, keep, keep, as_lists)
             for key, buffer in episode.extra_model_outputs.items()
         },
         episode.t,
@@ -134,13 +135,18 @@ def like(
     return part
 
 
-def last_items(buffer: InfiniteLookbackBuffer, count: int, lookback: int) -> InfiniteLookbackBuffer:
+def last_items(
+    buffer: InfiniteLookbackBuffer, count: int, lookback: int, as_list: bool
+) -> InfiniteLookbackBuffer:
     """The last items as a buffer that shares no rows."""
     total = buffer.len_incl_lookback()
     rows = buffer._rows(max(0, total - count), total)
-    if buffer.finalized:
+    is_array = buffer.finalized
+    if is_array:
         rows = copied(rows)
-    return InfiniteLookbackBuffer._of(rows, lookback, buffer._space, buffer.finalized, False)
+        if as_list:
+            rows, is_array = listed(rows), False
+    return InfiniteLookbackBuffer._of(rows, lookback, buffer._space, is_array, False)
 
 
 def some_items(

@@ -610,6 +610,28 @@ def test_cut_keeps_what_hangs():
     assert episode.get_return() == 0
 
 
+def test_what_goes_on_after_a_cut_is_a_list_again():
+    """As in RLlib 2.60, and sharing nothing; joined to arrays it becomes arrays once more."""
+    episode = new()
+    episode.add_env_reset(observations={"a": {"x": np.zeros(2)}})
+    for step in (1, 2):
+        episode.add_env_step({"a": {"x": np.full(2, step)}}, {"a": step}, {"a": 1.0})
+
+    follower = episode.to_numpy().cut(len_lookback_buffer=1)
+    single = follower.agent_episodes["a"]
+    np.testing.assert_equal(
+        single.observations.data, [{"x": np.full(2, 1.0)}, {"x": np.full(2, 2.0)}]
+    )
+    assert (single.actions.data, single.rewards.data) == ([2], [1.0])
+    single.observations.data[0]["x"][:] = 9
+    follower.add_env_step({"a": {"x": np.full(2, 3.0)}}, {"a": 3}, {"a": 0.5})
+    episode.concat_episode(follower)
+
+    assert not follower.is_numpy
+    np.testing.assert_equal(episode.get_observations()["a"]["x"], [[0, 0], [1, 1], [2, 2], [3, 3]])
+    assert episode.get_rewards()["a"].tolist() == [1.0, 1.0, 0.5]
+
+
 def test_the_look_back_of_a_cut_has_the_gap_rllib_leaves():
     """A slice leaves one item out until there is a step (Ray 2.60); each step alone is found."""
     episode = new()
