@@ -18,7 +18,7 @@ from .episodes.single_agent import SingleAgentEpisode
 _ALONE: Final = frozenset({SingleAgentEpisode})
 
 
-class UnknownColumnError(UnknownNameError, PieceError):
+class UnknownColumnError(UnknownNameError, PieceError, KeyError):
     """A batch has no column of that name."""
 
 

@@ -13,7 +13,7 @@ from ...core.actions import ActionPlan
 from ...core.columns import Columns
 from ...core.errors import PieceError
 from ...core.types import Nest
-from ..batch_items import foreach_batch_item_change_in_place
+from ..batch_items import UnknownColumnError, foreach_batch_item_change_in_place
 from ..connector import ConnectorV2
 
 
@@ -61,7 +61,7 @@ class NormalizeAndClipActions(ConnectorV2):
             )
         actions = batch.get(Columns.ACTIONS)
         if actions is None:
-            raise PieceError(
+            raise UnknownColumnError(
                 f"{type(self).__name__} needs a column 'actions'",
                 found=f"columns {sorted(map(str, batch))}",
                 hint="return actions or action_dist_inputs from the module's forward pass.",

@@ -226,7 +226,7 @@ ORDER = {"p_a": [("M0", "a")]}
                 NormalizeAndClipActions(None, WIDE, normalize_actions=True, clip_actions=False),
                 {"x": []},
             ),
-            PieceError,
+            KeyError,
             "column 'actions'",
         ),
         (
