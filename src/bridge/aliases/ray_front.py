@@ -19,8 +19,8 @@ HOMES: Final = {
         "bridge.aliases.plain_names: DEPRECATED_VALUE Deprecated deprecation_warning"
     ),
     "ray.tune.registry": (
-        "bridge.aliases.ray_front: ENV_CREATOR _global_registry get_trainable_cls "
-        "register_trainable; v2: register_env"
+        "bridge.aliases.ray_front: ENV_CREATOR _global_registry; v2: register_env; v2.tuning: "
+        "get_trainable_cls register_trainable"
     ),
     "ray.tune.result": (
         "bridge.aliases.plain_names: TIMESTEPS_TOTAL TIME_THIS_ITER_S TIME_TOTAL_S "
@@ -103,33 +103,6 @@ def _no_cluster(used: str, instead: str) -> NoClusterError:
         f"{used} needs Ray's processes, and rlconnect stands in for Ray without any",
         hint=f"{instead}, or run this where Ray is installed.",
     )
-
-
-def get_trainable_cls(name: str) -> Any:
-    """The algorithm of a name.
-
-    Raises:
-        UnknownNameError: rlconnect has none of that name, and nobody has registered one.
-    """
-    from ... import v2
-
-    if name in _trainables:
-        return _trainables[name]
-    if name in ("BC", "MARWIL", "PPO"):
-        return getattr(v2, name)
-    raise UnknownNameError(
-        f"no algorithm {name!r}",
-        expected="'BC', 'MARWIL' or 'PPO'",
-        hint="others can be loaded and run, not trained, without Ray: rlconnect.legacy.Policy.",
-    )
-
-
-_trainables: Final[dict[str, Any]] = {}
-
-
-def register_trainable(name: str, trainable: Any, **_: Any) -> None:
-    """Give a name to an algorithm of one's own."""
-    _trainables[name] = trainable
 
 
 class _Registry:

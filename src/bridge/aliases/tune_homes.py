@@ -1,73 +1,67 @@
-"""What scripts import from Ray's other libraries: named, not run, but for what is plain data.
+"""What scripts import from Ray's other libraries: trials run one by one, the rest is named.
 
-One trial of Tune is `algo = config.build_algo()` and `algo.train()` again and again.
+`rlconnect.v2.tuning` has what runs.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-_SEARCHED: Final = (
-    "choice lograndint loguniform qlograndint qloguniform qrandint qrandn quniform randint randn "
-    "sample_from uniform"
+_SPACES: Final = (
+    "choice grid_search lograndint loguniform qlograndint qloguniform qrandint qrandn quniform "
+    "randint randn sample_from uniform"
 )
-_RUNS: Final = "CheckpointConfig FailureConfig Result RunConfig SyncConfig"
-_SCHEDULERS: Final = (
-    "ASHAScheduler AsyncHyperBandScheduler FIFOScheduler HyperBandScheduler MedianStoppingRule "
-    "PopulationBasedTraining TrialScheduler"
-)
+_RUNS: Final = "Checkpoint CheckpointConfig FailureConfig Result RunConfig"
+_SAID: Final = "get_checkpoint get_context report"
 _STOPPERS: Final = (
-    "CombinedStopper FunctionStopper MaximumIterationStopper Stopper TimeoutStopper "
+    "CombinedStopper FunctionStopper MaximumIterationStopper NoopStopper Stopper TimeoutStopper "
     "TrialPlateauStopper"
+)
+_SCHEDULERS: Final = (
+    "ASHAScheduler AsyncHyperBandScheduler HyperBandScheduler MedianStoppingRule "
+    "PopulationBasedTraining TrialScheduler"
 )
 
 HOMES: Final = {
-    "ray.air": f"stand-in: {_RUNS} ScalingConfig",
-    "ray.air.config": f"stand-in: {_RUNS} ScalingConfig",
+    "ray.air": f"v2.tuning: {_RUNS}; stand-in: ScalingConfig SyncConfig",
+    "ray.air.config": f"v2.tuning: {_RUNS}; stand-in: ScalingConfig SyncConfig",
     "ray.air.integrations.mlflow": "stand-in: MLflowLoggerCallback setup_mlflow",
     "ray.air.integrations.wandb": "stand-in: WandbLoggerCallback setup_wandb",
-    "ray.train": (
-        f"stand-in: {_RUNS} ScalingConfig get_context report; v2.algorithms.saved_run: "
-        "Checkpoint=SavedFolder"
-    ),
+    "ray.air.session": f"v2.tuning: {_SAID}",
+    "ray.train": f"v2.tuning: {_RUNS} {_SAID}; stand-in: ScalingConfig SyncConfig",
     "ray.tune": (
-        "bridge.aliases.ray_front: register_trainable; bridge.aliases.tune_homes: grid_search; "
-        f"stand-in: CLIReporter Callback ExperimentAnalysis PlacementGroupFactory ResultGrid "
-        f"ResumeConfig Stopper Trainable TuneConfig Tuner get_context report run run_experiments "
-        f"with_parameters with_resources {_RUNS} {_SEARCHED}; v2: register_env; "
-        "v2.algorithms.saved_run: Checkpoint=SavedFolder"
+        f"v2.tuning: BasicVariantGenerator CLIReporter Callback ExperimentAnalysis ResultGrid "
+        f"Stopper Trainable TuneConfig TuneError Tuner register_trainable run with_parameters "
+        f"with_resources {_RUNS} {_SAID} {_SPACES}; stand-in: JupyterNotebookReporter "
+        "PlacementGroupFactory ResumeConfig SyncConfig run_experiments; v2: register_env"
     ),
-    "ray.tune.callback": "stand-in: Callback",
-    "ray.tune.experiment": "stand-in: Experiment Trial",
-    "ray.tune.experiment.trial": "stand-in: Trial",
+    "ray.tune.analysis": "v2.tuning: ExperimentAnalysis",
+    "ray.tune.callback": "v2.tuning: Callback",
+    "ray.tune.error": "v2.tuning: TuneError",
+    "ray.tune.experiment": "v2.tuning.trial: Trial; stand-in: Experiment",
+    "ray.tune.experiment.trial": "v2.tuning.trial: Trial",
     "ray.tune.logger": (
         "bridge.aliases.tune_homes: pretty_print; stand-in: CSVLoggerCallback JsonLoggerCallback "
-        "Logger LoggerCallback TBXLogger TBXLoggerCallback UnifiedLogger"
+        "LoggerCallback TBXLoggerCallback; v2.logging.loggers: Logger TBXLogger UnifiedLogger"
     ),
-    "ray.tune.schedulers": f"stand-in: {_SCHEDULERS} create_scheduler",
+    "ray.tune.progress_reporter": "v2.tuning: CLIReporter",
+    "ray.tune.result_grid": "v2.tuning: ResultGrid",
+    "ray.tune.schedulers": (f"v2.tuning: FIFOScheduler; stand-in: {_SCHEDULERS} create_scheduler"),
     "ray.tune.schedulers.pb2": "stand-in: PB2",
     "ray.tune.search": (
-        "bridge.aliases.tune_homes: grid_search; stand-in: BasicVariantGenerator "
-        "ConcurrencyLimiter Repeater SearchAlgorithm Searcher create_searcher"
+        f"v2.tuning: BasicVariantGenerator {_SPACES}; stand-in: ConcurrencyLimiter Repeater "
+        "SearchAlgorithm Searcher create_searcher"
     ),
+    "ray.tune.search.basic_variant": "v2.tuning: BasicVariantGenerator",
     "ray.tune.search.optuna": "stand-in: OptunaSearch",
-    "ray.tune.stopper": f"stand-in: {_STOPPERS}",
-    "ray.tune.trainable": "stand-in: Trainable",
+    "ray.tune.search.sample": f"v2.tuning.search_space: Domain; v2.tuning: {_SPACES}",
+    "ray.tune.stopper": f"v2.tuning: {_STOPPERS}",
+    "ray.tune.trainable": "v2.tuning: Trainable with_parameters",
     "ray.util.annotations": (
         "bridge.aliases.plain_names: Deprecated RayDeprecationWarning; legacy: DeveloperAPI "
         "PublicAPI"
     ),
 }
-
-
-def grid_search(values: Any) -> dict[str, Any]:
-    """Mark values to try one after the other; who reads it is not here.
-
-    Example:
-        >>> grid_search([1, 2])
-        {'grid_search': [1, 2]}
-    """
-    return {"grid_search": values}
 
 
 def pretty_print(result: dict[str, Any], exclude: set[str] | None = None) -> str:

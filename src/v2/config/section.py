@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ...core.errors import ConfigError
+from ..tuning.search_space import is_open
 from .not_provided import NotProvided
 from .rules import SETTINGS, Rule
 
@@ -91,8 +92,10 @@ class Section:
                 continue
             now = self._name_now(name)
             setting = self.settings[now]
-            self.check(now, value)
-            kept = value if setting.convert is None else setting.convert(value)
+            kept = value
+            if not is_open(value):  # Checked as soon as a trial has a value for it.
+                self.check(now, value)
+                kept = value if setting.convert is None else setting.convert(value)
             made[self.attribute(now)] = setting, kept
         return made
 

@@ -100,6 +100,17 @@ class SettingsStore:
                 self._update_one(_SPELLINGS.get(key, key), value)
         return self
 
+    def with_values(self, values: Mapping[str, Any]) -> Self:
+        """Give a copy with other values, which take the place of dicts that are there.
+
+        Args:
+            values: By the keys of `to_dict()`.
+        """
+        made = self.copy(copy_frozen=False)
+        for key in values:
+            setattr(made, _SPELLINGS.get(key, key), None)
+        return made.update_from_dict(values)
+
     def _update_one(self, key: str, value: Any) -> None:
         for section in type(self).SECTIONS.values():
             for name in (*section.settings, *section.renamed):

@@ -182,9 +182,10 @@ def test_stand_ins_can_be_named_and_subclassed_but_not_used(ray_names):
 
 
 def test_scripts_for_tune_import(ray_names):
-    """What a training script names of Tune is there; only running it is refused."""
+    """What a training script names of Tune is there; what needs a cluster is refused."""
     from ray import train, tune
     from ray.tune.registry import get_trainable_cls
+    from ray.tune.schedulers import ASHAScheduler
     from ray.tune.stopper import Stopper
 
     class Never(Stopper):
@@ -199,8 +200,9 @@ def test_scripts_for_tune_import(ray_names):
     assert get_trainable_cls("mine") is MyPPO
     assert tune.grid_search([1, 2]) == {"grid_search": [1, 2]}
     assert train.Checkpoint("folder").path == "folder"
-    with pytest.raises(ray_aliases.StandInError, match="Tuner"):
-        tune.Tuner("mine", run_config=None)
+    assert tune.Tuner is v2.tuning.Tuner
+    with pytest.raises(ray_aliases.StandInError, match="ASHAScheduler"):
+        ASHAScheduler()
 
 
 def test_pretty_print_leaves_the_settings_out(ray_names):

@@ -1,0 +1,67 @@
+"""Trials of an algorithm or function, one after the other in this process, by Ray Tune's names.
+
+    from rlconnect.v2 import tuning as tune
+
+    config = PPOConfig().environment("CartPole-v1").training(lr=tune.grid_search([1e-3, 1e-4]))
+    enough = tune.RunConfig(stop={"num_env_steps_sampled_lifetime": 50_000})
+    results = tune.Tuner("PPO", param_space=config, run_config=enough).fit()
+    best = results.get_best_result("env_runners/episode_return_mean", "max")
+
+`variants` makes settings of a space, `running` runs a trial with them, `result_grid` tells.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...core.lazy_names import lazy_names
+
+_HOME: Final = {
+    "BasicVariantGenerator": ".variants",
+    "CLIReporter": ".run_config",
+    "Callback": ".callback",
+    "Checkpoint": "..algorithms.saved_run:SavedFolder",
+    "CheckpointConfig": ".run_config",
+    "CombinedStopper": ".stopping",
+    "ExperimentAnalysis": ".analysis",
+    "FIFOScheduler": ".run_config",
+    "FailureConfig": ".run_config",
+    "FunctionStopper": ".stopping",
+    "MaximumIterationStopper": ".stopping",
+    "NoopStopper": ".stopping",
+    "Result": ".result_grid",
+    "ResultGrid": ".result_grid",
+    "RunConfig": ".run_config",
+    "Stopper": ".stopping",
+    "TimeoutStopper": ".stopping",
+    "Trainable": ".trainable",
+    "TrialPlateauStopper": ".stopping",
+    "TuneConfig": ".run_config",
+    "TuneError": ".tuner",
+    "Tuner": ".tuner",
+    "choice": ".search_space",
+    "get_checkpoint": ".reporting",
+    "get_context": ".reporting",
+    "get_trainable_cls": ".trainables",
+    "grid_search": ".search_space",
+    "lograndint": ".search_space",
+    "loguniform": ".search_space",
+    "qlograndint": ".search_space",
+    "qloguniform": ".search_space",
+    "qrandint": ".search_space",
+    "qrandn": ".search_space",
+    "quniform": ".search_space",
+    "randint": ".search_space",
+    "randn": ".search_space",
+    "register_trainable": ".trainables",
+    "report": ".reporting",
+    "run": ".tuner",
+    "sample_from": ".search_space",
+    "uniform": ".search_space",
+    "with_parameters": ".trainables",
+    "with_resources": ".trainables",
+}
+
+__all__ = sorted(_HOME)
+
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

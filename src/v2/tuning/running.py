@@ -1,0 +1,148 @@
+"""All trials of a run, one after the other."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ...core.errors import ConfigError
+from ..config.algorithm_config import AlgorithmConfig
+from ..logging.progress_line import progress_text
+from .run_config import CheckpointConfig, FailureConfig, RunConfig, TuneConfig
+from .search_space import is_open
+from .stopping import stopper_of
+from .trainables import is_class_trainable, trainable_of
+from .trial import Checkpoints, Trial
+from .trial_run import TrialRun
+from .variants import BasicVariantGenerator, Variant
+
+
+class TrialsRun:
+    """Runs trials of one thing with settings of a space.
+
+    Args:
+        trainable: What to run: a name, a class, a function.
+        space: The settings: a dict or a config.
+        tune_config: Which trials there are.
+        run_config: Where they are kept and when they end.
+        begin_from: A checkpoint that all of them begin from.
+
+    Attributes:
+        path: The run's folder.
+        trials: The trials.
+    """
+
+    def __init__(
+        self,
+        trainable: Any,
+        space: Any,
+        tune_config: TuneConfig,
+        run_config: RunConfig,
+        begin_from: Any = None,
+    ) -> None:
+        self._name, self._trainable = trainable_of(trainable)
+        self._space = {} if space is None else space
+        self._tune_config, self._run_config = tune_config, run_config
+        self._begin_from = begin_from
+        self._saving = run_config.checkpoint_config or CheckpointConfig()
+        self._now = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
+        self.path = run_config.folder(f"{self._name}_{self._now}")
+        self.trials: list[Trial] = []
+        if not is_class_trainable(self._trainable):
+            self._refuse_saving()
+
+    def go(self) -> None:
+        """Run them all.
+
+        Raises:
+            Exception: What a trial failed with, where the run is to `fail_fast="raise"`.
+        """
+        settings, given = self._run_config, self._tune_config
+        stopper = stopper_of(settings.stop, given.time_budget_s)
+        search = given.search_alg or BasicVariantGenerator()
+        plain = self._space.to_dict() if isinstance(self._space, AlgorithmConfig) else self._space
+        # All of them now: what a trial does to numpy's generator cannot reach the next one.
+        variants = search.variants(plain, given.num_samples)
+        run_id = secrets.token_hex(3)[:5]
+        self.trials = [self._trial(run_id, number, each) for number, each in enumerate(variants)]
+        failing = settings.failure_config or FailureConfig()
+        self._call("setup", stop=settings.stop, num_samples=given.num_samples)
+        for trial in self.trials:
+            if stopper.stop_all():
+                break
+            self._tell(f"{trial} begins{_of_it(trial)}")
+            run = TrialRun(
+                trial,
+                self._trainable,
+                self._config_of(trial),
+                stopper,
+                self._call,
+                self.path.name,
+                self._begin_from,
+            )
+            run.go(0 if failing.fail_fast else failing.max_failures)
+            self._tell(_end_of(trial))
+            if trial.error is not None and failing.fail_fast:
+                if failing.fail_fast == "raise":
+                    raise trial.error
+                break
+        self._call("on_experiment_end")
+        self._tell(f"results are in {self.path}")
+
+    def _trial(self, run_id: str, number: int, variant: Variant) -> Trial:
+        trial = Trial(self._name, number, run_id, variant.config, variant.tag)
+        given = self._tune_config
+        if given.trial_name_creator is not None:
+            trial.custom_trial_name = str(given.trial_name_creator(trial))
+        if given.trial_dirname_creator is not None:
+            name = str(given.trial_dirname_creator(trial))
+        else:
+            name = f"{trial}_{trial.experiment_tag}"[:200] + f"_{self._now}"
+        folder = self.path / name
+        trial.path = str(folder)
+        trial.checkpoints = Checkpoints(folder, self._saving)
+        return trial
+
+    def _config_of(self, trial: Trial) -> Any:
+        """What a trial's thing is made with: a config where a config was given."""
+        if not isinstance(self._space, AlgorithmConfig):
+            return trial.config
+        opened = {key for key, value in self._space.to_dict().items() if is_open(value)}
+        return self._space.with_values({key: trial.config[key] for key in opened})
+
+    def _call(self, hook: str, **given: Any) -> None:
+        if hook not in ("setup",):
+            given["trials"] = self.trials
+        if "trial" in given:
+            given["iteration"] = len(given["trial"].history)
+        for each in self._run_config.callbacks or ():
+            getattr(each, hook)(**given)
+
+    def _tell(self, line: str) -> None:
+        if self._run_config.verbose != 0:
+            print(line, file=sys.stderr, flush=True)
+
+    def _refuse_saving(self) -> None:
+        for name in ("checkpoint_frequency", "checkpoint_at_end"):
+            if getattr(self._saving, name):
+                raise ConfigError(
+                    f"CheckpointConfig({name}=...) means nothing for a function",
+                    hint="report(metrics, checkpoint=...) in the function.",
+                )
+
+
+def _of_it(trial: Trial) -> str:
+    return f": {trial.evaluated_params}" if trial.evaluated_params else ""
+
+
+def _end_of(trial: Trial) -> str:
+    if trial.error is not None:
+        what = f"{type(trial.error).__name__}: {trial.error}"
+        return f"{trial} has failed, see {Path(trial.path) / 'error.txt'}\n  {what}"
+    count = trial.last_result.get("training_iteration", 0)
+    if "num_env_steps_sampled_lifetime" in trial.last_result:
+        return f"{trial} has ended: {progress_text(trial.last_result)}"
+    return f"{trial} has ended after {count} results"

@@ -1,0 +1,174 @@
+"""What may stand in place of a setting: values to try, and distributions to draw from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import ceil, exp, floor, log
+from typing import Any, Final
+
+import numpy as np
+
+from ...core.errors import ConfigError
+
+GRID: Final = "grid_search"
+
+
+class Domain:
+    """A distribution that a setting is drawn from.
+
+    Args:
+        draw: Gives a value, from a generator of numpy's and the settings drawn so far.
+        words: The call that made it.
+        is_told: Whether the names of trials tell what was drawn.
+    """
+
+    def __init__(self, draw: Callable[[Any, Any], Any], words: str, is_told: bool = True) -> None:
+        self.draw = draw
+        self.words = words
+        self.is_told = is_told
+
+    def __repr__(self) -> str:
+        return self.words
+
+    def sample(self, spec: Any = None, size: int = 1, random_state: Any = None) -> Any:
+        """Draw.
+
+        Args:
+            spec: What functions of `sample_from` are given.
+            size: How often; 1 gives a value, more a list.
+            random_state: A generator or seed; None takes numpy's global one.
+        """
+        source = generator_of(random_state)
+        drawn = [self.draw(source, spec) for _ in range(size)]
+        return drawn[0] if size == 1 else drawn
+
+
+def generator_of(random_state: Any) -> Any:
+    """A generator of a seed; None is numpy's global one, as scripts seed it by `np.random.seed`."""
+    if random_state is None:
+        return np.random
+    is_seed = isinstance(random_state, (int, np.integer))
+    return np.random.default_rng(random_state) if is_seed else random_state
+
+
+def is_open(value: Any) -> bool:
+    """Whether a value is not one yet: there is something to try or to draw in it.
+
+    Example:
+        >>> is_open({"lr": grid_search([0.1, 0.2])}), is_open({"lr": 0.1})
+        (True, False)
+    """
+    if isinstance(value, Mapping):
+        return GRID in value or any(map(is_open, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(is_open, value))
+    return isinstance(value, Domain)
+
+
+def grid_search(values: Iterable[Any]) -> dict[str, Any]:
+    """Try all of some values.
+
+    Example:
+        >>> grid_search([1, 2])
+        {'grid_search': [1, 2]}
+    """
+    return {GRID: values}
+
+
+def choice(categories: Sequence[Any]) -> Domain:
+    """Draw one of some values."""
+    held = list(categories)
+    if not held:
+        raise ConfigError("choice() has nothing to choose from")
+    return Domain(
+        lambda source, spec: held[int(source.choice(len(held)))], f"choice({categories!r})"
+    )
+
+
+def uniform(lower: float, upper: float) -> Domain:
+    """Draw a number between two, all alike."""
+    return Domain(
+        lambda source, spec: float(source.uniform(lower, upper)), f"uniform({lower}, {upper})"
+    )
+
+
+def quniform(lower: float, upper: float, q: float) -> Domain:
+    """Draw as `uniform`, rounded to multiples of `q`."""
+    return _rounded(uniform(lower, upper), q, f"quniform({lower}, {upper}, {q})")
+
+
+def loguniform(lower: float, upper: float, base: float | None = None) -> Domain:
+    """Draw a number between two, all orders of magnitude alike; `base` means nothing."""
+    low, high = _logs(lower, upper, "loguniform")
+    return Domain(
+        lambda source, spec: exp(source.uniform(low, high)), f"loguniform({lower}, {upper})"
+    )
+
+
+def qloguniform(lower: float, upper: float, q: float, base: float | None = None) -> Domain:
+    """Draw as `loguniform`, rounded to multiples of `q`."""
+    return _rounded(loguniform(lower, upper), q, f"qloguniform({lower}, {upper}, {q})")
+
+
+def randint(lower: int, upper: int) -> Domain:
+    """Draw an integer from `lower` to below `upper`."""
+    return Domain(lambda source, spec: _integer(source, lower, upper), f"randint({lower}, {upper})")
+
+
+def qrandint(lower: int, upper: int, q: int = 1) -> Domain:
+    """Draw a multiple of `q` from `lower` to `upper`, both included."""
+    low, high = ceil(lower / q), floor(upper / q) + 1
+    return Domain(
+        lambda source, spec: q * _integer(source, low, high), f"qrandint({lower}, {upper}, {q})"
+    )
+
+
+def lograndint(lower: int, upper: int, base: float | None = None) -> Domain:
+    """Draw an integer from `lower` to below `upper`, all orders of magnitude alike."""
+    low, high = _logs(lower, upper, "lograndint")
+    return Domain(
+        lambda source, spec: int(exp(source.uniform(low, high))), f"lograndint({lower}, {upper})"
+    )
+
+
+def qlograndint(lower: int, upper: int, q: int, base: float | None = None) -> Domain:
+    """Draw a multiple of `q`, as `lograndint` does, both ends included."""
+    low, high = _logs(ceil(lower / q), floor(upper / q) + 1, "qlograndint")
+    return Domain(
+        lambda source, spec: q * int(exp(source.uniform(low, high))),
+        f"qlograndint({lower}, {upper}, {q})",
+    )
+
+
+def randn(mean: float = 0.0, sd: float = 1.0) -> Domain:
+    """Draw from a normal distribution."""
+    return Domain(lambda source, spec: float(source.normal(mean, sd)), f"randn({mean}, {sd})")
+
+
+def qrandn(mean: float, sd: float, q: float) -> Domain:
+    """Draw as `randn`, rounded to multiples of `q`."""
+    return _rounded(randn(mean, sd), q, f"qrandn({mean}, {sd}, {q})")
+
+
+def sample_from(func: Callable[[Any], Any]) -> Domain:
+    """Let a function say a setting, which sees the others as `spec.config`."""
+    return Domain(lambda source, spec: func(spec), f"sample_from({func!r})", is_told=False)
+
+
+def _rounded(domain: Domain, q: float, words: str) -> Domain:
+    return Domain(lambda source, spec: float(np.round(domain.draw(source, spec) / q) * q), words)
+
+
+def _integer(source: Any, lower: int, upper: int) -> int:
+    draw = getattr(source, "integers", None) or source.randint
+    return int(draw(lower, upper))
+
+
+def _logs(lower: float, upper: float, name: str) -> tuple[float, float]:
+    if lower <= 0 or upper <= 0:
+        raise ConfigError(
+            f"{name}({lower}, {upper})",
+            expected="bounds above 0",
+            hint="give the bounds themselves, not their logarithms.",
+        )
+    return log(lower), log(upper)

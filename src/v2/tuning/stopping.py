@@ -1,0 +1,223 @@
+"""When a trial, or all of them, have done enough."""
+
+from __future__ import annotations
+
+import abc
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from statistics import pstdev
+from time import monotonic
+from typing import Any, Final
+
+from typing_extensions import override
+
+from ...core.errors import ConfigError
+from ..logging.flat_result import at
+
+_NOW_CALLED: Final = {
+    "episode_reward_mean": "env_runners/episode_return_mean",
+    "episode_reward_max": "env_runners/episode_return_max",
+    "episode_reward_min": "env_runners/episode_return_min",
+    "episode_len_mean": "env_runners/episode_len_mean",
+    "episodes_total": "env_runners/num_episodes_lifetime",
+    "timesteps_total": "num_env_steps_sampled_lifetime",
+}
+
+
+class Stopper(abc.ABC):
+    """Says when a trial has done enough."""
+
+    @abc.abstractmethod
+    def __call__(self, trial_id: str, result: Mapping[str, Any]) -> bool:
+        """Whether a trial ends with this result."""
+
+    def stop_all(self) -> bool:
+        """Whether all trials end now."""
+        return False
+
+
+class NoopStopper(Stopper):
+    """Ends nothing."""
+
+    @override
+    def __call__(self, trial_id: str, result: Mapping[str, Any]) -> bool:
+        return False
+
+
+class FunctionStopper(Stopper):
+    """Asks a function of trial id and result."""
+
+    def __init__(self, function: Callable[[str, Mapping[str, Any]], bool]) -> None:
+        self._function = function
+
+    @override
+    def __call__(self, trial_id: str, result: Mapping[str, Any]) -> bool:
+        return bool(self._function(trial_id, result))
+
+
+class MaximumIterationStopper(Stopper):
+    """Ends a trial after so many results."""
+
+    def __init__(self, max_iter: int) -> None:
+        self._max_iter = max_iter
+        self._seen: dict[str, int] = {}
+
+    @override
+    def __call__(self, trial_id: str, result: Mapping[str, Any]) -> bool:
+        self._seen[trial_id] = self._seen.get(trial_id, 0) + 1
+        return self._seen[trial_id] >= self._max_iter
+
+
+class TimeoutStopper(Stopper):
+    """Ends all trials after so many seconds, counted from the first result."""
+
+    def __init__(self, timeout: float | timedelta) -> None:
+        seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+        self._seconds, self._began = float(seconds), monotonic()
+
+    @override
+    def __call__(self, trial_id: str, result: Mapping[str, Any]) -> bool:
+        return False
+
+    @override
+    def stop_all(self) -> bool:
+        return monotonic() - self._began >= self._seconds
+
+
+class TrialPlateauStopper(Stopper):
+    """Ends a trial whose metric does not move any more.
+
+    Args:
+        metric: Which one.
+        std: It stands still when the deviation of the last results is not above this.
+        num_results: How many of them are looked at.
+        grace_period: How many results there have to be at least.
+        metric_threshold: End only where the metric has got so far.
+        mode: "max" or "min": which side of the threshold is meant.
+    """
+
+    def __init__(
+        self,
+        metric: str,
+        std: float = 0.01,
+        num_results: int = 4,
+        grace_period: int = 4,
+        metric_threshold: float | None = None,
+        mode: str | None = None,
+    ) -> None:
+        if metric_threshold is not None and mode not in ("max", "min"):
+            raise ConfigError(
+                "TrialPlateauStopper(mode=...)", expected="'max' or 'min'", found=repr(mode)
+            )
+        self._metric, self._std, self._num = metric, std, num_results
+        self._grace, self._threshold, self._mode = grace_period, metric_threshold, mode
+        self._values: dict[str, list[float]] = {}
+
+    @override
+    def __call__(self, trial_id: str, result: Mapping[str, Any]) -> bool:
+        value = metric_of(result, self._metric)
+        if value is None:
+            return False
+        values = self._values.setdefault(trial_id, [])
+        values.append(float(value))
+        if len(values) < max(self._grace, self._num):
+            return False
+        if self._threshold is not None:
+            is_short = value < self._threshold if self._mode == "max" else value > self._threshold
+            if is_short:
+                return False
+        return pstdev(values[-self._num :]) <= self._std
+
+
+class CombinedStopper(Stopper):
+    """Ends what any of several stoppers ends."""
+
+    def __init__(self, *stoppers: Stopper) -> None:
+        self._stoppers = stoppers
+
+    @override
+    def __call__(self, trial_id: str, result: Mapping[str, Any]) -> bool:
+        return any([each(trial_id, result) for each in self._stoppers])  # Each counts.
+
+    @override
+    def stop_all(self) -> bool:
+        return any(each.stop_all() for each in self._stoppers)
+
+
+class MetricStopper(Stopper):
+    """Ends a trial as soon as one of some metrics is high enough.
+
+    Args:
+        enough: By path: "env_runners/episode_return_mean".
+    """
+
+    def __init__(self, enough: Mapping[str, Any]) -> None:
+        for path, value in enough.items():
+            if isinstance(value, Mapping):
+                raise ConfigError(
+                    f"stop={{{path!r}: {dict(value)!r}}}",
+                    expected="one level",
+                    hint=f"write the path: {f'{path}/{next(iter(value), ...)}'!r}.",
+                )
+        self._enough = dict(enough)
+        self._is_looked_at = False
+
+    @override
+    def __call__(self, trial_id: str, result: Mapping[str, Any]) -> bool:
+        if not self._is_looked_at:
+            self._is_looked_at = True
+            for path in self._enough:
+                _warn_if_never(path, result)
+        found = ((metric_of(result, path), value) for path, value in self._enough.items())
+        return any(reached is not None and bool(reached >= value) for reached, value in found)
+
+
+def _warn_if_never(path: str, result: Mapping[str, Any]) -> None:
+    head, _, rest = path.partition("/")
+    is_there = metric_of(result, path) is not None
+    may_come = (rest and isinstance(result.get(head), Mapping)) or head == "evaluation"
+    last = path.rpartition("/")[2]
+    if is_there or (may_come and last not in _NOW_CALLED):
+        return
+    near = f"did you mean {_NOW_CALLED[last]!r}?" if last in _NOW_CALLED else "see result's keys."
+    warnings.warn(
+        f"stop={{{path!r}: ...}}: results have no such metric, so it ends no trial; {near}",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
+def metric_of(result: Mapping[str, Any], path: str) -> Any:
+    """What a result has under a name, or at a path; None if nothing.
+
+    Example:
+        >>> metric_of({"env_runners": {"num_episodes": 3}}, "env_runners/num_episodes")
+        3
+    """
+    return result[path] if path in result else at(result, tuple(path.split("/")))
+
+
+def stopper_of(stop: Any, time_budget_s: Any = None) -> Stopper:
+    """What ends trials, of all that users may give.
+
+    Raises:
+        ConfigError: It is none of that.
+    """
+    parts: list[Stopper] = [] if time_budget_s is None else [TimeoutStopper(time_budget_s)]
+    is_list = isinstance(stop, Sequence) and not isinstance(stop, str)
+    if isinstance(stop, Mapping):
+        parts.append(MetricStopper(stop))
+    elif isinstance(stop, Stopper):
+        parts.append(stop)
+    elif is_list and all(isinstance(each, Stopper) for each in stop):
+        parts += stop
+    elif callable(stop):
+        parts.append(FunctionStopper(stop))
+    elif stop is not None:
+        raise ConfigError(
+            "RunConfig(stop=...)",
+            expected="a dict of metrics, a Stopper, a list of them, or a function",
+            found=repr(stop),
+        )
+    return parts[0] if len(parts) == 1 else CombinedStopper(*parts)

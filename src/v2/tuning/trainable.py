@@ -1,0 +1,131 @@
+"""Something that is trained step by step, by a class of a user's."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+from ...core.errors import ConfigError
+from ..algorithms.iteration import Progress
+from ..algorithms.saved_run import SavedRun
+from .reporting import current
+
+
+class Trainable:
+    """A base for what a trial runs: a subclass says `step`, and what it saves.
+
+    Args:
+        config: The trial's settings.
+        storage: Kept for Ray Tune's sake.
+
+    Example:
+        >>> class Halve(Trainable):
+        ...     def setup(self, config):
+        ...         self.value = config["begin"]
+        ...
+        ...     def step(self):
+        ...         self.value /= 2
+        ...         return {"value": self.value}
+        >>> halve = Halve({"begin": 8})
+        >>> halve.train()["value"], halve.train()["training_iteration"]
+        (4.0, 2)
+    """
+
+    def __init__(self, config: dict[str, Any] | None = None, storage: Any = None) -> None:
+        context = current()
+        self.config = dict(config or {})
+        self.trial_id = "default" if context is None else context.get_trial_id()
+        self.trial_name = "default" if context is None else context.get_trial_name()
+        self._logdir = None if context is None else context.get_trial_dir()
+        self._progress = Progress()
+        self._last_result: dict[str, Any] = {}
+        self.setup(self.config)
+
+    # What subclasses say
+
+    def setup(self, config: dict[str, Any]) -> None:
+        """Begin, with the trial's settings."""
+
+    def step(self) -> dict[str, Any]:
+        """Do one iteration; gives metrics, `done=True` to end.
+
+        Raises:
+            ConfigError: A subclass has not said what.
+        """
+        raise ConfigError(f"{type(self).__name__} has no step()", hint="define it.")
+
+    def save_checkpoint(self, checkpoint_dir: str) -> dict[str, Any] | None:
+        """Write into a folder what `load_checkpoint` needs.
+
+        Raises:
+            ConfigError: A subclass has not said what.
+        """
+        raise ConfigError(f"{type(self).__name__} has no save_checkpoint()", hint="define it.")
+
+    def load_checkpoint(self, checkpoint: Any) -> None:
+        """Go on from a folder that `save_checkpoint` wrote.
+
+        Raises:
+            ConfigError: A subclass has not said how.
+        """
+        raise ConfigError(f"{type(self).__name__} has no load_checkpoint()", hint="define it.")
+
+    def cleanup(self) -> None:
+        """End."""
+
+    def log_result(self, result: dict[str, Any]) -> None:
+        """See each result."""
+
+    # What a trial calls
+
+    @property
+    def iteration(self) -> int:
+        """How many calls of `train()` there were."""
+        return self._progress.iteration
+
+    training_iteration = iteration
+
+    @property
+    def logdir(self) -> str:
+        """The trial's folder, or a temporary one."""
+        if self._logdir is None:
+            self._logdir = tempfile.mkdtemp(prefix=f"{type(self).__name__}_")
+        return self._logdir
+
+    def get_config(self) -> dict[str, Any]:
+        """Give the settings."""
+        return self.config
+
+    def train(self) -> dict[str, Any]:
+        """Do one iteration; gives metrics and times."""
+        self._progress.begin()
+        metrics = self.step()
+        if not isinstance(metrics, Mapping):
+            raise ConfigError(
+                f"{type(self).__name__}.step()", expected="a dict", found=repr(metrics)
+            )
+        result = {**self._progress.end(), "trial_id": self.trial_id, **metrics}
+        self._last_result = result
+        self.log_result(result)
+        return result
+
+    def save(self, checkpoint_dir: str | os.PathLike[str] | None = None) -> SavedRun:
+        """Save it.
+
+        Args:
+            checkpoint_dir: The folder; None makes one.
+        """
+        path = tempfile.mkdtemp() if checkpoint_dir is None else os.fspath(checkpoint_dir)
+        os.makedirs(path, exist_ok=True)
+        self.save_checkpoint(path)
+        return SavedRun(path, self._last_result)
+
+    def restore(self, checkpoint_path: str | os.PathLike[str]) -> None:
+        """Go on from a folder that `save` wrote."""
+        self.load_checkpoint(os.fspath(checkpoint_path))
+
+    def stop(self) -> None:
+        """End, by `cleanup`."""
+        self.cleanup()

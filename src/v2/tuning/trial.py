@@ -1,0 +1,127 @@
+"""One trial: its settings, its results, its checkpoints."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..algorithms.saved_run import SavedFolder
+from ..logging.flat_result import scalars
+from .run_config import CheckpointConfig
+from .stopping import metric_of
+from .variants import word
+
+
+class Trial:
+    """A trial, by the names Ray Tune's has.
+
+    Args:
+        trainable_name: What is run.
+        number: Which trial of the run, from 0.
+        run_id: The run.
+        config: The settings.
+        tag: What is special about them.
+
+    Attributes:
+        status: "PENDING", "RUNNING", "TERMINATED" or "ERROR".
+        last_result: The last result; empty before the first.
+        history: The numbers of all results, flat.
+        error: What it failed with.
+    """
+
+    def __init__(
+        self, trainable_name: str, number: int, run_id: str, config: dict[str, Any], tag: str
+    ) -> None:
+        self.trainable_name = trainable_name
+        self.trial_id = f"{run_id}_{number:05d}"
+        self.config = config
+        self.experiment_tag = f"{number}_{tag}" if tag else str(number)
+        self.evaluated_params = tag
+        self.status = "PENDING"
+        self.last_result: dict[str, Any] = {}
+        self.history: list[dict[str, float]] = []
+        self.error: Exception | None = None
+        self.custom_trial_name: str | None = None
+        self.path = ""
+        self.checkpoints = Checkpoints(Path(), CheckpointConfig())
+
+    def __str__(self) -> str:
+        if self.custom_trial_name:
+            return self.custom_trial_name
+        env = self.config.get("env")
+        shown = getattr(env, "__name__", env)
+        parts = (self.trainable_name, shown or "", self.trial_id)
+        return "_".join(name for name in map(word, parts) if name)
+
+    __repr__ = __str__
+
+    @property
+    def local_path(self) -> str:
+        """Its folder."""
+        return self.path
+
+    logdir = local_path
+
+    @property
+    def checkpoint(self) -> SavedFolder | None:
+        """What it was saved to last."""
+        return self.checkpoints.latest
+
+    def take(self, result: dict[str, Any]) -> None:
+        """Take one more result."""
+        self.last_result = result
+        self.history.append(scalars(result))
+
+
+class Checkpoints:
+    """The checkpoints of a trial, of which some are kept.
+
+    Args:
+        folder: The trial's.
+        settings: Which ones.
+    """
+
+    def __init__(self, folder: Path, settings: CheckpointConfig) -> None:
+        self._folder, self._settings = folder, settings
+        self._count = 0
+        self._held: list[tuple[SavedFolder, dict[str, Any]]] = []
+        self.latest: SavedFolder | None = None
+
+    def is_due(self, iteration: int, is_last: bool) -> bool:
+        """Whether an iteration is one to save after."""
+        every = self._settings.checkpoint_frequency or 0
+        at_end = self._settings.checkpoint_at_end
+        return bool(every and iteration % every == 0) or (is_last and at_end is not False)
+
+    def next_folder(self) -> Path:
+        """The folder of the next one."""
+        return self._folder / f"checkpoint_{self._count:06d}"
+
+    def add(self, folder: Path, metrics: Mapping[str, Any]) -> SavedFolder:
+        """Take one that was written to `next_folder()`, and drop what need not be kept."""
+        self._count += 1
+        before, self.latest = self.latest, SavedFolder(folder)
+        self._held.append((self.latest, dict(metrics)))
+        if self._settings.checkpoint_score_attribute is not None:
+            self._held.sort(key=self._score)
+        keep = self._settings.num_to_keep or len(self._held)
+        dropped = [held for held, _ in self._held[:-keep]]
+        self._held = self._held[-keep:]
+        if before is not None and all(before is not held for held, _ in self._held):
+            dropped.append(before)
+        for each in dropped:
+            if each is not self.latest:
+                shutil.rmtree(each.path, ignore_errors=True)
+        return self.latest
+
+    def best(self) -> list[tuple[SavedFolder, dict[str, Any]]]:
+        """Those that are kept, the best (or newest) last, each with its metrics."""
+        return list(self._held)
+
+    def _score(self, held: tuple[SavedFolder, dict[str, Any]]) -> float:
+        found = metric_of(held[1], str(self._settings.checkpoint_score_attribute))
+        if found is None or found != found:
+            return float("-inf")
+        return float(found) if self._settings.checkpoint_score_order != "min" else -float(found)
