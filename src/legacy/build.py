@@ -181,11 +181,16 @@ def torch_weights(record: PolicyRecord, algorithm: str) -> dict[str, np.ndarray[
     """The record's weights under the names of torch networks."""
     weights: WeightTable = record.weights
     if record.framework in ("tf", "tf2") and (not weights.named or any("/" in n for n in weights)):
-        from .tf_weights import tf_to_torch_names
+        from .tf.weights import tf_to_torch_names
 
         held = dict(weights) if weights.named else list(weights.values())
+        observation_space, action_space = _spaces(record)
         return tf_to_torch_names(
-            held, algorithm=algorithm, model_config=record.model_config, config=record.config
+            held,
+            algorithm=algorithm,
+            observation_space=observation_space,
+            action_space=action_space,
+            config=record.config,
         )
     return dict(weights)
 

@@ -7,13 +7,13 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-import numpy as np
 import torch
-from gymnasium.spaces import Box, Space
+from gymnasium.spaces import Space
 from torch import Tensor, nn
 
 from ..models.base import LegacyModel, ModelOutput
 from ..models.layers import SlimFC
+from .squashing import Float32, squash_bounds
 
 
 class NoopModel(LegacyModel):
@@ -32,14 +32,14 @@ class SquashToBox(nn.Module):
     """Bend real numbers into the action space with a sigmoid.
 
     Args:
-        action_space: A bounded Box; its ends are stored as parameters that training leaves alone.
+        low: Lower ends of the space; stored as parameters that training leaves alone.
+        span: Its widths, stored likewise.
     """
 
-    def __init__(self, action_space: Box) -> None:
+    def __init__(self, low: Float32, span: Float32) -> None:
         super().__init__()
-        low, high = np.float32(action_space.low), np.float32(action_space.high)
-        self.low_action = nn.Parameter(torch.from_numpy(np.array(low)), requires_grad=False)
-        self.action_range = nn.Parameter(torch.from_numpy(high - low), requires_grad=False)
+        self.low_action = nn.Parameter(torch.from_numpy(low), requires_grad=False)
+        self.action_range = nn.Parameter(torch.from_numpy(span), requires_grad=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map `(B, n)` into the space."""
@@ -80,6 +80,8 @@ class DDPGTorchModel(LegacyModel):
         add_layer_norm: bool = False,
     ) -> None:
         super().__init__(obs_space, action_space, num_outputs, model_config, name)
+        # Nothing reads the trunk's value output, and TensorFlow policies save none that fits.
+        self.unused_weights = (*super().unused_weights, "_value_branch")
         self.action_dim = prod(action_space.shape or ())
         self.policy_model = nn.Sequential()
         widths = [num_outputs, *actor_hiddens]
@@ -89,8 +91,9 @@ class DDPGTorchModel(LegacyModel):
             if add_layer_norm:
                 self.policy_model.add_module(f"LayerNorm_A_{i}", nn.LayerNorm(units))
         self.policy_model.add_module("action_out", SlimFC(widths[-1], self.action_dim))
-        if isinstance(action_space, Box) and _is_bounded(action_space):
-            self.policy_model.add_module("action_out_squashed", SquashToBox(action_space))
+        bounds = squash_bounds(action_space)
+        if bounds is not None:
+            self.policy_model.add_module("action_out_squashed", SquashToBox(*bounds))
 
         def q_net(prefix: str) -> nn.Sequential:
             net = nn.Sequential()
@@ -119,8 +122,3 @@ class DDPGTorchModel(LegacyModel):
         assert self.twin_q_model is not None, "this model was built without a second Q net."
         value: Tensor = self.twin_q_model(torch.cat([model_out, actions], -1))
         return value
-
-
-def _is_bounded(space: Box) -> bool:
-    # Any component bounded on both sides switches squashing on for all, as in Ray.
-    return bool(np.logical_and(space.bounded_above, space.bounded_below).any())

@@ -32,6 +32,9 @@ class SACTorchModel(LegacyModel):
         custom_models: Classes for names that the model settings may hold.
     """
 
+    # TensorFlow policies compute it from the settings.
+    unused_weights = ("target_entropy",)
+
     def __init__(
         self,
         obs_space: Space[Any],

@@ -32,7 +32,7 @@ _HOMES = {
     "default_class": ".catalog",
     "flatten": ".original_observations",
     "get_activation_fn": ".layers",
-    "get_filter_config": ".visionnet",
+    "get_filter_config": ".defaults",
     "get_initializer_fn": ".layers",
     "is_rlmodule": ".rlmodule",
     "load_weights": ".weights",

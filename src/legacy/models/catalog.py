@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from gymnasium.spaces import Box, Dict, Space, Tuple
+from gymnasium.spaces import Dict, Space, Tuple
 
 from ...core.errors import ConfigError
 from .attention import AttentionWrapper
@@ -15,8 +15,8 @@ from .base import TorchModelV2
 from .complex import ComplexInputNetwork
 from .defaults import with_defaults
 from .fcnet import FullyConnectedNetwork
-from .leaves import leaf_spaces
 from .lstm import LSTMWrapper
+from .network_kind import network_kind
 from .plain_module import model_of
 from .registered import CUSTOM_MODELS
 from .visionnet import VisionNetwork
@@ -25,6 +25,11 @@ ModelFactory = Callable[..., Any]
 
 # Algorithms whose value branch has layers of its own unless the settings say otherwise.
 _OWN_VALUE_NET = {"PPO"}
+_CLASSES: Mapping[str, type[TorchModelV2]] = {
+    "dense": FullyConnectedNetwork,
+    "image": VisionNetwork,
+    "nested": ComplexInputNetwork,
+}
 
 
 def build_model(
@@ -76,24 +81,13 @@ def build_model(
     # Ray hands the custom settings to the model itself, and drops them if the model is wrapped.
     settings = interface_settings if wraps else settings
     chosen: type = custom
-    return _built(_wrapped(_mixed(interface, chosen), config), positional, settings)
+    mixed = _wrapped(_mixed(interface, chosen), config)
+    return _built(mixed, positional, settings, interface_settings)
 
 
 def default_class(obs_space: Space[Any]) -> type[TorchModelV2]:
-    """Choose the network class for what the policy sees.
-
-    Images get convolutions, vectors dense layers, anything else (and vectors made from a nested
-    space with an image or matrix inside) one trunk per component.
-    """
-    if not isinstance(obs_space, Box):
-        return ComplexInputNetwork
-    if len(obs_space.shape) == 3:
-        return VisionNetwork
-    original = getattr(obs_space, "original_space", obs_space)
-    has_matrix = isinstance(original, (Dict, Tuple)) and any(
-        isinstance(leaf, Box) and len(leaf.shape) >= 2 for leaf in leaf_spaces(original)
-    )
-    return ComplexInputNetwork if len(obs_space.shape) != 1 or has_matrix else FullyConnectedNetwork
+    """Choose the network class for what the policy sees; see `network_kind`."""
+    return _CLASSES[network_kind(obs_space)]
 
 
 def _check(config: Mapping[str, Any], action_space: Space[Any]) -> None:
@@ -144,11 +138,18 @@ def _custom(wanted: Any, supplied: Mapping[str, ModelFactory]) -> ModelFactory:
     )
 
 
-def _built(model_class: type, positional: tuple[Any, ...], settings: Mapping[str, Any]) -> Any:
+def _built(
+    model_class: type,
+    positional: tuple[Any, ...],
+    settings: Mapping[str, Any],
+    needed: Mapping[str, Any],
+) -> Any:
+    """The model with all its settings, or where it does not take them with the needed ones."""
     try:
         return model_class(*positional, **settings)
     except TypeError as error:
-        # Older models read their settings from model_config["custom_model_config"] themselves.
-        if "unexpected keyword argument" not in str(error) or not settings:
+        # Older models read their settings from model_config["custom_model_config"] themselves,
+        # and so do those behind an interface, which takes its own settings alone.
+        if "unexpected keyword argument" not in str(error) or settings == needed:
             raise
-        return model_class(*positional)
+        return model_class(*positional, **needed)

@@ -12,11 +12,12 @@ from torch import Tensor, nn
 
 from ...core.errors import PieceError
 from .base import LegacyModel, ModelOutput
+from .defaults import get_filter_config
 from .encodings import one_hot
 from .fcnet import FullyConnectedNetwork
 from .layers import SlimFC, normc_initializer
 from .leaves import leaf_spaces, leaf_width, leaves
-from .visionnet import VisionNetwork, get_filter_config
+from .visionnet import VisionNetwork
 
 
 class ComplexInputNetwork(LegacyModel):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
+
+from ...core.errors import ConfigError
 
 # -1 marks settings that Ray gave up; they are kept because saved configs hold them.
 MODEL_DEFAULTS: Final[dict[str, Any]] = {
@@ -73,3 +75,24 @@ def with_defaults(model_config: Mapping[str, Any]) -> dict[str, Any]:
     if config["lstm_use_prev_action_reward"] not in (-1, False, None):
         config["lstm_use_prev_action"] = config["lstm_use_prev_reward"] = True
     return config
+
+
+def get_filter_config(shape: Sequence[int]) -> list[list[Any]]:
+    """Give the convolutions the old stack uses for an image when none are set.
+
+    Args:
+        shape: `(H, W)`, `(H, W, C)` or `(C, H, W)`.
+
+    Raises:
+        ConfigError: There is no default for that size.
+    """
+    for size in (tuple(shape[:2]), tuple(shape[1:])):
+        if len(shape) in (2, 3) and size in CONV_DEFAULTS:
+            return CONV_DEFAULTS[size]
+    sizes = ", ".join(f"{height}x{width}" for height, width in CONV_DEFAULTS)
+    raise ConfigError(
+        "there are no default convolutions for this image size",
+        expected=f"one of {sizes}",
+        found=f"shape {tuple(shape)}",
+        hint='set model_config["conv_filters"] = [[channels, kernel, stride], ...].',
+    )

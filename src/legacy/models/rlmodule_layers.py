@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from ...core.errors import WeightsError
+from .defaults import get_filter_config
 from .layers import activation, pair, same_padding
 from .lstm import add_time_dimension
-from .visionnet import get_filter_config
 
 MakeActivation = Callable[[], nn.Module] | None
 Encoded = tuple[Tensor, list[Tensor]]

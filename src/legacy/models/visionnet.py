@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ...core.errors import ConfigError, PieceError
 from .base import LegacyModel, ModelOutput
-from .defaults import CONV_DEFAULTS
+from .defaults import get_filter_config
 from .layers import SlimConv2d, SlimFC, normc_initializer, pair, same_padding
 
 
@@ -109,27 +109,6 @@ class VisionNetwork(LegacyModel):
             )
         value: Tensor = self._value_branch(_flat(self._features))
         return value.squeeze(1)
-
-
-def get_filter_config(shape: Sequence[int]) -> list[list[Any]]:
-    """Give the convolutions the old stack uses for an image when none are set.
-
-    Args:
-        shape: `(H, W)`, `(H, W, C)` or `(C, H, W)`.
-
-    Raises:
-        ConfigError: There is no default for that size.
-    """
-    for size in (tuple(shape[:2]), tuple(shape[1:])):
-        if len(shape) in (2, 3) and size in CONV_DEFAULTS:
-            return CONV_DEFAULTS[size]
-    sizes = ", ".join(f"{height}x{width}" for height, width in CONV_DEFAULTS)
-    raise ConfigError(
-        "there are no default convolutions for this image size",
-        expected=f"one of {sizes}",
-        found=f"shape {tuple(shape)}",
-        hint='set model_config["conv_filters"] = [[channels, kernel, stride], ...].',
-    )
 
 
 def _image_shape(space: Space[Any]) -> tuple[int, int, int]:

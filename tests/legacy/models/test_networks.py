@@ -8,9 +8,9 @@ from gymnasium.spaces import Box, Dict, Discrete
 from rlconnect.core.errors import ConfigError, PieceError, SpaceError
 from rlconnect.legacy.models.attention import AttentionWrapper, GTrXLNet
 from rlconnect.legacy.models.catalog import build_model
-from rlconnect.legacy.models.defaults import MODEL_DEFAULTS, with_defaults
+from rlconnect.legacy.models.defaults import MODEL_DEFAULTS, get_filter_config, with_defaults
 from rlconnect.legacy.models.lstm import LSTMWrapper, RecurrentNetwork, add_time_dimension
-from rlconnect.legacy.models.visionnet import VisionNetwork, get_filter_config
+from rlconnect.legacy.models.visionnet import VisionNetwork
 
 VECTOR = Box(-1, 1, (4,))
 IMAGE = Box(0, 255, (10, 10, 3), np.uint8)

@@ -1,18 +1,33 @@
 """Weights of TensorFlow policies, renamed and transposed, give the outputs they gave there."""
 
 import json
+import tarfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from gymnasium.spaces import Box, Discrete
+from rlconnect.core import nest
 from rlconnect.core.errors import WeightsError
+from rlconnect.legacy import Policy, local_policy_inference
 from rlconnect.legacy.heads import build_head
-from rlconnect.legacy.tf_weights import tf_to_torch_names
+from rlconnect.legacy.tf.weights import tf_to_torch_names
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "tf_weights"
+GOLDEN = Path(__file__).parents[2] / "golden" / "tf_weights"
+RECORDED = GOLDEN / "ray-2.7.2.tar.xz"
 OBS = Box(-1, 1, (5,))
+ACTIONS = Discrete(2)
+
+
+def renamed(saved, algorithm, config, obs_space=OBS, action_space=ACTIONS):
+    return tf_to_torch_names(
+        saved,
+        algorithm=algorithm,
+        observation_space=obs_space,
+        action_space=action_space,
+        config=config,
+    )
 
 
 def load(name):
@@ -36,7 +51,7 @@ def test_saved_policies_give_the_recorded_outputs(name):
     saved, data, meta = load(name)
     config = {"model": meta["model"]}
 
-    named = tf_to_torch_names(saved, algorithm="PPO", model_config=meta["model"], config=config)
+    named = renamed(saved, "PPO", config, Box(-1, 1, (16,)), Discrete(4))
 
     head = build_head("PPO", Box(-1, 1, (16,)), Discrete(4), config, weights=named)
     out = outputs(head, data["flat"])
@@ -86,7 +101,7 @@ def test_dueling_q_networks(eager):
         v = np.maximum(dense(arrays, name, v), 0)
     a, v = dense(arrays, "dense", a), dense(arrays, "dense_3", v)
 
-    named = tf_to_torch_names(saved, algorithm="DQN", model_config=DQN["model"], config=DQN)
+    named = renamed(saved, "DQN", DQN)
 
     head = build_head("DQN", OBS, Discrete(2), DQN, weights=named)
     got = outputs(head, obs).dist_inputs
@@ -105,7 +120,7 @@ def test_a_target_net_in_the_weights_is_left_out(eager):
         copies = {f"p/{k.replace('/', '_1/')}": v for k, v in older.items()}
         saved = {**copies, **{f"p/{k}": v for k, v in acting.items()}}
 
-    named = tf_to_torch_names(saved, algorithm="APPO", model_config={"fcnet_hiddens": [4, 4]})
+    named = renamed(saved, "APPO", {"model": {"fcnet_hiddens": [4, 4]}})
 
     np.testing.assert_array_equal(
         named["_hidden_layers.1._model.0.weight"].T, acting["fc_2/kernel"]
@@ -119,10 +134,9 @@ def test_own_value_net_is_seen_in_the_names():
     shapes = {"fc_1": (5, 4), "fc_value_1": (5, 4), "fc_out": (4, 2), "value_out": (4, 1)}
     saved = {f"p/{k}": v for k, v in arrays_for(shapes).items()}
     saved["p/log_std"] = np.zeros(2, np.float32)
+    config = {"model": {"fcnet_hiddens": [4], "free_log_std": True}}
 
-    named = tf_to_torch_names(
-        saved, algorithm="A2C", model_config={"fcnet_hiddens": [4], "free_log_std": True}
-    )
+    named = renamed(saved, "A2C", config, action_space=Box(-1, 1, (2,)))
 
     assert "_value_branch_separate.0._model.0.weight" in named
     assert named["_append_free_log_std.log_std"].shape == (2,)
@@ -132,28 +146,76 @@ GOOD = arrays_for({"fc_1": (5, 4), "fc_out": (4, 2), "value_out": (4, 1)})
 LISTED = list(GOOD.values())
 CONV = {"p/conv/kernel": GOOD["fc_1/kernel"], "p/conv/bias": GOOD["fc_1/bias"]}
 NO_VALUE = {f"p/{name}": value for name, value in GOOD.items() if "value" not in name}
-BROKEN = list(arrays_for({"fc_1": (5, 4), "fc_out": (3, 2), "value_out": (4, 1)}).values())
+DEEP = [LISTED[0][None], *LISTED[1:]]
 NET = {"fcnet_hiddens": [4], "vf_share_layers": True}
 
 
 @pytest.mark.parametrize(
-    ("saved", "algorithm", "model", "config", "match"),
+    ("saved", "algorithm", "config", "match"),
     [
-        ({}, "PPO", NET, {}, "no dense layer"),
-        (CONV, "PPO", NET, {}, "conv"),
-        (NO_VALUE, "PPO", NET, {}, "no layer 'value_out'"),
-        (LISTED[:5], "PPO", NET, {}, "5 arrays where 6"),
-        (LISTED, "PPO", {**NET, "fcnet_hiddens": [3]}, {}, "3 outputs"),
-        (LISTED, "PPO", {**NET, "fcnet_hiddens": [4, 4]}, {}, "fc_2"),
-        (LISTED, "PPO", {**NET, "free_log_std": True}, {}, "log_std"),
-        (LISTED, "SAC", NET, {}, "SAC"),
-        (LISTED, "DQN", NET, {"noisy": True}, "noisy"),
-        (BROKEN, "PPO", NET, {}, "4 outputs is followed by one of 3"),
+        ({}, "PPO", {"model": NET}, "no layer 'fc_1'"),
+        (CONV, "PPO", {"model": NET}, "unknown layer 'p/conv/kernel'"),
+        (NO_VALUE, "PPO", {"model": NET}, "no layer 'value_out'"),
+        (LISTED[:5], "PPO", {"model": NET}, "5 arrays where 6"),
+        (LISTED, "PPO", {"model": {**NET, "fcnet_hiddens": [3]}}, "3 outputs"),
+        (LISTED, "PPO", {"model": {**NET, "fcnet_hiddens": [4, 4]}}, "fc_2"),
+        (LISTED, "PPO", {"model": {**NET, "custom_model": "mine"}}, "custom model"),
+        (LISTED, "PPO", {"model": {**NET, "no_final_linear": True}}, "no_final_linear"),
+        (DEEP, "PPO", {"model": NET}, r"\(1, 5, 4\)"),
+        (LISTED, "ES", {"model": NET}, "ES"),
+        (LISTED, "DQN", {"model": NET, "hiddens": [], "dueling": True}, "without hiddens"),
     ],
 )
-def test_weights_that_do_not_fit_are_listed(saved, algorithm, model, config, match):
+def test_weights_that_do_not_fit_are_listed(saved, algorithm, config, match):
     """A misfit says what was expected and lists what was found, names and shapes."""
     with pytest.raises(WeightsError, match=match) as error:
-        tf_to_torch_names(saved, algorithm=algorithm, model_config=model, config=config)
+        renamed(saved, algorithm, config)
 
     assert len(error.value.found_arrays) == len(saved)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """The recorded policies, unpacked."""
+    folder = tmp_path_factory.mktemp("tf")
+    with tarfile.open(RECORDED) as tar:
+        tar.extractall(folder, filter="data")
+    return folder
+
+
+def recorded_names():
+    with tarfile.open(RECORDED) as tar:
+        return sorted({name.partition("/")[0] for name in tar.getnames()})
+
+
+def observation(parts):
+    if list(parts) == [""]:
+        return parts[""]
+    return dict(parts) if not all(map(str.isdigit, parts)) else tuple(parts.values())
+
+
+@pytest.mark.parametrize("name", recorded_names())
+def test_policies_act_as_they_did_in_ray(folders, name):
+    """Actions, states and fetches of four steps are those of TensorFlow."""
+    policy = Policy.from_checkpoint(folders / name)
+    steps = {}
+    with np.load(folders / name / "steps.npz") as file:
+        for key in file.files:
+            step, kind, *part = key.split("|")
+            steps.setdefault(step, {}).setdefault(kind, {})["".join(part)] = file[key]
+
+    for step in steps.values():
+        end = {"terminated": False, "truncated": False, "info": {}} if "reward" in step else {}
+        reward = float(step["reward"][""]) if "reward" in step else None
+        ((action, state, fetches),) = local_policy_inference(
+            policy, "env", "agent", observation(step["obs"]), reward, explore=False, **end
+        )
+        wanted = {k: v for k, v in step["fetch"].items() if k in fetches}
+        assert "action_dist_inputs" in wanted
+        for key, value in wanted.items():
+            np.testing.assert_allclose(fetches[key], value, rtol=1e-5, atol=1e-5, err_msg=key)
+        for got, kind in ((action, "action"), (state, "state")):
+            leaves = [np.asarray(leaf) for leaf in nest.flatten(got)]
+            assert len(leaves) == len(step.get(kind, {}))
+            for leaf, value in zip(leaves, step.get(kind, {}).values(), strict=True):
+                np.testing.assert_allclose(leaf, value, rtol=1e-5, atol=1e-5, err_msg=kind)

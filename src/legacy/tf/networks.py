@@ -1,0 +1,185 @@
+"""What TensorFlow saves of each network, in saved order.
+
+Keras lists a model's layers by their distance from its outputs, the farthest first; of layers
+equally far those on the way to the first output come first. Layers without weights count.
+
+| network | layers, besides those of the value |
+|---|---|
+| dense | log_std, fc_1, ..., fc_n, fc_out |
+| images | conv1, ..., convn, conv_out, post_fcnet_1, ... |
+| nested | each part's network, then a dense one without outputs, then logits, value_out |
+| LSTM on top | lstm/lstm_cell, logits, values |
+
+A network that ends in its last hidden layer (`no_final_linear`) calls that one fc_out or conv_out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
+
+from ...core.errors import ConfigError
+from ..models.defaults import get_filter_config
+from ..models.leaves import leaf_spaces
+from ..models.network_kind import network_kind
+from .layers import Layer
+
+Settings = Mapping[str, Any]
+
+
+class Chain(NamedTuple):
+    """The way from a model's input to one of its outputs.
+
+    Args:
+        layers: Those with weights.
+        after: How many without follow them.
+    """
+
+    layers: Sequence[Layer]
+    after: int = 0
+
+
+def in_saved_order(*chains: Chain) -> list[Layer]:
+    """All layers of a model with these outputs, as Keras lists them."""
+    distance: dict[Layer, int] = {}
+    for layers, after in chains:
+        for away, layer in enumerate(reversed(layers), start=after):
+            distance[layer] = max(away, distance.get(layer, 0))
+    return sorted(distance, key=lambda layer: -distance[layer])  # stable: first chains first
+
+
+def network(
+    obs_space: Space[Any],
+    num_outputs: int | None,
+    config: Settings,
+    torch: str = "",
+    *,
+    named: bool,
+) -> list[Layer]:
+    """The network chosen for a space.
+
+    Args:
+        obs_space: What it sees, preprocessed.
+        num_outputs: Width of the outputs, 0 if unknown; None for a network that ends in features.
+        config: The model settings, complete.
+        torch: What its torch names begin with.
+        named: Whether repeated names are told apart by number: the order counts in which the
+            parts of a nested network were made, instead of the one they are saved in.
+    """
+    kind = network_kind(obs_space)
+    if kind == "nested":
+        return nested(obs_space, num_outputs, config, torch, named=named)
+    if kind == "image":
+        return images(obs_space.shape or (), num_outputs, config, torch)
+    return dense(num_outputs, config, torch)
+
+
+def dense(num_outputs: int | None, config: Settings, torch: str = "") -> list[Layer]:
+    """A fully connected network."""
+    hiddens = [*(config.get("fcnet_hiddens") or []), *(config.get("post_fcnet_hiddens") or [])]
+    ends_hidden = bool(config.get("no_final_linear")) and num_outputs is not None
+    free = bool(config.get("free_log_std")) and num_outputs is not None
+
+    layers = [
+        Layer("dense", f"fc_{i}", f"{torch}_hidden_layers.{i - 1}._model.0", width)
+        for i, width in enumerate(hiddens, start=1)
+    ]
+    below_value = layers
+    if ends_hidden and hiddens:
+        below_value = layers[:-1]
+        last = layers[-1]._replace(saved="fc_out", width=num_outputs)
+        layers = [*below_value, last]
+    elif num_outputs is not None:
+        width = num_outputs // 2 if free else num_outputs
+        layers = [*layers, Layer("dense", "fc_out", f"{torch}_logits._model.0", width)]
+    if not config.get("vf_share_layers"):
+        below_value = [
+            Layer("dense", f"fc_value_{i}", f"{torch}_value_branch_separate.{i - 1}._model.0", w)
+            for i, w in enumerate(hiddens, start=1)
+        ]
+    value = Layer("dense", "value_out", f"{torch}_value_branch._model.0", 1)
+    own = [Layer("array", "log_std", f"{torch}_append_free_log_std.log_std", width)] if free else []
+    return own + in_saved_order(Chain(layers, int(free)), Chain([*below_value, value]))
+
+
+def images(
+    shape: tuple[int, ...], num_outputs: int | None, config: Settings, torch: str = ""
+) -> list[Layer]:
+    """Convolutions, all but the last padded, with dense layers behind them if there are any."""
+    filters = config.get("conv_filters") or get_filter_config(shape)
+    widths = [int(entry[0]) for entry in filters]
+    post = list(config.get("post_fcnet_hiddens") or [])
+    ends_hidden = bool(config.get("no_final_linear")) and num_outputs is not None
+    if ends_hidden and post:
+        raise ConfigError("no_final_linear with post_fcnet_hiddens fits no image network.")
+
+    layers = _convolutions("conv{}", f"{torch}_convs", widths)
+    if ends_hidden:
+        layers[-1] = layers[-1]._replace(saved="conv_out", width=num_outputs)
+    elif num_outputs is not None and post:
+        names = ["conv_out", *(f"post_fcnet_{i}" for i in range(1, len(post) + 1))]
+        twins = [f"{torch}_convs.{len(widths) + 1 + i}" for i in range(len(post))]
+        twins.append(f"{torch}_logits")
+        for name, twin, width in zip(names, twins, [*post, num_outputs], strict=True):
+            kind = "cell" if name == "conv_out" else "dense"
+            layers.append(Layer(kind, name, f"{twin}._model.0", width))
+    elif num_outputs is not None:
+        layers.append(Layer("conv", "conv_out", f"{torch}_logits._model.1", num_outputs))
+    outputs = Chain(layers, 2 if num_outputs is None else 1)
+
+    if config.get("vf_share_layers"):
+        value = Layer("dense", "value_out", f"{torch}_value_branch._model.0", 1)
+        return in_saved_order(outputs, Chain([value]))
+    branch = f"{torch}_value_branch_separate"
+    own = _convolutions("conv_value_{}", branch, widths)
+    value = Layer("conv", "conv_value_out", f"{branch}.{len(widths)}._model.0", 1)
+    return in_saved_order(outputs, Chain([*own, value], 2))
+
+
+def _convolutions(name: str, torch: str, widths: Sequence[int]) -> list[Layer]:
+    last = len(widths) - 1
+    # In torch the padding is a module of its own, before the convolution.
+    return [
+        Layer("conv", name.format(i + 1), f"{torch}.{i}._model.{int(i < last)}", width)
+        for i, width in enumerate(widths)
+    ]
+
+
+def nested(
+    obs_space: Space[Any],
+    num_outputs: int | None,
+    config: Settings,
+    torch: str = "",
+    *,
+    named: bool,
+) -> list[Layer]:
+    """One network for each part of a nested observation, joined by a dense one; see `network`."""
+    parts: dict[str, list[list[Layer]]] = {"cnn": [], "one_hot": [], "flatten": []}
+    for i, space in enumerate(leaf_spaces(getattr(obs_space, "original_space", obs_space))):
+        if isinstance(space, Box) and len(space.shape) == 3:
+            kind, own = "cnn", {"conv_filters": config.get("conv_filters")}
+            part = images(space.shape, None, own, f"{torch}{kind}_{i}.")
+        else:
+            kind = "one_hot" if isinstance(space, (Discrete, MultiDiscrete)) else "flatten"
+            own = {"fcnet_hiddens": config.get("fcnet_hiddens")}
+            part = dense(None, own, f"{torch}{kind}_{i}.")
+        parts["cnn" if named else kind].append(part)
+    layers = [layer for kind in parts.values() for part in kind for layer in part]
+    joined = {"fcnet_hiddens": config.get("post_fcnet_hiddens")}
+    layers += dense(None, joined, f"{torch}post_fc_stack.")
+    if num_outputs is not None:
+        layers.append(Layer("dense", "logits", f"{torch}logits_layer._model.0", num_outputs))
+        layers.append(Layer("dense", "value_out", f"{torch}value_layer._model.0", 1))
+    return layers
+
+
+def recurrent(num_outputs: int, config: Settings) -> list[Layer]:
+    """The LSTM on top of another network's features."""
+    cells = int(config["lstm_cell_size"])
+    return [
+        Layer("lstm", "lstm_cell", "lstm.", 4 * cells),
+        Layer("dense", "logits", "_logits_branch._model.0", num_outputs),
+        Layer("dense", "values", "_value_branch._model.0", 1),
+    ]

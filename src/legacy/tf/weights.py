@@ -1,0 +1,166 @@
+"""Weights a TensorFlow policy saved, under the names its torch twin has.
+
+Graph mode saves a dict `<scope>/<layer>/kernel`, eager mode a bare list of the same arrays in the
+same order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Space
+
+from ...core.errors import ConfigError, WeightsError
+from ..heads.algorithms import FAMILIES
+from ..heads.squashing import squash_bounds
+from .layers import PARTS, Array, Layer, Part
+from .policies import policy_layers
+
+Found = list[tuple[str, Array]]
+
+
+def tf_to_torch_names(
+    weights: Mapping[str, Any] | Sequence[Any],
+    *,
+    algorithm: str,
+    observation_space: Space[Any],
+    action_space: Space[Any],
+    config: Mapping[str, Any],
+) -> dict[str, Array]:
+    """Rename and transpose the weights of a TensorFlow policy for its torch twin.
+
+    Args:
+        weights: What the policy's state holds: a dict (graph mode) or a list (eager mode).
+        algorithm: The algorithm's name.
+        observation_space: What the policy sees, preprocessed.
+        action_space: Where actions come from.
+        config: The trainer config, with the model settings under "model".
+
+    Returns:
+        Parameter name to array. What has no twin is left out.
+
+    Raises:
+        WeightsError: The network is not described, or the weights are not those of a network with
+            these settings; what was found is listed in the message and in `found_arrays`.
+
+    Example:
+        >>> from gymnasium.spaces import Box, Discrete
+        >>> kernel, bias = np.zeros((4, 2), np.float32), np.zeros(2, np.float32)
+        >>> saved = {"p/fc_out/kernel": kernel, "p/fc_out/bias": bias}
+        >>> saved |= {"p/value_out/kernel": kernel[:, :1], "p/value_out/bias": bias[:1]}
+        >>> named = tf_to_torch_names(
+        ...     saved,
+        ...     algorithm="PG",
+        ...     observation_space=Box(-1, 1, (4,)),
+        ...     action_space=Discrete(2),
+        ...     config={"model": {"fcnet_hiddens": []}},
+        ... )
+        >>> named["_logits._model.0.weight"].shape
+        (2, 4)
+    """
+    found: Found
+    named_layers = isinstance(weights, Mapping)
+    if isinstance(weights, Mapping):
+        found = [(name.removesuffix(":0"), np.asarray(w)) for name, w in weights.items()]
+        config = _with_value_net(config, found)
+    else:
+        found = [(str(position), np.asarray(w)) for position, w in enumerate(weights)]
+    try:
+        layers = policy_layers(
+            algorithm, observation_space, action_space, config, named=named_layers
+        )
+    except ConfigError as error:
+        raise _misfit(error.message, found) from error
+    named: dict[str, Array] = {}
+    pick = _by_name if named_layers else _by_position
+    for layer, part, array in pick(found, layers):
+        axes = part.axes if part.axes is not None else array.ndim
+        if array.ndim != axes or (axes and layer.width and array.shape[-1] != layer.width):
+            outputs = f"{layer.width} outputs" if layer.width else "another number of axes"
+            what = (
+                f"{layer.saved}{part.saved} has shape {array.shape} where {outputs} were expected"
+            )
+            raise _misfit(what, found)
+        if layer.torch:
+            named |= {f"{layer.torch}{name}": form(array) for name, form in part.torch}
+    return named | _bounds(algorithm, action_space)
+
+
+def _bounds(algorithm: str, action_space: Space[Any]) -> dict[str, Array]:
+    """What torch saves of the action space, and TensorFlow writes into its graph."""
+    bounds = squash_bounds(action_space) if FAMILIES.get(algorithm) == "ddpg" else None
+    if bounds is None:
+        return {}
+    names = ("low_action", "action_range")
+    return {f"policy_model.action_out_squashed.{n}": b for n, b in zip(names, bounds, strict=True)}
+
+
+def _with_value_net(config: Mapping[str, Any], found: Found) -> Mapping[str, Any]:
+    """The config with a value net of its own if the names tell one, whatever it defaults to."""
+    model = config.get("model") or {}
+    if "vf_share_layers" in model:
+        return config
+    own = any(re.search("/(fc|conv)_value_", name) for name, _ in found)
+    return {**config, "model": {**model, "vf_share_layers": not own}}
+
+
+def _by_name(found: Found, layers: list[Layer]) -> Iterator[tuple[Layer, Part, Array]]:
+    """Each part by its name; the n-th layer of a name is the one with the n-th lowest number.
+
+    What is left over repeats known names: target networks. Their numbers are higher.
+    """
+    numbered: dict[str, list[tuple[int, int, str]]] = {}
+    for position, (name, _) in enumerate(found):
+        base = _base(name, layers)
+        if base is None:
+            what = f"unknown layer {name!r} where {_listed(layers)} were expected"
+            raise _misfit(what, found)
+        numbered.setdefault(base[0], []).append((base[1], position, name))
+    queues = {base: sorted(entries) for base, entries in numbered.items()}
+    for layer in layers:
+        for part in PARTS[layer.kind]:
+            queue = queues.get(f"{layer.saved}{part.saved}")
+            if not queue:
+                what = f"no layer {layer.saved!r} where {_listed(layers)} were expected"
+                raise _misfit(what, found)
+            yield layer, part, found[queue.pop(0)[1]][1]
+
+
+def _base(name: str, layers: list[Layer]) -> tuple[str, int] | None:
+    for layer in layers:
+        for part in PARTS[layer.kind]:
+            match = re.search(rf"(?:^|/){layer.saved}(?:_(\d+))?{part.saved}$", name)
+            if match:
+                return f"{layer.saved}{part.saved}", int(match[1] or 0)
+    return None
+
+
+def _by_position(found: Found, layers: list[Layer]) -> Iterator[tuple[Layer, Part, Array]]:
+    """Each part by its place; a second set of the same shapes is the target network."""
+    parts = [(layer, part) for layer in layers for part in PARTS[layer.kind]]
+    shapes = [array.shape for _, array in found]
+    count = len(parts)
+    if len(found) < count or (
+        len(found) > count and shapes[count:] != shapes[: len(found) - count]
+    ):
+        what = f"{len(found)} arrays where {count} were expected: {_listed(layers)}"
+        raise _misfit(what, found)
+    for (layer, part), (_, array) in zip(parts, found, strict=False):
+        yield layer, part, array
+
+
+def _listed(layers: list[Layer]) -> str:
+    return ", ".join(layer.saved for layer in layers)
+
+
+def _misfit(problem: str, found: Found) -> WeightsError:
+    arrays = [(name, tuple(value.shape)) for name, value in found]
+    listing = ", ".join(f"{name} {shape}" for name, shape in arrays)
+    return WeightsError(
+        f"TensorFlow weights do not fit: {problem}; found {listing}.",
+        hint="the model settings must be those the weights were saved with.",
+        found_arrays=arrays,
+    )
