@@ -11,13 +11,13 @@ from . import nest
 
 
 def as_tensors(value: Any, device: Any = None) -> Any:
-    """A nest of arrays as tensors; float64 becomes float32, objects stay as they are."""
+    """A nest of arrays as tensors; float64 becomes float32, objects and text stay as they are."""
 
     def convert(leaf: Any) -> Any:
         if isinstance(leaf, torch.Tensor):
             return leaf.to(device)
         array = np.asarray(leaf)
-        if array.dtype == object:
+        if array.dtype.kind in "OUS":
             return leaf
         if array.dtype == np.float64:
             array = array.astype(np.float32)

@@ -13,13 +13,20 @@ from gymnasium.spaces import Space
 
 from ..core.errors import ConfigError, MissingPartError, UnknownNameError
 from ..core.vault import Checkpoint, ConnectorRecord, PolicyRecord, WeightTable, open_checkpoint
-from ..core.vault.old_policy import merged_config, policy_record
+from ..core.vault.decode.standins import GlobalRef
+from ..core.vault.old_policy import FLAT_WEIGHTS, merged_config, policy_record
 from .defaults import create_connectors_for_policy, restore_connectors_for_policy
 from .models.registered import CUSTOM_MODELS
-from .preprocessors import register_custom_preprocessor
+from .preprocessors import get_preprocessor_for_space, register_custom_preprocessor
+from .schedules import class_name
 
 if TYPE_CHECKING:
     from .policy import Policy
+
+# Config keys whose values are the model settings of a network: "model", SAC's two...
+_MODEL_SETTINGS = ("model", "model_config", "Q_model")
+# Networks that an exploration keeps among the policy's weights, for training alone.
+_TRAINING_ONLY = ("_curiosity_",)
 
 
 def load_policies(
@@ -87,7 +94,9 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
     if not record.weights:
         raise MissingPartError(
             f"policy {record.id!r} holds no weights",
-            hint="its state file was saved without them, or is damaged.",
+            found=f"a {record.policy_class}" if record.policy_class else "",
+            hint="where it never had some (it acted at random, or by rules), name the others: "
+            "Policy.from_checkpoint(path, policy_ids=[...]); else its state file is damaged.",
         )
     algorithm = _algorithm(record)
     policy = cls(
@@ -126,14 +135,27 @@ def _shapes(record: PolicyRecord) -> str:
 
 
 def _spaces(record: PolicyRecord) -> tuple[Space[Any], Space[Any]]:
-    if record.observation_space is None or record.action_space is None:
+    observation_space, action_space = record.observation_space, record.action_space
+    given = [record.config.get(name) for name in ("observation_space", "action_space")]
+    if observation_space is None and isinstance(given[0], Space):
+        observation_space = _preprocessed(given[0], record.config)
+    if action_space is None and isinstance(given[1], Space):
+        action_space = given[1]
+    if observation_space is None or action_space is None:
         raise ConfigError(
             f"policy {record.id!r} has lost its spaces, so its network cannot be rebuilt",
             found=_shapes(record),
-            hint="give spaces and config yourself: Policy(obs_space, action_space, config, "
-            "weights=rlconnect.open_checkpoint(path).policies[...].weights).",
+            hint="give the environment's, and what it was trained with: Policy.from_checkpoint("
+            'path, config={"observation_space": ..., "action_space": ..., "model": {...}}).',
         )
-    return record.observation_space, record.action_space
+    return observation_space, action_space
+
+
+def _preprocessed(space: Space[Any], config: Mapping[str, Any]) -> Space[Any]:
+    """What a policy sees of an environment's observations."""
+    if config.get("_disable_preprocessor_api"):
+        return space
+    return get_preprocessor_for_space(space, config.get("model")).observation_space
 
 
 def _check_model(record: PolicyRecord, supplied: Mapping[str, Any] | None) -> None:
@@ -159,12 +181,25 @@ def _check_model(record: PolicyRecord, supplied: Mapping[str, Any] | None) -> No
 def _config(record: PolicyRecord) -> Mapping[str, Any]:
     """The config with `model` as what the network was made from.
 
-    An RLModule in an old policy of Ray 2.20 or 2.35 goes by `_model_config_dict` alone.
+    An RLModule in an old policy of Ray 2.20 or 2.35 goes by `_model_config_dict` alone, and no
+    RLModule of an old policy looks at `custom_action_dist`.
     """
-    own = record.config.get("_model_config_dict")
-    if isinstance(own, Mapping) and any(name.startswith("encoder.") for name in record.weights):
-        return {**record.config, "model": dict(own)}
-    return record.config
+    config = {key: _plain_setting(key, value) for key, value in record.config.items()}
+    if record.holds_module_weights:
+        own = record.config.get("_model_config_dict")
+        model = own if isinstance(own, Mapping) else config.get("model") or {}
+        config["model"] = {**model, "custom_action_dist": None}
+    if FLAT_WEIGHTS in record.weights:  # ES and ARS let the network's actions as they are
+        config.update(normalize_actions=False, clip_actions=False)
+    return config
+
+
+def _plain_setting(key: str, value: Any) -> Any:
+    """A setting with torch's activation classes as their names, in model settings as well."""
+    if isinstance(value, Mapping) and key.endswith(_MODEL_SETTINGS):
+        return {inner: _plain_setting(inner, held) for inner, held in value.items()}
+    is_class = isinstance(value, GlobalRef) and key.endswith("_activation")
+    return class_name(value.path) if is_class else value
 
 
 def _algorithm(record: PolicyRecord) -> str:
@@ -180,6 +215,12 @@ def _algorithm(record: PolicyRecord) -> str:
 def torch_weights(record: PolicyRecord, algorithm: str) -> dict[str, np.ndarray[Any, Any]]:
     """The record's weights under the names of torch networks."""
     weights: WeightTable = record.weights
+    if FLAT_WEIGHTS in weights:
+        from .heads.evolution import unflattened
+        from .heads.registry import build_head
+
+        fresh = build_head(algorithm, *_spaces(record), record.config).model
+        return unflattened(fresh, weights[FLAT_WEIGHTS])
     if record.framework in ("tf", "tf2") and (not weights.named or any("/" in n for n in weights)):
         from .tf.weights import tf_to_torch_names
 
@@ -192,7 +233,7 @@ def torch_weights(record: PolicyRecord, algorithm: str) -> dict[str, np.ndarray[
             action_space=action_space,
             config=record.config,
         )
-    return dict(weights)
+    return {name: part for name, part in weights.items() if not name.startswith(_TRAINING_ONLY)}
 
 
 def _connect(policy: Policy, record: PolicyRecord) -> None:

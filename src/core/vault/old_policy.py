@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -36,9 +36,13 @@ _RENAMED: Final = {
     "framework_str": "framework",
     "num_rollout_workers": "num_workers",
 }
+FLAT_WEIGHTS: Final = "flat"
+"""The name of weights that are one vector: those of ES and ARS."""
+
 # Far more than a network has: parts of a weight tree, characters in a weight's name.
 _MAX_PARTS: Final = 100_000
 _MAX_NAME: Final = 500
+_NETWORKS: Final = ("model", "policy_model_config", "q_model_config", "policy_model", "Q_model")
 _HIDDEN: Final = frozenset({"algo_class", "_is_frozen"})
 
 
@@ -57,11 +61,20 @@ def plain_config(config: Any) -> dict[str, Any]:
     return plain
 
 
-def merged_config(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """The algorithm's config with a policy's own settings on top; `model` is merged by key."""
+def merged_config(
+    base: Mapping[str, Any], own: Mapping[str, Any], by_key: Iterable[str] = ("model",)
+) -> dict[str, Any]:
+    """The algorithm's config with a policy's own settings on top.
+
+    Args:
+        base: The algorithm's config.
+        own: What the policy has of its own.
+        by_key: The settings that are dicts merged by key, not replaced.
+    """
     merged = {**base, **own}
-    if isinstance(base.get("model"), dict) and isinstance(own.get("model"), dict):
-        merged["model"] = {**base["model"], **own["model"]}
+    for name in by_key:
+        if isinstance(base.get(name), dict) and isinstance(own.get(name), dict):
+            merged[name] = {**base[name], **own[name]}
     return merged
 
 
@@ -137,8 +150,14 @@ def policy_record(
         ray_version: The release that wrote it.
     """
     held = mapping_of(state)
-    spec_held = _spec_fields(held.get("policy_spec")) or _spec_fields(spec)
-    config = merged_config(base_config or {}, plain_config(spec_held.get("config") or {}))
+    whole = _spec_fields(held.get("policy_spec"))
+    spec_held = whole or _spec_fields(spec)
+    # A policy's own spec holds its whole config, one from elsewhere what differs.
+    config = merged_config(
+        base_config or {},
+        plain_config(spec_held.get("config") or {}),
+        ("model",) if whole else _NETWORKS,
+    )
     policy_class = class_path(spec_held.get("policy_class"))
     pipelines = mapping_of(held.get("connector_configs"))
     agent, action = connectors_of(pipelines.get("agent")), connectors_of(pipelines.get("action"))
@@ -187,6 +206,36 @@ def policy_record(
         where=where,
         ray_version=ray_version,
     )
+
+
+def flat_policies(
+    state: Mapping[str, Any], decoding: Decoding, where: str, **known: Any
+) -> dict[str, PolicyRecord]:
+    """The one policy of ES or ARS, if that is what a trainer's state holds.
+
+    They save a vector of weights and a filter: no spaces, no config, not even which of the two it
+    was. They act alike.
+
+    Args:
+        state: The trainer's state.
+        decoding: Collects problems.
+        where: The file, for messages.
+        **known: What is known from elsewhere, as for `policy_record`.
+    """
+    vector = state.get("weights")
+    if not isinstance(vector, np.ndarray) or vector.ndim != 1 or not _is_array(vector):
+        return {}
+    name = "default_policy"
+    found = policy_record(
+        name,
+        {"weights": {FLAT_WEIGHTS: vector}},
+        decoding,
+        where,
+        algorithm="ES",
+        worker_filter=state.get("filter"),
+        **known,
+    )
+    return {name: found}
 
 
 def _spec_fields(spec: Any) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from .decoding import Decoding
 from .files import base_name
 from .layout import Node
 from .names import algorithm_name
-from .old_policy import plain_config, policy_record
+from .old_policy import flat_policies, plain_config, policy_record
 from .records import Checkpoint, PolicyRecord
 
 
@@ -61,6 +61,10 @@ def read_old(node: Node, decoding: Decoding) -> Checkpoint:
             algorithm=algorithm,
             worker_filter=filters.get(policy_id),
             ray_version=policy_node.said("ray_version") or node.said("ray_version"),
+        )
+    if not seen and node.state_file is not None:
+        policies = flat_policies(
+            state, decoding, decoding.place(node.state_file), ray_version=node.said("ray_version")
         )
     promised = [*_texts(metadata.get("policy_ids")), *_texts(worker.get("policy_ids"))]
     _compare_with_promised(list(dict.fromkeys(promised)), seen, node, decoding)

@@ -11,8 +11,8 @@ from .decode.standins import class_path, mapping_of
 from .decoding import Decoding
 from .layout import Node
 from .names import algorithm_name
-from .old_policy import plain_config, policy_record
-from .records import Checkpoint, PolicyRecord
+from .old_policy import flat_policies, plain_config, policy_record
+from .records import Checkpoint
 from .trial_settings import trial_settings
 
 
@@ -31,20 +31,22 @@ def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
         inner = decoding.decode_bytes(inner, f"{place} (worker)", "pickle")
     worker = mapping_of(inner)
     states = mapping_of(worker.get("state")) or mapping_of(outer.get("state"))
-    if not states:
+    folder = node.path.parent if node.path.is_file() else node.path
+    config = plain_config(worker.get("policy_config") or {}) or trial_settings(folder, decoding)
+    tune = _tune_metadata(node, folder, decoding)
+    ray_version = str(tune.get("ray_version") or "")
+    policies = flat_policies(outer, decoding, place, base_config=config, ray_version=ray_version)
+    if not states and not policies:
         raise CorruptCheckpointError(
             f"{place} is a pickle of something else",
             expected="a rollout worker with the state of its policies",
             found=", ".join(map(repr, list(worker or outer)[:6])) or "no keys at all",
         )
-    folder = node.path.parent if node.path.is_file() else node.path
-    config = plain_config(worker.get("policy_config") or {}) or trial_settings(folder, decoding)
     saved_specs = mapping_of(worker.get("policy_specs"))
     specs = {**mapping_of(mapping_of(config.get("multiagent")).get("policies")), **saved_specs}
     filters = _filters_by_policy(worker)
     algorithm = algorithm_name(class_path(worker.get("policy_config")))
-    tune = _tune_metadata(node, folder, decoding)
-    policies: dict[str, PolicyRecord] = {
+    policies |= {
         policy_id: policy_record(
             policy_id,
             state,
@@ -54,7 +56,7 @@ def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
             base_config=config,
             algorithm=algorithm,
             worker_filter=filters.get(policy_id),
-            ray_version=str(tune.get("ray_version") or ""),
+            ray_version=ray_version,
         )
         for policy_id, state in states.items()
         if mapping_of(state)
@@ -69,7 +71,7 @@ def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
         stack="old",
         version="0.1" if _is_0_1(saved_specs, outer) else "0",
         encoding="pickle",
-        ray_version=str(tune.get("ray_version") or ""),
+        ray_version=ray_version,
         algorithm=first.algorithm if first else "",
         environment=env if isinstance(env, str) else class_path(env),
         policies=policies,

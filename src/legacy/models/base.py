@@ -186,4 +186,5 @@ class LegacyModel(TorchModelV2, nn.Module):
         name: str = "",
     ) -> None:
         nn.Module.__init__(self)
-        TorchModelV2.__init__(self, obs_space, action_space, num_outputs, model_config, name)
+        # Mixed in front of a user's own network, this is that network's constructor.
+        super().__init__(obs_space, action_space, num_outputs, model_config, name)

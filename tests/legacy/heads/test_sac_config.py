@@ -16,25 +16,23 @@ def test_old_and_new_spellings(config):
     """The newest spelling that holds settings counts; a -1 is no settings."""
     found = net_config(config, "q_model_config", "Q_model")
 
-    assert found == {"fcnet_hiddens": [3], "fcnet_activation": "relu"}
+    assert found == {"fcnet_hiddens": [3]}
 
 
 def test_nothing_said_means_sacs_own_default():
     """SAC's nets have two layers of 256 and relu, unlike other models."""
-    assert net_config({}, "q_model_config") == {
-        "fcnet_hiddens": [256, 256],
-        "fcnet_activation": "relu",
-    }
+    found = net_config({"model": {"fcnet_hiddens": [9]}}, "q_model_config")
+
+    assert (found["fcnet_hiddens"], found["fcnet_activation"]) == ([256, 256], "relu")
 
 
-def test_images_take_the_shared_convolutions():
-    """Without convolutions of their own, SAC's nets take those of the shared model settings."""
-    shared = {"conv_filters": [[4, [4, 4], 2]], "fcnet_hiddens": [9]}
+def test_what_a_network_leaves_out_is_as_in_the_shared_settings():
+    """A dict of the user's own replaces SAC's, and the shared settings stand behind it."""
+    shared = {"conv_filters": [[4, [4, 4], 2]], "fcnet_hiddens": [9], "fcnet_activation": "elu"}
     own = {"conv_filters": [[8, [2, 2], 1]]}
 
     found = net_config({"model": shared, "policy_model_config": {}}, "policy_model_config")
     kept = net_config({"model": shared, "policy_model_config": own}, "policy_model_config")
 
-    assert found["conv_filters"] == [[4, [4, 4], 2]]
-    assert found["fcnet_hiddens"] == [256, 256]
-    assert kept["conv_filters"] == [[8, [2, 2], 1]]
+    assert found == shared
+    assert kept == {**shared, **own}
