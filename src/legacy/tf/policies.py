@@ -16,6 +16,7 @@ from ..models.network_kind import network_kind
 from ..schedules import class_name
 from .layers import Layer
 from .networks import network, recurrent
+from .rlmodules import holds_rlmodule, rlmodule
 
 Settings = Mapping[str, Any]
 
@@ -51,10 +52,12 @@ def policy_layers(
         return _ddpg(algorithm, obs_space, config, named)
     if family in ("actor", "actor_critic", "simple_q"):
         model = _complete(config.get("model") or {}, algorithm)
-        if not model["use_lstm"]:
-            _no_lower_value(obs_space, model)
         custom = model["custom_action_dist"]
         outputs = 0 if custom else distribution_for(action_space, model, algorithm).size
+        if not named and holds_rlmodule(config):
+            return rlmodule(obs_space, outputs, model)
+        if not model["use_lstm"]:
+            _no_lower_value(obs_space, model)
         return _wrapped(obs_space, outputs, model, named)
     raise ConfigError(f"TensorFlow weights of {algorithm} are not described.")
 

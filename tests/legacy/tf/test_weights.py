@@ -147,6 +147,7 @@ LISTED = list(GOOD.values())
 CONV = {"p/conv/kernel": GOOD["fc_1/kernel"], "p/conv/bias": GOOD["fc_1/bias"]}
 NO_VALUE = {f"p/{name}": value for name, value in GOOD.items() if "value" not in name}
 DEEP = [LISTED[0][None], *LISTED[1:]]
+MODULE = {"_enable_rl_module_api": True}
 NET = {"fcnet_hiddens": [4], "vf_share_layers": True}
 
 
@@ -163,6 +164,8 @@ NET = {"fcnet_hiddens": [4], "vf_share_layers": True}
         (LISTED, "PPO", {"model": {**NET, "no_final_linear": True}}, "no_final_linear"),
         (DEEP, "PPO", {"model": NET}, r"\(1, 5, 4\)"),
         (LISTED, "ES", {"model": NET}, "ES"),
+        (LISTED, "DQN", {"model": NET, "exploration_config": {"type": "ParameterNoise"}}, "Noise"),
+        (LISTED, "PPO", {"model": {**NET, "use_lstm": True}, **MODULE}, "RLModules with an LSTM"),
         (LISTED, "DQN", {"model": NET, "hiddens": [], "dueling": True}, "without hiddens"),
     ],
 )
