@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any, Final, Protocol
 
@@ -139,11 +140,31 @@ class OneHotEncoder:
         """Set the ones of one value in `out`."""
         if self._is_single:
             index = operator.index(value) - self._first
-            if not 0 <= index < self.size:
-                raise outside(index, self.size)
-            out[(index + self._first) % self.size if self.wraps else index] = 1.0
+            self._check(index, index)
+            out[self._place(index)] = 1.0
         else:
             self.write(np.asarray(value)[None], out[None])
+
+    def rows_of(self, values: Sequence[Any]) -> list[Array]:
+        """The floats of some values of a Discrete leaf: rows that are shared, not to be changed."""
+        first = self._first
+        indices = [index - first for index in map(operator.index, values)]
+        self._check(min(indices), max(indices))
+        return [*map(self._rows.__getitem__, indices)]
+
+    def _check(self, lowest: int, highest: int) -> None:
+        """Refuse indices of a Discrete leaf, counted from its lowest value, outside of it."""
+        if lowest < 0 or highest >= self.size:
+            raise outside(lowest if lowest < 0 else highest, self.size)
+
+    def _place(self, index: int) -> int:
+        """Where the one of a Discrete leaf's value is."""
+        return (index + self._first) % self.size if self.wraps else index
+
+    @cached_property
+    def _rows(self) -> list[Array]:
+        eye = np.eye(self.size, dtype=np.float32)
+        return [eye[self._place(index)] for index in range(self.size)]
 
     @property
     def _origin(self) -> Array:

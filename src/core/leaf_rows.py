@@ -13,15 +13,17 @@ import numpy.typing as npt
 from . import xp
 from .batching import stack_rows
 from .errors import SpaceError
-from .leaf_encoders import FlatEncoder, LeafEncoder
+from .leaf_encoders import FlatEncoder, LeafEncoder, OneHotEncoder
 from .types import Array
 
 _SHAPE: Final = attrgetter("shape")
 _DTYPE: Final = attrgetter("dtype")
 _NBYTES: Final = attrgetter("nbytes")
+_ARRAYS: Final = {np.ndarray}
 _NUMBERS: Final = "biufc"
 _SMALL: Final = 1024
 _FEW: Final = 16
+_READY: Final = 256
 
 
 def rows_of_leaves(
@@ -42,21 +44,27 @@ def rows_of_leaves(
         SpaceError: The values of a leaf are no arrays or numbers of one type and its shape.
     """
     rows = len(columns[0])
-    for column in columns:
-        kind = type(column[0])
-        if [*map(type, column)].count(kind) < rows:
-            raise SpaceError("values of several kinds")
-        if kind is not np.ndarray and xp.is_tensor(column[0]):
-            raise SpaceError("tensors")
     if rows <= _FEW:  # All values joined at once: that spares the overhead of each leaf.
         flat = [_flat(encoder, column) for encoder, column in zip(encoders, columns, strict=True)]
         values = [*chain.from_iterable(zip(*flat, strict=True))]
+        if {*map(type, values)} != _ARRAYS:
+            raise SpaceError("values of several kinds")
         joined: Array = np.concatenate(values, dtype=dtype, casting="same_kind")
-        return joined.reshape(rows, -1)
+        return joined.reshape(rows, parts[-1].stop)
     out = np.zeros((rows, parts[-1].stop), dtype)
     for column, encoder, part in zip(columns, encoders, parts, strict=True):
+        _check_kind(column)
         _write(encoder, column, out[:, part])
     return out
+
+
+def _check_kind(values: Sequence[Any]) -> None:
+    """Refuse tensors, and values of several types."""
+    kind = type(values[0])
+    if [*map(type, values)].count(kind) < len(values):
+        raise SpaceError("values of several kinds")
+    if kind is not np.ndarray and xp.is_tensor(values[0]):
+        raise SpaceError("tensors")
 
 
 def _write(encoder: LeafEncoder, values: Sequence[Any], out: Array) -> None:
@@ -94,15 +102,20 @@ def _joined(values: Sequence[Any], size: int) -> Array | None:
 
 
 def _flat(encoder: LeafEncoder, values: Sequence[Any]) -> Sequence[Array]:
-    """Values of one type as flat arrays."""
-    if type(encoder) is FlatEncoder and type(values[0]) is np.ndarray:
-        if {*map(_SHAPE, values)} != {encoder.item_shape}:
+    """Values as flat arrays; where the first is an array, others may not be any."""
+    if type(values[0]) is np.ndarray and type(encoder) is FlatEncoder:
+        shape = encoder.item_shape
+        if len(shape) == 1 and {*map(len, values)} == {shape[0]}:
+            return values  # Joining refuses those of more axes.
+        if {*map(_SHAPE, values)} != {shape}:
             raise SpaceError("values of another shape")
-        if len(encoder.item_shape) == 1:
-            return values
-        return [value.reshape(encoder.size) for value in values]
+        return [own.ravel() for own in values]
+    _check_kind(values)
+    is_number = encoder.item_shape == () and isinstance(values[0], (int, np.integer))
+    if is_number and type(encoder) is OneHotEncoder and encoder.size <= _READY:
+        return encoder.rows_of(values)
     rows = np.zeros((len(values), encoder.size), np.float32)
-    if encoder.item_shape == () and isinstance(values[0], (int, np.integer)):
+    if is_number:
         for value, row in zip(values, rows, strict=True):
             encoder.write_one(value, row)
     else:

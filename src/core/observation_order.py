@@ -135,6 +135,10 @@ def sorted_pick(
     return lambda value: [value]
 
 
+def _is_nested(space: spaces.Space[Any]) -> bool:
+    return isinstance(space, (spaces.Dict, spaces.Tuple))
+
+
 def sorted_split(space: spaces.Space[Any], removed: frozenset[str] = frozenset()) -> Split:
     """What lists the values of many observations leaf by leaf, in the order of `sorted_pick`.
 
@@ -149,12 +153,22 @@ def sorted_split(space: spaces.Space[Any], removed: frozenset[str] = frozenset()
         children = list(enumerate(space.spaces))
     else:
         return lambda values: [values]
-    parts = [(itemgetter(key), sorted_split(child)) for key, child in children]
+    parts = [
+        (itemgetter(key), sorted_split(child) if _is_nested(child) else None)
+        for key, child in children
+    ]
     count = len(space) if isinstance(space, spaces.Tuple) else None
 
     def split(values: Sequence[Nest]) -> list[Sequence[Any]]:
         if count is not None and {*map(len, values)} != {count}:
             raise SpaceError("observations have other numbers of parts", expected=str(space))
-        return [column for part, further in parts for column in further([*map(part, values)])]
+        columns: list[Sequence[Any]] = []
+        for part, further in parts:
+            own = [*map(part, values)]
+            if further is None:
+                columns.append(own)
+            else:
+                columns += further(own)
+        return columns
 
     return split

@@ -231,9 +231,9 @@ def test_checking_tolerates_lists_and_number_types():
 
 
 @pytest.mark.parametrize("count", [1, 2, 9, 40])
-@pytest.mark.parametrize("is_odd", [False, True])
-def test_several_observations_are_flattened_as_each_alone(count, is_odd):
-    """Rows made leaf by leaf hold what each observation alone gives, also if one is a list."""
+@pytest.mark.parametrize("odd", [None, np.ndarray.tolist, np.atleast_2d])
+def test_several_observations_are_flattened_as_each_alone(count, odd):
+    """Rows made leaf by leaf hold what each alone gives, also if one has a list or more axes."""
     space = Dict(
         a=Box(-1, 1, (2, 2), np.float32),
         b=Tuple((Discrete(3, start=1), MultiDiscrete([2, 3]))),
@@ -241,8 +241,8 @@ def test_several_observations_are_flattened_as_each_alone(count, is_odd):
     )
     space.seed(count)
     observations = [space.sample() for _ in range(count)]
-    if is_odd:
-        observations[-1]["c"] = observations[-1]["c"].tolist()
+    if odd is not None:
+        observations[-1]["c"] = odd(observations[-1]["c"])
     plan = flatten_observations_plan(space)
 
     rows = plan.transform_items(observations)
