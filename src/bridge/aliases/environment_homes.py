@@ -30,8 +30,8 @@ HOMES: Final = {
     "env.utils": "legacy: EnvError PublicAPI; v2: EnvContext MultiAgentEnv",
     "env.utils.infinite_lookback_buffer": "v2: InfiniteLookbackBuffer",
     "env.vector.registration": "stand-in: make_vec",
-    "env.vector.sync_vector_multi_agent_env": "stand-in: SyncVectorMultiAgentEnv",
-    "env.vector.vector_multi_agent_env": "stand-in: VectorMultiAgentEnv",
+    "env.vector.sync_vector_multi_agent_env": "v2.envs.foreign_agent_envs: SyncVectorMultiAgentEnv",
+    "env.vector.vector_multi_agent_env": "v2.envs.foreign_agent_envs: VectorMultiAgentEnv",
     "env.vector_env": "stand-in: VectorEnv",
     "env.wrappers.atari_wrappers": "stand-in: wrap_atari_for_new_api_stack wrap_deepmind",
     "env.wrappers.group_agents_wrapper": (

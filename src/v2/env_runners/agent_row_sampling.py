@@ -143,7 +143,7 @@ class AgentRowSampling(VectorEnvRunner):
         for stretch in block.stretches(last):
             ending = stretch.ending
             episode = running.episodes[stretch.env] if ending is None else ending.episode
-            is_last = is_final or ending is not None
+            is_last = (is_final or ending is not None) and not self._is_mixed
             is_alike = fill(episode, stretch, columns, self._weights_seq_no, is_final=is_last)
             if ending is None:
                 running.to_act[stretch.env] = (*stretch.last,)

@@ -13,11 +13,13 @@ from typing_extensions import override
 
 from ...core.errors import ConfigError
 from ...core.space_fit import explain_mismatch
-from ..envs.multi_agent_envs import AgentTransitions, make_multi_agent_envs
+from ..envs.foreign_agent_envs import ForeignAgentEnvs
+from ..envs.multi_agent_envs import AgentTransitions, MultiAgentEnvs, make_multi_agent_envs
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..metrics.names import ENV_RESET_TIMER, EPISODE_AGENT_STEPS
 from .agent_answers import ByEnv, taken_apart
 from .agent_row_sampling import AgentRowSampling
+from .log_probs import fit_log_probs
 from .observation_watch import expect_finite
 from .random_actions import RandomActions
 from .running_multi_agent import RunningMultiAgentEpisodes
@@ -68,13 +70,20 @@ class MultiAgentEnvRunner(AgentRowSampling):
             self.config, self.worker_index, self.num_workers
         )
         self.env = self._stepper
-        self.num_envs = self.env.num_envs
         if not self.config.disable_env_checking:
             self.env.try_out()
-        self._begin_counting()
+        self._begin_with_envs()
+        self._on_environment_created(context)
+
+    @override
+    def _stepper_of(self, env: Any) -> Any:
+        return env if isinstance(env, MultiAgentEnvs) else ForeignAgentEnvs(env)
+
+    @override
+    def _begin_with_envs(self) -> None:
+        super()._begin_with_envs()
         self._draw = RandomActions(self.env.single_action_space.spaces, self._seed)
         self._agent_steps: list[Mapping[Hashable, int]] = []
-        self._on_environment_created(context)
 
     @override
     def make_module(self) -> None:
@@ -239,6 +248,9 @@ class MultiAgentEnvRunner(AgentRowSampling):
     def _taken(self, size: SampleSize) -> list[MultiAgentEpisode]:
         lookback = None if size.is_in_episodes else self.config.episode_lookback_horizon
         samples: list[MultiAgentEpisode] = self._running.take(lookback)[: size.episodes]
+        if self._is_mixed:
+            for episode in samples:
+                fit_log_probs(episode.agent_episodes.values())
         if self.config.episodes_to_numpy:
             for episode in samples:
                 episode.to_numpy()

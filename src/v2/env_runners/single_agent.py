@@ -20,6 +20,7 @@ from ..metrics.names import (
     ENV_RESET_TIMER,
     WEIGHTS_SEQ_NO,
 )
+from .log_probs import fit_log_probs
 from .observation_watch import expect_finite, warn_if_outside
 from .random_actions import RandomActions
 from .row_sampling import ALL_TOGETHER, RowSampling, taken_apart
@@ -55,15 +56,12 @@ class SingleAgentEnvRunner(RowSampling):
         self._on_environment_created(made.context)
 
     @override
-    def _take_up_env(self) -> None:
-        stepper = getattr(self, "_stepper", None)
-        if self.env is not None and (stepper is None or stepper.vector_env is not self.env):
-            self._stepper = ForeignEnvs(lambda: self.env)
-            self._begin_with_envs()
+    def _stepper_of(self, env: Any) -> Any:
+        return ForeignEnvs(lambda: self.env)
 
+    @override
     def _begin_with_envs(self) -> None:
-        self.num_envs = self.env.num_envs
-        self._begin_counting()
+        super()._begin_with_envs()
         self._draw = RandomActions({None: self.env.action_space}, self._seed)
 
     @override
@@ -168,6 +166,8 @@ class SingleAgentEnvRunner(RowSampling):
 
     def _taken(self, lookback: int | None) -> list[SingleAgentEpisode]:
         samples = self._running.take(lookback)
+        if self._is_mixed:
+            fit_log_probs(samples)
         if self.config.episodes_to_numpy:
             for episode in samples:
                 episode.to_numpy()

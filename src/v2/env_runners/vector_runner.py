@@ -42,11 +42,24 @@ class VectorEnvRunner(EnvRunner):
     _running: Any
     _stepper: Any
 
-    def _begin_counting(self) -> None:
+    @override
+    def _take_up_env(self) -> None:
+        stepper = getattr(self, "_stepper", None)
+        if self.env is not None and (stepper is None or stepper.vector_env is not self.env):
+            self._stepper = self._stepper_of(self.env)
+            self._begin_with_envs()
+
+    @abc.abstractmethod
+    def _stepper_of(self, env: Any) -> Any:
+        """What steps a vector that somebody else has made."""
+
+    def _begin_with_envs(self) -> None:
         """Begin anew with environments that have just been made."""
+        self.num_envs = self.env.num_envs
         self._num_restarts = self._num_failures = self._num_ended = 0
         self._needs_initial_reset = True
-        self._is_begun = self._was_random = False
+        self._is_begun = self._was_random = self._is_mixed = False
+        self._explored: bool | None = None
         self._cached_to_module: dict[str, Any] | None = None
         self._metrics_now: MetricsLogger | None = None
         self._last_sampled: float | None = None
@@ -101,6 +114,8 @@ class VectorEnvRunner(EnvRunner):
         self._metrics_now = self.metrics
         if force_reset or size.is_in_episodes or self._needs_initial_reset or is_other_way:
             self._reset_envs_and_episodes(should_explore)
+        self._is_mixed |= self._explored not in (None, should_explore)
+        self._explored = should_explore
         self._needs_initial_reset = size.is_in_episodes
         self._num_ended = 0
         self._in_module.clear()
@@ -121,6 +136,7 @@ class VectorEnvRunner(EnvRunner):
     def _reset_envs_and_episodes(self, explore: bool) -> None:
         """Begin anew: all environments, episodes and what pieces share."""
         self._running = self._new_running()
+        self._is_mixed, self._explored = False, None
         self._shared_data = {}
         self._reset_envs(self._running.episodes, self._shared_data, explore)
 
