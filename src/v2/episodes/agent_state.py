@@ -127,16 +127,17 @@ def restore_pickle(
         setattr(episode, name, _unpickled(value))
     episode._agents = {agent: empty_episode(kind) for kind, agent in agents}
     episode._env_ts = {
-        agent: list(steps) for agent, steps in zip(episode._agents, times, strict=True)
+        agent: [*range(*steps)] if type(steps) is tuple else steps
+        for agent, steps in zip(episode._agents, times, strict=True)
     }
     singles_state.restore_pickle([*episode._agents.values()], *singles)
     episode._journal = None
 
 
 def _compact(times: list[int]) -> Any:
-    """Steps without gaps as a range."""
-    steps = range(times[0], times[0] + len(times))
-    return steps if times[-1] == steps[-1] else times
+    """Steps without gaps as the first one and the one after the last."""
+    first, stop = times[0], times[-1] + 1
+    return (first, stop) if stop - first == len(times) else times
 
 
 def _pickled(spaces: Any) -> Any:

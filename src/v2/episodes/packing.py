@@ -9,6 +9,7 @@ room for one row more, which the learner's pipeline fills.
 
 from __future__ import annotations
 
+import marshal
 import sys
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -25,7 +26,7 @@ _LARGEST_PACKED: Final = 1 << 16
 _ALIGNMENT: Final = 8
 _ZEROS: Final = bytes(_ALIGNMENT)
 
-_ONLY_DICTS: Final = {dict}
+_WITHOUT_REFERENCES: Final = 2  # A version of the format of `marshal`.
 
 # How a buffer's items are written.
 _AS_THEY_ARE, _AS_A_LIST, _PACKED, _EMPTY_DICTS = range(4)
@@ -45,6 +46,7 @@ def packed_buffers(
     """
     block: list[Any] = []
     headers: list[tuple[Any, ...]] = []
+    known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     places = {id(space): place + _FIRST for place, space in enumerate(spaces)}
     places[id(REWARD_SPACE)] = _REWARD
     places[id(None)] = _NO_SPACE
@@ -61,7 +63,9 @@ def packed_buffers(
                 room = size // len(data)
                 room += -(size + room) % _ALIGNMENT
                 block += (data, _ZEROS if room == _ALIGNMENT else bytes(room))
-                headers.append((_PACKED, lookback, mark, code, data.shape))
+                header = _PACKED, lookback, mark, code, data.shape
+                # Columns built alike share one, which is pickled once.
+                headers.append(known.setdefault(header, header) if type(mark) is int else header)
             else:
                 headers.append((_AS_THEY_ARE, lookback, mark, *_with_room(buffer)))
         elif type(data) is not list:
@@ -81,11 +85,12 @@ def unpacked_buffers(
 ) -> list[InfiniteLookbackBuffer]:
     """The buffers that `packed_buffers` wrote."""
     by_mark = (None, REWARD_SPACE, *spaces)
-    dtypes: dict[str, np.dtype[Any]] = {}
+    layouts: dict[int, tuple[tuple[int, ...], np.dtype[Any]]] = {}
     buffers = []
     offset = 0
     new, array = InfiniteLookbackBuffer.__new__, np.ndarray
-    for form, lookback, mark, content, shape in headers:
+    for header in headers:
+        form, lookback, mark, content, shape = header
         # As `InfiniteLookbackBuffer._of` does, in place: there are many.
         buffer = new(InfiniteLookbackBuffer)
         buffer.lookback = lookback
@@ -93,12 +98,11 @@ def unpacked_buffers(
         buffer._is_shared = False
         buffer._space = by_mark[mark] if type(mark) is int else space_from_pickle(mark)
         if form == _PACKED:
-            dtype = dtypes.get(content)
-            if dtype is None:
-                dtype = dtypes[content] = np.dtype(content)
-            rows = shape[0]
-            buffer._store = store = array((rows + 1, *shape[1:]), dtype, block, offset)
-            buffer._data = store[:rows]
+            layout = layouts.get(id(header))
+            if layout is None:
+                layout = layouts[id(header)] = (shape[0] + 1, *shape[1:]), np.dtype(content)
+            buffer._store = store = array(*layout, block, offset)
+            buffer._data = store[:-1]
             size = store.nbytes
             offset += size + -size % _ALIGNMENT
             buffer.finalized = True
@@ -107,7 +111,7 @@ def unpacked_buffers(
             buffer._data = nest.taken(content, slice(0, shape))
         else:
             buffer.finalized = form == _AS_THEY_ARE
-            buffer._data = [{} for _ in range(content)] if form == _EMPTY_DICTS else content
+            buffer._data = marshal.loads(_empty_dicts(content)) if form == _EMPTY_DICTS else content
         buffers.append(buffer)
     return buffers
 
@@ -132,4 +136,10 @@ def _contiguous(part: Any) -> Any:
 
 
 def _are_empty_dicts(data: list[Any]) -> bool:
-    return not any(data) and {*map(type, data)} == _ONLY_DICTS
+    return not any(data) and [*map(type, data)].count(dict) == len(data)
+
+
+@lru_cache(maxsize=64)
+def _empty_dicts(count: int) -> bytes:
+    """What `marshal` reads as so many new dicts, which is faster than to make each."""
+    return marshal.dumps([{}] * count, _WITHOUT_REFERENCES)

@@ -1,5 +1,7 @@
 """Buffers in one block of bytes come back as they were, whatever their sizes."""
 
+import pickle
+
 import numpy as np
 import pytest
 from gymnasium.spaces import Discrete
@@ -54,3 +56,17 @@ def test_views_of_the_block_are_independent(place):
     for other in {0, 1, 2, 3} - {place}:
         np.testing.assert_array_equal(back[other].data, COLUMNS[other])
         assert back[other].data.flags.aligned
+
+
+def test_columns_built_alike_share_a_header():
+    """What tells how they are built is pickled once; their rows stay their own."""
+    columns = [np.full((5, 3), value, np.int16) for value in range(4)]
+
+    headers, block = packed_buffers(map(InfiniteLookbackBuffer, columns))
+    back = unpacked_buffers(pickle.loads(pickle.dumps(headers)), block)
+
+    assert len(pickle.dumps(headers)) < len(pickle.dumps(headers[:1])) + 20
+    for buffer, column in zip(back, columns, strict=True):
+        np.testing.assert_array_equal(buffer.data, column)
+        buffer.append(column[0])
+    assert [buffer.data.sum() for buffer in back] == [0, 18, 36, 54]
