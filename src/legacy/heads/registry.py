@@ -10,6 +10,7 @@ from gymnasium.spaces import Space
 from ..distributions.choice import distribution_for
 from ..models.catalog import build_model
 from ..models.defaults import with_defaults
+from ..models.keras_layers import has_keras_layers, with_keras_layers
 from ..models.learned_swish import has_learned_swish, with_learned_swish
 from ..models.rlmodule import RLModuleNet, is_rlmodule
 from .algorithms import FAMILIES, algorithm_named
@@ -47,6 +48,8 @@ def build_head(
     name = algorithm_named(algorithm)
     if isinstance(weights, Mapping) and has_learned_swish(weights):
         config = with_learned_swish(config)
+    if isinstance(weights, Mapping) and has_keras_layers(weights):
+        config = with_keras_layers(config)
     model_config = config.get("model") or {}
     distribution = distribution_for(
         action_space,

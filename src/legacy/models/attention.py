@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from ...core.errors import ConfigError, PieceError
 from .base import LegacyModel, ModelOutput, TorchModelV2
 from .gtrxl import GRUGate, RelativeMultiHeadAttention, SkipConnection
+from .keras_layers import KERAS_LAYERS, NORM_EPSILON
 from .layers import SlimFC
 from .leaves import action_width
 from .lstm import add_time_dimension, previous_actions
@@ -69,12 +70,14 @@ class GTrXLNet(LegacyModel):
         self.memory_inference = memory_inference
         self.memory_training = memory_training
         self.linear_layer = SlimFC(int(np.prod(observation_space.shape or ())), attention_dim)
+        keras = bool(model_config.get(KERAS_LAYERS))
+        epsilon = NORM_EPSILON if keras else 1e-5
         layers: list[nn.Module] = []
         for _ in range(num_transformer_units):
-            attend = RelativeMultiHeadAttention(attention_dim, num_heads, head_dim)
-            widen = SlimFC(attention_dim, position_wise_mlp_dim, None, nn.ReLU, False)
-            narrow = SlimFC(position_wise_mlp_dim, attention_dim, None, nn.ReLU, False)
-            dense = nn.Sequential(nn.LayerNorm(attention_dim), widen, narrow)
+            attend = RelativeMultiHeadAttention(attention_dim, num_heads, head_dim, epsilon)
+            widen = SlimFC(attention_dim, position_wise_mlp_dim, None, nn.ReLU, keras)
+            narrow = SlimFC(position_wise_mlp_dim, attention_dim, None, nn.ReLU, keras)
+            dense = nn.Sequential(nn.LayerNorm(attention_dim, epsilon), widen, narrow)
             for layer in (attend, dense):
                 layers.append(SkipConnection(layer, GRUGate(attention_dim, init_gru_gate_bias)))
         self.attention_layers = nn.Sequential(*layers)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ...core.errors import ConfigError, PieceError
 from .base import LegacyModel, ModelOutput
-from .layers import AppendBiasLayer, SlimFC, normc_initializer
+from .layers import AppendBiasLayer, SlimFC, dense_stack, normc_initializer
 
 
 class FullyConnectedNetwork(LegacyModel):
@@ -48,7 +48,7 @@ class FullyConnectedNetwork(LegacyModel):
 
         width = prod(obs_space.shape or ())
         sizes = [*hiddens[:-1], outputs] if ends_hidden else hiddens
-        self._hidden_layers = _dense(width, sizes, act)
+        self._hidden_layers = dense_stack(width, sizes, act)
         features = ([width, *sizes])[-1]
         self._logits: SlimFC | None = None
         if not ends_hidden and outputs:
@@ -59,7 +59,7 @@ class FullyConnectedNetwork(LegacyModel):
             self._append_free_log_std = AppendBiasLayer(outputs)
         self._value_branch_separate: nn.Sequential | None = None
         if not self.vf_share_layers:
-            self._value_branch_separate = _dense(width, hiddens, act)
+            self._value_branch_separate = dense_stack(width, hiddens, act)
         self._value_branch = SlimFC(features, 1, normc_initializer(0.01))
         self._features: Tensor | None = None
         self._last_flat_in: Tensor | None = None
@@ -89,12 +89,6 @@ class FullyConnectedNetwork(LegacyModel):
                 )
         value: Tensor = self._value_branch(features)
         return value.squeeze(1)
-
-
-def _dense(width: int, sizes: list[int], act: Any) -> nn.Sequential:
-    pairs = zip([width, *sizes], sizes, strict=False)
-    init = normc_initializer(1.0)
-    return nn.Sequential(*(SlimFC(i, o, init, activation_fn=act) for i, o in pairs))
 
 
 def _means(num_outputs: int | None, ends_hidden: bool) -> int:

@@ -83,9 +83,10 @@ class RelativeMultiHeadAttention(nn.Module):
         dim: Features in and out.
         num_heads: Heads.
         head_dim: Features per head.
+        epsilon: What the layer norm adds to a variance.
     """
 
-    def __init__(self, dim: int, num_heads: int, head_dim: int) -> None:
+    def __init__(self, dim: int, num_heads: int, head_dim: int, epsilon: float = 1e-5) -> None:
         super().__init__()
         self._num_heads = num_heads
         self._head_dim = head_dim
@@ -98,7 +99,7 @@ class RelativeMultiHeadAttention(nn.Module):
         nn.init.xavier_uniform_(self._vvar)
         self._pos_proj = SlimFC(dim, inner, use_bias=False)
         self._rel_pos_embedding = RelativePositionEmbedding(dim)
-        self._input_layernorm = nn.LayerNorm(dim)
+        self._input_layernorm = nn.LayerNorm(dim, epsilon)
 
     def forward(self, x: Tensor, memory: Tensor) -> Tensor:
         """Attend from `(B, T, dim)` to `(B, M, dim)` and itself; gives `(B, T, dim)`."""

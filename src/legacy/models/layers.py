@@ -19,6 +19,7 @@ __all__ = [
     "SlimConv2d",
     "SlimFC",
     "activation",
+    "dense_stack",
     "get_activation_fn",
     "get_initializer_fn",
     "normc_initializer",
@@ -122,6 +123,19 @@ class SlimFC(nn.Module):
         """Map `(..., in_size)` to `(..., out_size)`."""
         out: Tensor = self._model(x)
         return out
+
+
+def dense_stack(width: int, sizes: Sequence[int], act: Any) -> nn.Sequential:
+    """Dense layers one after the other, all with the same activation.
+
+    Args:
+        width: Features in.
+        sizes: Outputs of each layer.
+        act: Name or factory of the activation; None for none.
+    """
+    pairs = zip([width, *sizes], sizes, strict=False)
+    init = normc_initializer(1.0)
+    return nn.Sequential(*(SlimFC(i, o, init, activation_fn=act) for i, o in pairs))
 
 
 class SlimConv2d(nn.Module):

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from ...core.errors import ConfigError, PieceError
 from .base import LegacyModel, ModelOutput
 from .defaults import get_filter_config
-from .layers import SlimConv2d, SlimFC, normc_initializer, pair, same_padding
+from .keras_layers import KERAS_LAYERS
+from .layers import SlimConv2d, SlimFC, dense_stack, normc_initializer, pair, same_padding
 
 
 class VisionNetwork(LegacyModel):
@@ -53,15 +54,25 @@ class VisionNetwork(LegacyModel):
                 found=f"{cells[0]}x{cells[1]} from an image {shape} and filters {filters}",
                 hint="change the last kernel and stride in conv_filters.",
             )
-        if post and ends_hidden:
+        keras = bool(model_config.get(KERAS_LAYERS))
+        if post and ends_hidden and not keras:
             raise ConfigError("no_final_linear with post_fcnet_hiddens fits no image network.")
 
-        channels = int(num_outputs) if num_outputs and ends_hidden else int(filters[-1][0])
+        channels = int(filters[-1][0])
+        if num_outputs and ends_hidden and not post:
+            channels = int(num_outputs)
         layers = _convolutions(shape, filters, act, channels)
         self.last_layer_is_flattened = not num_outputs
         self._logits: nn.Module | None = None
+        self._post_fcnet: nn.Sequential | None = None
+        features = channels
         if not num_outputs:
             layers.append(nn.Flatten())
+        elif post and keras:
+            sizes = [*post[:-1], num_outputs] if ends_hidden else post
+            self._post_fcnet = dense_stack(channels, sizes, post_act)
+            features = sizes[-1]
+            self._logits = None if ends_hidden else SlimFC(features, num_outputs)
         elif post:
             dense = _post_stack(channels, [*post, num_outputs], post_act)
             self._logits = dense.pop()
@@ -76,7 +87,7 @@ class VisionNetwork(LegacyModel):
         self._value_branch: SlimFC | None = None
         self._value_branch_separate: nn.Sequential | None = None
         if shares:
-            self._value_branch = SlimFC(channels, 1, normc_initializer(0.01))
+            self._value_branch = SlimFC(features, 1, normc_initializer(0.01))
         else:
             last = int(filters[-1][0])
             head = SlimConv2d(last, 1, 1, 1, None, activation_fn=None)
@@ -89,6 +100,8 @@ class VisionNetwork(LegacyModel):
         """Map images in `obs` to the outputs; the state passes through."""
         images = input_dict["obs"].float().permute(0, 3, 1, 2)
         features = self._convs(images)
+        if self._post_fcnet is not None:
+            features = self._post_fcnet(_flat(features))
         self._features = features if self._value_branch_separate is None else images
         if self.last_layer_is_flattened:
             return features, state
@@ -101,7 +114,8 @@ class VisionNetwork(LegacyModel):
         if self._value_branch_separate is not None:
             return _flat(self._value_branch_separate(self._features)).squeeze(1)
         assert self._value_branch is not None  # one of the two branches always exists
-        if self._features.ndim == 2 and not self.last_layer_is_flattened:
+        is_flat = self.last_layer_is_flattened or self._post_fcnet is not None
+        if self._features.ndim == 2 and not is_flat:
             raise ConfigError(
                 "an image network with post_fcnet_hiddens has no shared value branch",
                 expected="vf_share_layers=False",

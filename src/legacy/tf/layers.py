@@ -16,7 +16,8 @@ class Layer(NamedTuple):
 
     Args:
         kind: A key of `PARTS`.
-        saved: Its name in TensorFlow's scope, without the number that tells repeated names apart.
+        saved: Its name in TensorFlow's scope, without the number that tells repeated names apart;
+            {} stands where that number is if not at the end.
         torch: Its torch twin's name; "" if there is none.
         width: Its outputs; None or 0 where nothing is known about them.
     """
@@ -59,8 +60,13 @@ _BIAS: Final = Part("/bias", 1, ((".bias", _same),))
 
 PARTS: Final[Mapping[str, tuple[Part, ...]]] = {
     "dense": (Part("/kernel", 2, _WEIGHT), _BIAS),
+    "plain": (Part("/kernel", 2, _WEIGHT),),
     "cell": (Part("/kernel", 4, _WEIGHT), _BIAS),
     "conv": (Part("/kernel", 4, ((".weight", _channels_first),)), _BIAS),
+    "norm": (
+        Part("/gamma", 1, ((".weight", _same),)),
+        Part("/beta", 1, ((".bias", _same),)),
+    ),
     # Both order the gates input, forget, cell, output; torch adds two biases up.
     "lstm": (
         Part("/kernel", 2, (("weight_ih_l0", _outputs_first),)),
@@ -77,4 +83,4 @@ PARTS: Final[Mapping[str, tuple[Part, ...]]] = {
     "scalar": (Part("", 0, (("", lambda value: value.reshape(1)),)),),
 }
 """What each kind of layer saves, in saved order. "cell" is a convolution over a single cell,
-dense in torch."""
+dense in torch; "plain" a dense layer without bias."""

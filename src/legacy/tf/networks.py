@@ -9,6 +9,7 @@ equally far those on the way to the first output come first. Layers without weig
 | images | conv1, ..., convn, conv_out, post_fcnet_1, ... |
 | nested | each part's network, then a dense one without outputs, then logits, value_out |
 | LSTM on top | lstm/lstm_cell, logits, values |
+| attention on top | dense layers, norms and gates by unit, then dense ones: outputs, value |
 
 A network that ends in its last hidden layer (`no_final_linear`) calls that one fc_out or conv_out.
 """
@@ -20,7 +21,6 @@ from typing import Any, NamedTuple
 
 from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
 
-from ...core.errors import ConfigError
 from ..models.defaults import get_filter_config
 from ..models.leaves import leaf_spaces
 from ..models.network_kind import network_kind
@@ -112,19 +112,11 @@ def images(
     widths = [int(entry[0]) for entry in filters]
     post = list(config.get("post_fcnet_hiddens") or [])
     ends_hidden = bool(config.get("no_final_linear")) and num_outputs is not None
-    if ends_hidden and post:
-        raise ConfigError("no_final_linear with post_fcnet_hiddens fits no image network.")
-
     layers = _convolutions("conv{}", f"{torch}_convs", widths)
-    if ends_hidden:
+    if ends_hidden and not post:
         layers[-1] = layers[-1]._replace(saved="conv_out", width=num_outputs)
     elif num_outputs is not None and post:
-        names = ["conv_out", *(f"post_fcnet_{i}" for i in range(1, len(post) + 1))]
-        twins = [f"{torch}_convs.{len(widths) + 1 + i}" for i in range(len(post))]
-        twins.append(f"{torch}_logits")
-        for name, twin, width in zip(names, twins, [*post, num_outputs], strict=True):
-            kind = "cell" if name == "conv_out" else "dense"
-            layers.append(Layer(kind, name, f"{twin}._model.0", width))
+        layers = _post(layers, post, num_outputs, torch, ends_hidden)
     elif num_outputs is not None:
         layers.append(Layer("conv", "conv_out", f"{torch}_logits._model.1", num_outputs))
     outputs = Chain(layers, 2 if num_outputs is None else 1)
@@ -145,6 +137,23 @@ def _convolutions(name: str, torch: str, widths: Sequence[int]) -> list[Layer]:
         Layer("conv", name.format(i + 1), f"{torch}.{i}._model.{int(i < last)}", width)
         for i, width in enumerate(widths)
     ]
+
+
+def _post(
+    convolutions: list[Layer], post: list[int], num_outputs: int, torch: str, ends_hidden: bool
+) -> list[Layer]:
+    """Convolutions with dense layers behind them, the first of which is one more convolution."""
+    twins = [f"{torch}_post_fcnet.{i}._model.0" for i in range(len(post))]
+    if ends_hidden:
+        layers = [*convolutions[:-1], convolutions[-1]._replace(saved="conv_out")]
+        widths, kinds = [*post[:-1], num_outputs], ["dense"] * len(post)
+        names = [f"post_fcnet_{i}" for i in range(len(post))]
+    else:
+        layers, widths = convolutions, [*post, num_outputs]
+        kinds = ["cell"] + ["dense"] * len(post)
+        names = ["conv_out", *(f"post_fcnet_{i}" for i in range(1, len(post) + 1))]
+        twins.append(f"{torch}_logits._model.0")
+    return layers + [Layer(*entry) for entry in zip(kinds, names, twins, widths, strict=True)]
 
 
 def nested(
@@ -183,3 +192,39 @@ def recurrent(num_outputs: int, config: Settings) -> list[Layer]:
         Layer("dense", "logits", "_logits_branch._model.0", num_outputs),
         Layer("dense", "values", "_value_branch._model.0", 1),
     ]
+
+
+_GATE = ("_w_r", "_w_z", "_w_h", "_u_r", "_u_z", "_u_h", "_bias_z")
+
+
+def attention(num_outputs: int, config: Settings) -> list[Layer]:
+    """The gated transformer on top of another network's features."""
+    width = int(config["attention_dim"])
+    layers = [Layer("dense", "dense", "gtrxl.linear_layer._model.0", width)]
+    for i in range(int(config["attention_num_transformer_units"])):
+        attend = f"gtrxl.attention_layers.{2 * i}"
+        dense = f"gtrxl.attention_layers.{2 * i + 1}"
+        layers += [
+            Layer("array", "Variable", f"{attend}._layer._uvar"),
+            Layer("array", "Variable", f"{attend}._layer._vvar"),
+            Layer("plain", "dense", f"{attend}._layer._qkv_layer._model.0"),
+            Layer("plain", "time_distributed", f"{attend}._layer._linear_layer._model.0", width),
+            Layer("plain", "dense", f"{attend}._layer._pos_proj._model.0"),
+            Layer("norm", "layer_normalization", f"{attend}._layer._input_layernorm", width),
+            *_gate(attend),
+            Layer("norm", "layer_normalization", f"{dense}._layer.0", width),
+            Layer("dense", "dense", f"{dense}._layer.1._model.0"),
+            Layer("dense", "dense", f"{dense}._layer.2._model.0", width),
+            *_gate(dense),
+        ]
+    return [
+        *layers,
+        Layer("dense", "dense", "_logits_branch._model.0", num_outputs),
+        Layer("dense", "dense", "_value_branch._model.0", 1),
+    ]
+
+
+def _gate(torch: str) -> list[Layer]:
+    names = ["gru_gate{}/Variable" + (f"_{i}" if i else "") for i in range(len(_GATE))]
+    twins = [f"{torch}._fan_in_layer.{part}" for part in _GATE]
+    return [Layer("array", name, twin) for name, twin in zip(names, twins, strict=True)]

@@ -15,7 +15,7 @@ from ..models.defaults import with_defaults
 from ..models.network_kind import network_kind
 from ..schedules import class_name
 from .layers import Layer
-from .networks import network, recurrent
+from .networks import attention, network, recurrent
 from .rlmodules import holds_rlmodule, rlmodule
 
 Settings = Mapping[str, Any]
@@ -56,7 +56,7 @@ def policy_layers(
         outputs = 0 if custom else distribution_for(action_space, model, algorithm).size
         if not named and holds_rlmodule(config):
             return rlmodule(obs_space, outputs, model)
-        if not model["use_lstm"]:
+        if not model["use_lstm"] and not model["use_attention"]:
             _no_lower_value(obs_space, model)
         return _wrapped(obs_space, outputs, model, named)
     raise ConfigError(f"TensorFlow weights of {algorithm} are not described.")
@@ -64,27 +64,29 @@ def policy_layers(
 
 def _complete(model_config: Settings, algorithm: str = "") -> dict[str, Any]:
     config = with_defaults({"vf_share_layers": algorithm != "PPO", **model_config})
-    for key, what in (("custom_model", "a custom model"), ("use_attention", "attention")):
-        if config[key]:
-            raise ConfigError(f"TensorFlow weights of {what} are not described.")
+    if config["custom_model"]:
+        raise ConfigError("TensorFlow weights of a custom model are not described.")
     return config
 
 
 def _no_lower_value(obs_space: Space[Any], model: Settings) -> None:
     """Refuse a value that TensorFlow reads one layer below the outputs, and torch from them."""
-    if model["no_final_linear"] and model["vf_share_layers"] and network_kind(obs_space) == "dense":
+    dense = network_kind(obs_space) == "dense" or model["post_fcnet_hiddens"]
+    if model["no_final_linear"] and model["vf_share_layers"] and dense:
         raise ConfigError(
             "TensorFlow weights with no_final_linear and a shared value layer are not described."
         )
 
 
 def _wrapped(obs_space: Space[Any], outputs: int, model: Settings, named: bool) -> list[Layer]:
-    """A network of the catalog, with the LSTM on top of it if there is one."""
-    if not model["use_lstm"]:
+    """A network of the catalog, with what is on top of it."""
+    if not model["use_lstm"] and not model["use_attention"]:
         return network(obs_space, outputs, model, named=named)
-    # The wrapper's value layer takes the name of the one below it, which nothing reads.
+    if model["use_attention"] and not named:
+        raise ConfigError("TensorFlow's eager mode saves a part of attention's weights only.")
+    # A wrapper's value layer takes the name of the one below it, which nothing reads.
     features = _without(network(obs_space, None, model, named=named), "_value_branch.")
-    return [*features, *recurrent(outputs, model)]
+    return [*features, *(recurrent if model["use_lstm"] else attention)(outputs, model)]
 
 
 def _without(layers: Sequence[Layer], prefix: str) -> list[Layer]:

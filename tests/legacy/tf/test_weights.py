@@ -165,6 +165,7 @@ NET = {"fcnet_hiddens": [4], "vf_share_layers": True}
         (DEEP, "PPO", {"model": NET}, r"\(1, 5, 4\)"),
         (LISTED, "ES", {"model": NET}, "ES"),
         (LISTED, "DQN", {"model": NET, "exploration_config": {"type": "ParameterNoise"}}, "Noise"),
+        (LISTED, "PPO", {"model": {**NET, "use_attention": True}}, "a part of attention's"),
         (LISTED, "PPO", {"model": {**NET, "use_lstm": True}, **MODULE}, "RLModules with an LSTM"),
         (LISTED, "DQN", {"model": NET, "hiddens": [], "dueling": True}, "without hiddens"),
     ],
@@ -191,27 +192,47 @@ def recorded_names():
         return sorted({name.partition("/")[0] for name in tar.getnames()})
 
 
-def observation(parts):
-    if list(parts) == [""]:
-        return parts[""]
-    return dict(parts) if not all(map(str.isdigit, parts)) else tuple(parts.values())
+def recorded_steps(folder):
+    """Each step as {kind: {part: array}}, the observation as the environment gave it."""
+    steps = {}
+    with np.load(folder / "steps.npz") as file:
+        for key in file.files:
+            step, kind, *part = key.split("|")
+            steps.setdefault(step, {}).setdefault(kind, {})["".join(part)] = file[key]
+    for step in steps.values():
+        parts = step["obs"]
+        if list(parts) == [""]:
+            step["obs"] = parts[""]
+        elif all(map(str.isdigit, parts)):
+            step["obs"] = tuple(parts.values())
+    return list(steps.values())
+
+
+@pytest.mark.parametrize("name", ["tf-attn3", "tf-cnnpost-shared", "tf2-cxnopp-shared"])
+def test_exported_policies_act_alike(folders, tmp_path, name):
+    """What TensorFlow computes otherwise than torch stays so in our own format."""
+    policy = Policy.from_checkpoint(folders / name)
+    obs = recorded_steps(folders / name)[0]["obs"]
+
+    policy.export_checkpoint(tmp_path / "own")
+
+    again = Policy.from_checkpoint(tmp_path / "own")
+    ((_, _, got),) = local_policy_inference(again, "env", "agent", obs, explore=False)
+    ((_, _, wanted),) = local_policy_inference(policy, "env", "agent", obs, explore=False)
+    for key in ("action_dist_inputs", "vf_preds"):
+        np.testing.assert_array_equal(got[key], wanted[key])
 
 
 @pytest.mark.parametrize("name", recorded_names())
 def test_policies_act_as_they_did_in_ray(folders, name):
     """Actions, states and fetches of four steps are those of TensorFlow."""
     policy = Policy.from_checkpoint(folders / name)
-    steps = {}
-    with np.load(folders / name / "steps.npz") as file:
-        for key in file.files:
-            step, kind, *part = key.split("|")
-            steps.setdefault(step, {}).setdefault(kind, {})["".join(part)] = file[key]
 
-    for step in steps.values():
+    for step in recorded_steps(folders / name):
         end = {"terminated": False, "truncated": False, "info": {}} if "reward" in step else {}
         reward = float(step["reward"][""]) if "reward" in step else None
         ((action, state, fetches),) = local_policy_inference(
-            policy, "env", "agent", observation(step["obs"]), reward, explore=False, **end
+            policy, "env", "agent", step["obs"], reward, explore=False, **end
         )
         wanted = {k: v for k, v in step["fetch"].items() if k in fetches}
         assert "action_dist_inputs" in wanted
