@@ -32,7 +32,7 @@ class Part(NamedTuple):
     """One array of a layer.
 
     Args:
-        saved: What follows the layer's name in TensorFlow.
+        saved: What follows the layer's name in TensorFlow, as a pattern.
         axes: How many axes the saved array has; None for any number.
         torch: What follows the layer's name in torch, and how to get there, for each twin.
     """
@@ -56,6 +56,8 @@ def _channels_first(kernel: Array) -> Array:
 
 
 _WEIGHT: Final = ((".weight", _outputs_first),)
+# Before TensorFlow 2.3 an LSTM's cell had no name.
+_CELL: Final = r"(?:/lstm_cell(?:_\d+)?)?"
 _BIAS: Final = Part("/bias", 1, ((".bias", _same),))
 
 PARTS: Final[Mapping[str, tuple[Part, ...]]] = {
@@ -69,9 +71,9 @@ PARTS: Final[Mapping[str, tuple[Part, ...]]] = {
     ),
     # Both order the gates input, forget, cell, output; torch adds two biases up.
     "lstm": (
-        Part("/kernel", 2, (("weight_ih_l0", _outputs_first),)),
-        Part("/recurrent_kernel", 2, (("weight_hh_l0", _outputs_first),)),
-        Part("/bias", 1, (("bias_ih_l0", _same), ("bias_hh_l0", np.zeros_like))),
+        Part(f"{_CELL}/kernel", 2, (("weight_ih_l0", _outputs_first),)),
+        Part(f"{_CELL}/recurrent_kernel", 2, (("weight_hh_l0", _outputs_first),)),
+        Part(f"{_CELL}/bias", 1, (("bias_ih_l0", _same), ("bias_hh_l0", np.zeros_like))),
     ),
     "noisy": (
         Part("_sigma_w", 2, ((".sigma_w", _same),)),

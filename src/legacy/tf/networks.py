@@ -8,7 +8,7 @@ equally far those on the way to the first output come first. Layers without weig
 | dense | log_std, fc_1, ..., fc_n, fc_out |
 | images | conv1, ..., convn, conv_out, post_fcnet_1, ... |
 | nested | each part's network, then a dense one without outputs, then logits, value_out |
-| LSTM on top | lstm/lstm_cell, logits, values |
+| LSTM on top | lstm, logits, values |
 | attention on top | dense layers, norms and gates by unit, then dense ones: outputs, value |
 
 A network that ends in its last hidden layer (`no_final_linear`) calls that one fc_out or conv_out.
@@ -188,7 +188,7 @@ def recurrent(num_outputs: int, config: Settings) -> list[Layer]:
     """The LSTM on top of another network's features."""
     cells = int(config["lstm_cell_size"])
     return [
-        Layer("lstm", "lstm_cell", "lstm.", 4 * cells),
+        Layer("lstm", "lstm", "lstm.", 4 * cells),
         Layer("dense", "logits", "_logits_branch._model.0", num_outputs),
         Layer("dense", "values", "_value_branch._model.0", 1),
     ]

@@ -59,13 +59,13 @@ def policy_layers(
         if not model["use_lstm"] and not model["use_attention"]:
             _no_lower_value(obs_space, model)
         return _wrapped(obs_space, outputs, model, named)
-    raise ConfigError(f"TensorFlow weights of {algorithm} are not described.")
+    raise ConfigError(f"the networks of {algorithm} are not described.")
 
 
 def _complete(model_config: Settings, algorithm: str = "") -> dict[str, Any]:
     config = with_defaults({"vf_share_layers": algorithm != "PPO", **model_config})
     if config["custom_model"]:
-        raise ConfigError("TensorFlow weights of a custom model are not described.")
+        raise ConfigError("it computes with a custom model.")
     return config
 
 
@@ -73,9 +73,7 @@ def _no_lower_value(obs_space: Space[Any], model: Settings) -> None:
     """Refuse a value that TensorFlow reads one layer below the outputs, and torch from them."""
     dense = network_kind(obs_space) == "dense" or model["post_fcnet_hiddens"]
     if model["no_final_linear"] and model["vf_share_layers"] and dense:
-        raise ConfigError(
-            "TensorFlow weights with no_final_linear and a shared value layer are not described."
-        )
+        raise ConfigError("no_final_linear with dense layers that share the value.")
 
 
 def _wrapped(obs_space: Space[Any], outputs: int, model: Settings, named: bool) -> list[Layer]:
@@ -83,7 +81,7 @@ def _wrapped(obs_space: Space[Any], outputs: int, model: Settings, named: bool) 
     if not model["use_lstm"] and not model["use_attention"]:
         return network(obs_space, outputs, model, named=named)
     if model["use_attention"] and not named:
-        raise ConfigError("TensorFlow's eager mode saves a part of attention's weights only.")
+        raise ConfigError("eager mode saves only a part of attention's weights.")
     # A wrapper's value layer takes the name of the one below it, which nothing reads.
     features = _without(network(obs_space, None, model, named=named), "_value_branch.")
     return [*features, *(recurrent if model["use_lstm"] else attention)(outputs, model)]
@@ -106,7 +104,7 @@ def _q_policy(
         outputs = [256, *(config.get("model") or {}).get("fcnet_hiddens", [256, 256])][-1]
         model["no_final_linear"] = True
     elif dueling or noisy or atoms > 1:
-        raise ConfigError("TensorFlow weights of Q branches without hiddens are not described.")
+        raise ConfigError("Q branches without hiddens are dueling, noisy or distributional.")
     trunk = _without(_wrapped(obs_space, outputs, model, named), "_value_branch")
     if not hiddens:
         return trunk
@@ -135,7 +133,7 @@ def _branch(letter: str, torch: str, hiddens: list[int], outputs: int, noisy: bo
 def _no_layer_norms(config: Settings) -> None:
     explores = (config.get("exploration_config") or {}).get("type", "")
     if class_name(explores) == "ParameterNoise":
-        raise ConfigError("TensorFlow weights with ParameterNoise's layer norms are not described.")
+        raise ConfigError("it has the layer norms of ParameterNoise.")
 
 
 def _sac(

@@ -38,7 +38,7 @@ def rlmodule(obs_space: Space[Any], num_outputs: int, config: Settings) -> list[
     kind = network_kind(obs_space)
     if kind == "nested" or config["use_lstm"]:
         what = "with an LSTM" if config["use_lstm"] else "of nested observations"
-        raise ConfigError(f"TensorFlow RLModules {what} are not described.")
+        raise ConfigError(f"RLModules {what} are not described.")
     layers: list[Layer] = []
     shared = bool(config["vf_share_layers"])
     for name in ("encoder",) if shared else ("actor_encoder", "critic_encoder"):

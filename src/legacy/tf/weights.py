@@ -73,7 +73,7 @@ def tf_to_torch_names(
             algorithm, observation_space, action_space, config, named=named_layers
         )
     except ConfigError as error:
-        raise _misfit(error.message, found) from error
+        raise _refused(error, algorithm, found) from error
     named: dict[str, Array] = {}
     pick = _by_name if named_layers else _by_position
     for layer, part, array in pick(found, layers):
@@ -115,6 +115,8 @@ def _by_name(found: Found, layers: list[Layer]) -> Iterator[tuple[Layer, Part, A
     numbered: dict[str, list[tuple[int, int, str]]] = {}
     for position, (name, _) in enumerate(found):
         base = _base(name, layers)
+        if base is None and not name.endswith("/kernel"):
+            continue  # what an optimiser or a loss keeps
         if base is None:
             what = f"unknown layer {name!r} where {_listed(layers)} were expected"
             raise _misfit(what, found)
@@ -157,11 +159,26 @@ def _listed(layers: list[Layer]) -> str:
     return ", ".join(layer.saved for layer in layers)
 
 
-def _misfit(problem: str, found: Found) -> WeightsError:
-    arrays = [(name, tuple(value.shape)) for name, value in found]
-    listing = ", ".join(f"{name} {shape}" for name, shape in arrays)
+def _refused(error: ConfigError, algorithm: str, found: Found) -> WeightsError:
     return WeightsError(
-        f"TensorFlow weights do not fit: {problem}; found {listing}.",
-        hint="the model settings must be those the weights were saved with.",
-        found_arrays=arrays,
+        f"this {algorithm} policy of TensorFlow's cannot act: {error.message}",
+        found=_listing(found),
+        hint="its weights are readable: rlconnect.open_checkpoint(path).policies[...].weights.",
+        found_arrays=_shapes(found),
     )
+
+
+def _misfit(problem: str, found: Found) -> WeightsError:
+    return WeightsError(
+        f"TensorFlow weights do not fit: {problem}; found {_listing(found)}.",
+        hint="the model settings must be those the weights were saved with.",
+        found_arrays=_shapes(found),
+    )
+
+
+def _shapes(found: Found) -> list[tuple[str, tuple[int, ...]]]:
+    return [(name, tuple(value.shape)) for name, value in found]
+
+
+def _listing(found: Found) -> str:
+    return ", ".join(f"{name} {shape}" for name, shape in _shapes(found))

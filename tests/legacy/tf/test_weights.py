@@ -129,6 +129,16 @@ def test_a_target_net_in_the_weights_is_left_out(eager):
     assert len(named) == 8
 
 
+def test_what_training_keeps_beside_the_layers_is_left_out():
+    """Slots of an optimiser and a loss's own numbers lie among the weights of old files."""
+    saved = {f"p/{name}": value for name, value in GOOD.items()}
+    slots = {f"{name}/Adam": value for name, value in saved.items()}
+
+    named = renamed({**saved, **slots, "p/kl_coeff": np.float32(0.2)}, "PPO", {"model": NET})
+
+    assert len(named) == len(saved)
+
+
 def test_own_value_net_is_seen_in_the_names():
     """In graph mode the names tell a separate value net, whatever the settings default to."""
     shapes = {"fc_1": (5, 4), "fc_value_1": (5, 4), "fc_out": (4, 2), "value_out": (4, 1)}
@@ -165,12 +175,12 @@ NET = {"fcnet_hiddens": [4], "vf_share_layers": True}
         (DEEP, "PPO", {"model": NET}, r"\(1, 5, 4\)"),
         (LISTED, "ES", {"model": NET}, "ES"),
         (LISTED, "DQN", {"model": NET, "exploration_config": {"type": "ParameterNoise"}}, "Noise"),
-        (LISTED, "PPO", {"model": {**NET, "use_attention": True}}, "a part of attention's"),
+        (LISTED, "PPO", {"model": {**NET, "use_attention": True}}, "part of attention's"),
         (LISTED, "PPO", {"model": {**NET, "use_lstm": True}, **MODULE}, "RLModules with an LSTM"),
         (LISTED, "DQN", {"model": NET, "hiddens": [], "dueling": True}, "without hiddens"),
     ],
 )
-def test_weights_that_do_not_fit_are_listed(saved, algorithm, config, match):
+def test_weights_that_cannot_be_taken_are_listed(saved, algorithm, config, match):
     """A misfit says what was expected and lists what was found, names and shapes."""
     with pytest.raises(WeightsError, match=match) as error:
         renamed(saved, algorithm, config)
