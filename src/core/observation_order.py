@@ -86,6 +86,15 @@ def sorted_keys(space: spaces.Dict) -> list[Any]:
         return list(space.spaces)
 
 
+def _flat_keys(space: spaces.Dict, removed: frozenset[str]) -> list[Any]:
+    """The keys whose values have numbers to lay out; where there are none, they may be missing."""
+    return [
+        key
+        for key in sorted_keys(space)
+        if key not in removed and 0 not in (space[key].shape or ())
+    ]
+
+
 def keys_differ(space: spaces.Dict, value: Nest) -> SpaceError:
     """The error for an observation without the keys of its space."""
     found = sorted(map(str, value)) if isinstance(value, Mapping) else type(value).__name__
@@ -107,7 +116,7 @@ def sorted_pick(
         removed: Top-level keys to leave out.
     """
     if isinstance(space, spaces.Dict):
-        keys = [key for key in sorted_keys(space) if key not in removed]
+        keys = _flat_keys(space, removed)
         picks = [sorted_pick(space[key], encoders) for key in keys]
 
         def from_dict(value: Nest) -> list[Any]:
@@ -148,7 +157,7 @@ def sorted_split(space: spaces.Space[Any], removed: frozenset[str] = frozenset()
     """
     children: list[tuple[Any, spaces.Space[Any]]]
     if isinstance(space, spaces.Dict):
-        children = [(key, space[key]) for key in sorted_keys(space) if key not in removed]
+        children = [(key, space[key]) for key in _flat_keys(space, removed)]
     elif isinstance(space, spaces.Tuple):
         children = list(enumerate(space.spaces))
     else:

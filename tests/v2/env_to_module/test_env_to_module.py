@@ -356,6 +356,20 @@ def test_previous_actions_and_rewards_are_told():
     assert told["prev_n_rewards"].tolist() == [0, 0.5]
 
 
+@pytest.mark.parametrize(("actions", "rewards", "more"), [(1, 0, [1, 0, 0]), (0, 2, [1, 1.5])])
+def test_what_is_not_told_takes_no_place_in_a_flat_observation(actions, rewards, more):
+    """Its key is in the space but not in the observation, as in RLlib (2.60)."""
+    told = PrevActionsPrevRewards(BOX, Discrete(3), n_prev_actions=actions, n_prev_rewards=rewards)
+    flat = FlattenObservations(told.observation_space, Discrete(3))
+    one = episode(steps=3)
+
+    run(told, [one])
+    run(flat, [one])
+
+    assert one.get_observations(-1).tolist() == [3, -3, *more]
+    assert flat.observation_space.shape == (2 + len(more),)
+
+
 def test_tensors_come_in_single_precision():
     """Floats become float32, other numbers keep their width, infos stay."""
     batch = {"x": np.zeros(2), "n": np.arange(2, dtype=np.uint8), "infos": [{}], "s": np.array("a")}
