@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any, Final
 
 from ...core.errors import ConfigError
+from ...v2.tuning import CheckpointConfig, RunConfig, TuneConfig, TuneError, Tuner
+from ...v2.tuning.stopping import Stopper, metric_of, stopper_of
 
 _NUMBERS: Final = (
     ("num_env_runners", None),
@@ -45,6 +48,7 @@ _SWITCHES: Final = (
     "enable_new_api_stack",
     "local_mode",
 )
+_RETURN: Final = "env_runners/episode_return_mean"
 _TAKEN_OVER: Final = (
     ("env_runners", ("num_env_runners", "num_envs_per_env_runner")),
     ("learners", ("num_learners", "num_gpus_per_learner")),
@@ -85,54 +89,100 @@ def add_rllib_example_script_args(
 
 
 def run_rllib_example_script_experiment(
-    base_config: Any, args: Any = None, *, stop: dict[str, float] | None = None, **_: Any
-) -> dict[str, Any]:
-    """Train in this process until it is enough, as one trial would.
+    base_config: Any,
+    args: Any = None,
+    *,
+    stop: dict[str, Any] | None = None,
+    success_metric: dict[str, float] | None = None,
+    trainable: Any = None,
+    tune_callbacks: Sequence[Any] | None = None,
+    keep_config: bool = False,
+    keep_ray_up: bool = False,
+    scheduler: Any = None,
+    progress_reporter: Any = None,
+) -> Any:
+    """Train in this process until it is enough.
 
     Args:
         base_config: The algorithm's settings.
         args: The options; None reads the command line.
         stop: What is enough, by paths such as `env_runners/episode_return_mean`; None takes the
             options' word.
-        **_: What only Tune knows.
+        success_metric: What has to be reached with `--as-test`; None takes the mean return.
+        trainable: What to run; None takes the config's algorithm.
+        tune_callbacks: See `RunConfig`.
+        keep_config: Whether to leave the settings alone; else the options change them.
+        keep_ray_up: Of no meaning.
+        scheduler: See `TuneConfig`.
+        progress_reporter: See `RunConfig`.
 
     Returns:
-        The last result.
+        The last result with `--no-tune`, else the results of all trials.
 
     Raises:
-        ConfigError: With `--as-test`, the mean return did not get there.
+        ConfigError: With `--as-test`, it did not get there.
+        TuneError: A trial has failed.
     """
     given = add_rllib_example_script_args().parse_args() if args is None else args
-    for method, settings in _TAKEN_OVER:
-        said = {name: getattr(given, name, None) for name in settings}
-        getattr(base_config, method)(**{k: v for k, v in said.items() if v is not None})
-    wanted = "env_runners/episode_return_mean"
+    config = base_config if keep_config else _changed(base_config, given)
+    wanted = success_metric or {_RETURN: given.stop_reward}
     enough = stop or {
-        wanted: given.stop_reward,
+        _RETURN: given.stop_reward,
         "num_env_steps_sampled_lifetime": given.stop_timesteps,
         "training_iteration": given.stop_iters,
     }
-    algo = base_config.build_algo()
+    if given.no_tune:
+        done = last = _trained(config, stopper_of(enough))
+    else:
+        run = RunConfig(
+            stop=enough,
+            verbose=given.verbose,
+            callbacks=tune_callbacks,
+            progress_reporter=progress_reporter,
+            checkpoint_config=CheckpointConfig(
+                checkpoint_frequency=given.checkpoint_freq,
+                checkpoint_at_end=given.checkpoint_at_end,
+            ),
+        )
+        trials = TuneConfig(num_samples=given.num_samples, scheduler=scheduler)
+        what = trainable or config.algo_class
+        done = Tuner(what, param_space=config, tune_config=trials, run_config=run).fit()
+        if done.errors:
+            raise TuneError("a trial has failed", found=repr(done.errors[0])) from done.errors[0]
+        last = done.get_best_result(next(iter(wanted)), "max").metrics if given.as_test else {}
+    if given.as_test:
+        _expect(last, wanted)
+    return done
+
+
+def _changed(config: Any, given: Any) -> Any:
+    """The settings with what options say."""
+    if config.env is None and getattr(given, "env", None) is not None:
+        config.environment(given.env)
+    for method, settings in _TAKEN_OVER:
+        said = {name: getattr(given, name, None) for name in settings}
+        getattr(config, method)(**{k: v for k, v in said.items() if v is not None})
+    return config
+
+
+def _trained(config: Any, is_enough: Stopper) -> dict[str, Any]:
+    algo = config.build_algo()
     while True:
         result: dict[str, Any] = algo.train()
-        if any(_found(result, path) >= value for path, value in enough.items()):
-            break
-    algo.stop()
-    if given.as_test and _found(result, wanted) < given.stop_reward:
-        raise ConfigError(
-            "the run was not as good as it should be",
-            expected=f"a mean return of {given.stop_reward}",
-            found=f"{_found(result, wanted):.3f}",
-        )
-    return result
+        if is_enough("default", result):
+            algo.stop()
+            return result
 
 
-def _found(result: Any, path: str) -> float:
-    for name in path.split("/"):
-        if name not in result:
-            return float("-inf")
-        result = result[name]
-    return float(result)
+def _expect(result: dict[str, Any], wanted: dict[str, float]) -> None:
+    for path, value in wanted.items():
+        found = metric_of(result, path)
+        if found is None or not found >= value:
+            raise ConfigError(
+                "the run was not as good as it should be",
+                expected=f"{path} of {value}",
+                found=f"{found}",
+            )
 
 
 def _flag(name: str) -> str:

@@ -18,6 +18,7 @@ from . import (
     connector_homes,
     core_homes,
     environment_homes,
+    example_homes,
     model_homes,
     ray_front,
     tool_homes,
@@ -58,6 +59,7 @@ def modules() -> dict[str, dict[str, Place]]:
         connector_homes.HOMES,
         core_homes.HOMES,
         environment_homes.HOMES,
+        example_homes.HOMES,
         model_homes.HOMES,
         tool_homes.HOMES,
     ):

@@ -1,0 +1,45 @@
+"""What strangers' scripts import from RLlib's examples; `rlconnect.bridge.examples` has it.
+
+A row says which names a module of `ray.rllib` has, and where ours are: see `table`.
+"""
+
+from typing import Final
+
+_AT: Final = "bridge.examples.environments:"
+_MULTI: Final = (
+    f"{_AT} MultiAgentCartPole MultiAgentMountainCar MultiAgentPendulum MultiAgentStatelessCartPole"
+)
+_ENVIRONMENTS: Final = {
+    "action_mask_env": f"{_AT} ActionMaskEnv",
+    "multi_agent": _MULTI,
+    "random_env": f"{_AT} RandomEnv",
+    "repeat_after_me_env": f"{_AT} RepeatAfterMeEnv",
+    "simple_corridor": f"{_AT} SimpleCorridor",
+    "stateless_cartpole": f"{_AT} StatelessCartPole",
+    "stateless_pendulum": f"{_AT} StatelessPendulum",
+}
+_FOLDERS: Final = ("env", "envs.classes")
+"""Where releases before 2.10 have the environments, and where later ones do."""
+
+HOMES: Final = {
+    **{
+        f"examples.{folder}.{module}": row
+        for folder in _FOLDERS
+        for module, row in _ENVIRONMENTS.items()
+    },
+    "examples.connectors.classes.count_based_curiosity": (
+        "bridge.examples.curiosity: CountBasedCuriosity"
+    ),
+    "examples.connectors.classes.euclidian_distance_based_curiosity": (
+        "bridge.examples.curiosity: EuclidianDistanceBasedCuriosity"
+    ),
+    "examples.rl_module.random_rl_module": "bridge.examples.random_module: RandomRLModule",
+    "examples.rl_modules.classes.action_masking_rlm": (
+        "bridge.examples.action_masking: ActionMaskingTorchRLModule"
+    ),
+    "examples.rl_modules.classes.random_rlm": "bridge.examples.random_module: RandomRLModule",
+    "examples.utils": (
+        "bridge.aliases.script_arguments: add_rllib_example_script_args "
+        "run_rllib_example_script_experiment"
+    ),
+}

@@ -1,0 +1,1 @@
+"""What scripts import from RLlib's examples: environments, modules, connectors, written anew."""
