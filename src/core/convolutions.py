@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 
 def same_padding(
@@ -54,6 +55,25 @@ def valid_padding(
     sides = zip(in_size, pair(filter_size), pair(stride_size), strict=True)
     height, width = (-(-(size - kernel + 1) // stride) for size, kernel, stride in sides)
     return height, width
+
+
+def last_cells(in_size: Sequence[int], filters: Sequence[Sequence[Any]]) -> tuple[int, int]:
+    """Compute the (height, width) that comes out of convolutions, all but the last one padded.
+
+    Args:
+        in_size: (height, width) of the image.
+        filters: (channels, kernel, stride) of each convolution.
+
+    Example:
+        >>> last_cells((10, 10), [(4, 3, 2), (8, 5, 1)])
+        (1, 1)
+    """
+    size = pair(in_size)
+    for _, kernel, stride in filters[:-1]:
+        _, size = same_padding(size, kernel, stride)
+    _, kernel, stride = filters[-1]
+    height, width = valid_padding(size, kernel, stride)
+    return max(height, 0), max(width, 0)
 
 
 def pair(value: int | Sequence[int]) -> tuple[int, int]:

@@ -8,11 +8,12 @@ from typing import Any
 from gymnasium.spaces import Space
 from torch import Tensor, nn
 
+from ...core.convolutions import last_cells
 from ...core.errors import ConfigError, PieceError
 from .base import LegacyModel, ModelOutput
 from .defaults import get_filter_config
 from .keras_layers import KERAS_LAYERS
-from .layers import SlimConv2d, SlimFC, dense_stack, normc_initializer, pair, same_padding
+from .layers import SlimConv2d, SlimFC, dense_stack, normc_initializer, same_padding
 
 
 class VisionNetwork(LegacyModel):
@@ -46,7 +47,7 @@ class VisionNetwork(LegacyModel):
         post_act = model_config.get("post_fcnet_activation")
         ends_hidden = bool(model_config.get("no_final_linear") and num_outputs)
         shares = bool(model_config.get("vf_share_layers"))
-        cells = _last_cells(shape, filters)
+        cells = last_cells(shape[:2], filters)
         if num_outputs and cells != (1, 1):
             raise ConfigError(
                 "the convolutions do not shrink the image to a single cell",
@@ -68,6 +69,11 @@ class VisionNetwork(LegacyModel):
         features = channels
         if not num_outputs:
             layers.append(nn.Flatten())
+            features = channels * cells[0] * cells[1]
+            if post and keras:
+                self._post_fcnet = dense_stack(features, post, post_act)
+                features = post[-1]
+            self.num_outputs = features
         elif post and keras:
             sizes = [*post[:-1], num_outputs] if ends_hidden else post
             self._post_fcnet = dense_stack(channels, sizes, post_act)
@@ -81,13 +87,11 @@ class VisionNetwork(LegacyModel):
             # Ray pads this 1x1 convolution by nothing, which still shifts its parameter name.
             self._logits = SlimConv2d(channels, num_outputs, 1, 1, (0, 0, 0, 0), activation_fn=None)
         self._convs = nn.Sequential(*layers)
-        if not num_outputs:
-            self.num_outputs = channels * cells[0] * cells[1]
 
         self._value_branch: SlimFC | None = None
         self._value_branch_separate: nn.Sequential | None = None
         if shares:
-            self._value_branch = SlimFC(features, 1, normc_initializer(0.01))
+            self._value_branch = SlimFC(features if post else channels, 1, normc_initializer(0.01))
         else:
             last = int(filters[-1][0])
             head = SlimConv2d(last, 1, 1, 1, None, activation_fn=None)
@@ -154,16 +158,6 @@ def _post_stack(width: int, sizes: list[int], act: Any) -> list[nn.Module]:
         layers.append(SlimFC(width, size, normc_initializer(1.0), activation_fn=layer_act))
         width = size
     return layers
-
-
-def _last_cells(shape: tuple[int, int, int], filters: Sequence[Any]) -> tuple[int, int]:
-    size: Sequence[int] = shape[:2]
-    for _, kernel, stride in filters[:-1]:
-        _, size = same_padding(size, kernel, stride)
-    kernels, strides = pair(filters[-1][1]), pair(filters[-1][2])
-    steps = zip(size, kernels, strides, strict=True)
-    height, width = (max((n - kernel) // stride + 1, 0) for n, kernel, stride in steps)
-    return height, width
 
 
 def _flat(x: Tensor) -> Tensor:

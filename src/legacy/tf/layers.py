@@ -82,6 +82,7 @@ PARTS: Final[Mapping[str, tuple[Part, ...]]] = {
         Part("_fc_b", 1, ((".b", _same),)),
     ),
     "array": (Part("", None, (("", _same),)),),
+    "unseen": (),
     "scalar": (Part("", 0, (("", lambda value: value.reshape(1)),)),),
 }
 """What each kind of layer saves, in saved order. "cell" is a convolution over a single cell,

@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 
 from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
 
+from ...core.convolutions import last_cells
+from ...core.errors import ConfigError
 from ..models.defaults import get_filter_config
 from ..models.leaves import leaf_spaces
 from ..models.network_kind import network_kind
@@ -29,12 +31,16 @@ from .layers import Layer
 Settings = Mapping[str, Any]
 
 
+_UNSEEN = Layer("unseen", "", "")
+"""A layer without weights between others."""
+
+
 class Chain(NamedTuple):
     """The way from a model's input to one of its outputs.
 
     Args:
         layers: Those with weights.
-        after: How many without follow them.
+        after: How many without weights follow them.
     """
 
     layers: Sequence[Layer]
@@ -111,15 +117,17 @@ def images(
     filters = config.get("conv_filters") or get_filter_config(shape)
     widths = [int(entry[0]) for entry in filters]
     post = list(config.get("post_fcnet_hiddens") or [])
+    if num_outputs is None and last_cells(shape[:2], filters) != (1, 1):
+        raise ConfigError("its convolutions leave more than a cell, in another order than torch's.")
     ends_hidden = bool(config.get("no_final_linear")) and num_outputs is not None
     layers = _convolutions("conv{}", f"{torch}_convs", widths)
     if ends_hidden and not post:
         layers[-1] = layers[-1]._replace(saved="conv_out", width=num_outputs)
-    elif num_outputs is not None and post:
+    elif post:
         layers = _post(layers, post, num_outputs, torch, ends_hidden)
     elif num_outputs is not None:
         layers.append(Layer("conv", "conv_out", f"{torch}_logits._model.1", num_outputs))
-    outputs = Chain(layers, 2 if num_outputs is None else 1)
+    outputs = Chain(layers, 2 if num_outputs is None and not post else 1)
 
     if config.get("vf_share_layers"):
         value = Layer("dense", "value_out", f"{torch}_value_branch._model.0", 1)
@@ -140,11 +148,18 @@ def _convolutions(name: str, torch: str, widths: Sequence[int]) -> list[Layer]:
 
 
 def _post(
-    convolutions: list[Layer], post: list[int], num_outputs: int, torch: str, ends_hidden: bool
+    convolutions: list[Layer],
+    post: list[int],
+    num_outputs: int | None,
+    torch: str,
+    ends_hidden: bool,
 ) -> list[Layer]:
-    """Convolutions with dense layers behind them, the first of which is one more convolution."""
+    """Convolutions and the dense layers behind them; on the way to outputs one is saved as conv."""
     twins = [f"{torch}_post_fcnet.{i}._model.0" for i in range(len(post))]
-    if ends_hidden:
+    if num_outputs is None:
+        layers, widths, kinds = [*convolutions, _UNSEEN], post, ["dense"] * len(post)
+        names = [f"post_fcnet_{i}" for i in range(len(post))]
+    elif ends_hidden:
         layers = [*convolutions[:-1], convolutions[-1]._replace(saved="conv_out")]
         widths, kinds = [*post[:-1], num_outputs], ["dense"] * len(post)
         names = [f"post_fcnet_{i}" for i in range(len(post))]

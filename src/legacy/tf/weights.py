@@ -156,12 +156,12 @@ def _by_position(found: Found, layers: list[Layer]) -> Iterator[tuple[Layer, Par
 
 
 def _listed(layers: list[Layer]) -> str:
-    return ", ".join(layer.saved for layer in layers)
+    return ", ".join(layer.saved for layer in layers if PARTS[layer.kind])
 
 
 def _refused(error: ConfigError, algorithm: str, found: Found) -> WeightsError:
     return WeightsError(
-        f"this {algorithm} policy of TensorFlow's cannot act: {error.message}",
+        f"this {algorithm} policy of TensorFlow's cannot act: {error.message.rstrip('.')}",
         found=_listing(found),
         hint="its weights are readable: rlconnect.open_checkpoint(path).policies[...].weights.",
         found_arrays=_shapes(found),
