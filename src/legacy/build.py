@@ -8,25 +8,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from gymnasium.spaces import Space
-
-from ..core.errors import ConfigError, MissingPartError, UnknownNameError
-from ..core.vault import Checkpoint, ConnectorRecord, PolicyRecord, WeightTable, open_checkpoint
-from ..core.vault.decode.standins import GlobalRef
-from ..core.vault.old_policy import FLAT_WEIGHTS, merged_config, policy_record
+from ..core.errors import MissingPartError, UnknownNameError
+from ..core.vault import Checkpoint, ConnectorRecord, PolicyRecord, open_checkpoint
+from ..core.vault.old_policy import merged_config, policy_record
 from .defaults import create_connectors_for_policy, restore_connectors_for_policy
-from .models.registered import CUSTOM_MODELS
-from .preprocessors import get_preprocessor_for_space, register_custom_preprocessor
-from .schedules import class_name
+from .preprocessors import register_custom_preprocessor
+from .record_parts import (
+    algorithm_of,
+    check_model,
+    config_of,
+    no_settings,
+    spaces_of,
+    torch_weights,
+)
 
 if TYPE_CHECKING:
     from .policy import Policy
-
-# Config keys whose values are the model settings of a network: "model", SAC's two...
-_MODEL_SETTINGS = ("model", "model_config", "Q_model")
-# Networks that an exploration keeps among the policy's weights, for training alone.
-_TRAINING_ONLY = ("_curiosity_",)
 
 
 def load_policies(
@@ -56,7 +53,7 @@ def load_policies(
         if settings is not None:
             record = replace(record, config=merged_config(record.config, settings))
         elif checkpoint.stack == "old" and not record.config:
-            raise _no_settings(record)
+            raise no_settings(record)
         built[name] = build_policy(cls, record, **options)
     if checkpoint.kind == "policy" and len(built) == 1 and policy_ids is None:
         return next(iter(built.values()))
@@ -89,8 +86,8 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
         ConfigError: Spaces or config are lost, or the network is a class that was not supplied.
     """
     custom_preprocessors = options.pop("custom_preprocessors", None)
-    spaces = _spaces(record)
-    _check_model(record, options.get("custom_models"))
+    spaces = spaces_of(record)
+    check_model(record, options.get("custom_models"))
     if not record.weights:
         raise MissingPartError(
             f"policy {record.id!r} holds no weights",
@@ -98,10 +95,10 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
             hint="where it never had some (it acted at random, or by rules), name the others: "
             "Policy.from_checkpoint(path, policy_ids=[...]); else its state file is damaged.",
         )
-    algorithm = _algorithm(record)
+    algorithm = algorithm_of(record)
     policy = cls(
         *spaces,
-        _config(record),
+        config_of(record),
         algorithm=algorithm,
         weights=torch_weights(record, algorithm),
         exploration_state=record.exploration_state or None,
@@ -115,125 +112,6 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
         register_custom_preprocessor(name, preprocessor)
     _connect(policy, record)
     return policy
-
-
-def _no_settings(record: PolicyRecord) -> ConfigError:
-    """The error for a file without settings: weights do not tell how a network computes."""
-    _spaces(record)  # a worse loss is told first
-    return ConfigError(
-        f"policy {record.id!r} has lost its config, so its network cannot be rebuilt",
-        found=_shapes(record),
-        hint="lay the trial's params.pkl or params.json beside the checkpoint, or give what it was "
-        'trained with: Policy.from_checkpoint(path, config={"model": {...}}), config={} for '
-        "RLlib's defaults.",
-    )
-
-
-def _shapes(record: PolicyRecord) -> str:
-    shapes = ", ".join(f"{n} {record.weights.describe(n)[0]}" for n in list(record.weights)[:12])
-    return f"weights {shapes}" if shapes else "no weights either"
-
-
-def _spaces(record: PolicyRecord) -> tuple[Space[Any], Space[Any]]:
-    observation_space, action_space = record.observation_space, record.action_space
-    given = [record.config.get(name) for name in ("observation_space", "action_space")]
-    if observation_space is None and isinstance(given[0], Space):
-        observation_space = _preprocessed(given[0], record.config)
-    if action_space is None and isinstance(given[1], Space):
-        action_space = given[1]
-    if observation_space is None or action_space is None:
-        raise ConfigError(
-            f"policy {record.id!r} has lost its spaces, so its network cannot be rebuilt",
-            found=_shapes(record),
-            hint="give the environment's, and what it was trained with: Policy.from_checkpoint("
-            'path, config={"observation_space": ..., "action_space": ..., "model": {...}}).',
-        )
-    return observation_space, action_space
-
-
-def _preprocessed(space: Space[Any], config: Mapping[str, Any]) -> Space[Any]:
-    """What a policy sees of an environment's observations."""
-    if config.get("_disable_preprocessor_api"):
-        return space
-    return get_preprocessor_for_space(space, config.get("model")).observation_space
-
-
-def _check_model(record: PolicyRecord, supplied: Mapping[str, Any] | None) -> None:
-    name = record.custom_model
-    if not name or name in (supplied or {}) or name in CUSTOM_MODELS:
-        return
-    held = record.model_config.get("custom_model")
-    if isinstance(held, type):
-        return
-    shapes = "\n".join(
-        f"    {n}  {record.weights.describe(n)[0]}  {record.weights.describe(n)[1]}"
-        for n in record.weights
-    )
-    raise ConfigError(
-        f"policy {record.id!r} computes with the custom model {name!r}, whose code is not in the "
-        f"checkpoint; its weights are:\n{shapes}",
-        hint=f"supply it: Policy.from_checkpoint(path, custom_models={{{name!r}: YourModel}}), a "
-        "TorchModelV2 or any torch module.",
-        model=name,
-    )
-
-
-def _config(record: PolicyRecord) -> Mapping[str, Any]:
-    """The config with `model` as what the network was made from.
-
-    An RLModule in an old policy of Ray 2.20 or 2.35 goes by `_model_config_dict` alone, and no
-    RLModule of an old policy looks at `custom_action_dist`.
-    """
-    config = {key: _plain_setting(key, value) for key, value in record.config.items()}
-    if record.holds_module_weights:
-        own = record.config.get("_model_config_dict")
-        model = own if isinstance(own, Mapping) else config.get("model") or {}
-        config["model"] = {**model, "custom_action_dist": None}
-    if FLAT_WEIGHTS in record.weights:  # ES and ARS let the network's actions as they are
-        config.update(normalize_actions=False, clip_actions=False)
-    return config
-
-
-def _plain_setting(key: str, value: Any) -> Any:
-    """A setting with torch's activation classes as their names, in model settings as well."""
-    if isinstance(value, Mapping) and key.endswith(_MODEL_SETTINGS):
-        return {inner: _plain_setting(inner, held) for inner, held in value.items()}
-    is_class = isinstance(value, GlobalRef) and key.endswith("_activation")
-    return class_name(value.path) if is_class else value
-
-
-def _algorithm(record: PolicyRecord) -> str:
-    if record.algorithm:
-        return record.algorithm
-    raise ConfigError(
-        f"policy {record.id!r} does not say which algorithm wrote it",
-        found=record.policy_class or "no policy class",
-        hint="build it by hand: Policy(spaces, config, algorithm=..., weights=...).",
-    )
-
-
-def torch_weights(record: PolicyRecord, algorithm: str) -> dict[str, np.ndarray[Any, Any]]:
-    """The record's weights under the names of torch networks."""
-    weights: WeightTable = record.weights
-    if FLAT_WEIGHTS in weights:
-        from .heads.evolution import unflattened
-        from .heads.registry import build_head
-
-        fresh = build_head(algorithm, *_spaces(record), record.config).model
-        return unflattened(fresh, weights[FLAT_WEIGHTS])
-    if record.framework in ("tf", "tf2") and (not weights.named or any("/" in n for n in weights)):
-        from .tf.weights import tf_to_torch_names
-
-        held = dict(weights) if weights.named else list(weights.values())
-        observation_space, action_space = _spaces(record)
-        return tf_to_torch_names(
-            held,
-            algorithm=algorithm,
-            observation_space=observation_space,
-            action_space=action_space,
-            config=record.config,
-        )
-    return {name: part for name, part in weights.items() if not name.startswith(_TRAINING_ONLY)}
 
 
 def _connect(policy: Policy, record: PolicyRecord) -> None:

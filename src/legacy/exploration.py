@@ -200,6 +200,17 @@ class SoftQ(StochasticSampling):
         return inputs if self.temperature == 1.0 else inputs / self.temperature
 
 
+class UpperConfidenceBound(Exploration):
+    """The best action: a bandit's scores hold what is not known of its arms already."""
+
+    def _explore(self, source: ActionSource, rng: np.random.Generator) -> Choice:
+        return source.deterministic(), no_logp(source)
+
+
+class ThompsonSampling(Exploration):
+    """Sample: a bandit's distribution draws what each arm is worth, and takes the best."""
+
+
 class Random(Exploration):
     """Any action of the space, all alike."""
 

@@ -20,6 +20,8 @@ from .exploration import (
     Random,
     SoftQ,
     StochasticSampling,
+    ThompsonSampling,
+    UpperConfidenceBound,
 )
 from .exploration_noise import (
     GaussianNoise,
@@ -175,6 +177,8 @@ _KINDS: Final[Mapping[str, Callable[[Space[Any], Settings, Settings], Exploratio
             Random,
             SoftQ,
             StochasticSampling,
+            ThompsonSampling,
+            UpperConfidenceBound,
         )
     },
 }

@@ -11,7 +11,8 @@ from gymnasium.spaces import Box, Discrete
 from rlconnect.core.errors import ConfigError, MissingPartError, UnknownNameError
 from rlconnect.core.vault import FilterRecord, WeightTable
 from rlconnect.legacy import Policy, local_policy_inference
-from rlconnect.legacy.build import build_policy, serialized, torch_weights
+from rlconnect.legacy.build import build_policy, serialized
+from rlconnect.legacy.record_parts import torch_weights
 from rlconnect.legacy.registry import _ADDED as REGISTERED
 
 from tests.legacy.replay import GOLDEN, LAMBDAS

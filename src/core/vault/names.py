@@ -17,6 +17,7 @@ _BORROWED: Final = {
     "MARWIL": ("BC",),
     "DDPG": ("TD3", "APEX_DDPG"),
     "DQN": ("APEX",),
+    "BanditLinUCB": ("BanditLinTS",),
 }
 # Functions that make policies of no algorithm in particular.
 _GENERIC: Final = frozenset({"", "torch", "tf", "policy", "random", "multi"})

@@ -17,8 +17,10 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
 
 from ...core.errors import SpaceError, UnknownNameError
 from ..models.registered import CUSTOM_DISTRIBUTIONS
+from ..schedules import class_name
 from . import arrays as single
 from .action_leaves import action_leaves
+from .arms import GaussianArms
 from .arrays import ArrayDistribution
 from .multi_arrays import MultiAction
 
@@ -30,6 +32,7 @@ _TORCH_NAMES: Final = {
     "beta": "TorchBeta",
     "deterministic": "TorchDeterministic",
     "dirichlet": "TorchDirichlet",
+    "gaussian_arms": "TorchGaussianArms",
     "multi_action": "TorchMultiActionDistribution",
 }
 
@@ -75,6 +78,8 @@ class DistributionChoice:
             return single.Deterministic(self.size)
         if self.kind == "dirichlet":
             return single.Dirichlet(self.size)
+        if self.kind == "gaussian_arms":
+            return GaussianArms(self.size // 2)
         if self.kind == "multi_action":
             return MultiAction(tuple(child.arrays() for child in self.children), self.space)
         raise UnknownNameError(
@@ -128,6 +133,8 @@ def distribution_for(
         _require(action_space, Discrete, algorithm)
     if algorithm in {"DDPG", "TD3", "APEX_DDPG"}:
         return _ddpg(action_space, algorithm)
+    if algorithm in {"BanditLinUCB", "BanditLinTS"}:
+        return _bandit(action_space, algorithm, config or {})
     return _by_space(action_space, deterministic or algorithm in {"ES", "ARS"})
 
 
@@ -194,6 +201,17 @@ def _ddpg(space: Space[Any], algorithm: str) -> DistributionChoice:
         return _by_space(space, False)
     _require(space, Box, algorithm)
     return DistributionChoice("deterministic", int(np.prod(space.shape or ())), space)
+
+
+def _bandit(space: Space[Any], algorithm: str, config: Mapping[str, Any]) -> DistributionChoice:
+    _require(space, Discrete, algorithm)
+    # One policy class serves both; how it explores tells them apart.
+    usual = "ThompsonSampling" if algorithm == "BanditLinTS" else ""
+    explores = (config.get("exploration_config") or {}).get("type", usual)
+    choice = _by_space(space, False)
+    if class_name(explores) != "ThompsonSampling":
+        return choice
+    return DistributionChoice("gaussian_arms", 2 * choice.size, space)
 
 
 def _custom(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .torch_arms import TorchGaussianArms
 from .torch_base import ActionDistribution, TorchDistributionWrapper
 from .torch_continuous import (
     TorchBeta,
@@ -26,6 +27,7 @@ __all__ = [
     "TorchDiagGaussian",
     "TorchDirichlet",
     "TorchDistributionWrapper",
+    "TorchGaussianArms",
     "TorchMultiActionDistribution",
     "TorchMultiCategorical",
     "TorchSlateMultiCategorical",

@@ -14,6 +14,8 @@ from ..models.keras_layers import has_keras_layers, with_keras_layers
 from ..models.learned_swish import has_learned_swish, with_learned_swish
 from ..models.rlmodule import RLModuleNet, is_rlmodule
 from .algorithms import FAMILIES, algorithm_named
+from .bandit_model import LinearBanditModel
+from .crr_model import CRRModel
 from .ddpg import DDPGHead, build_ddpg_model
 from .dqn import DQNHead, SimpleQHead, build_q_model
 from .evolution import EvolutionHead
@@ -78,6 +80,7 @@ def build_head(
         )
         head = DDPGHead(name, ddpg_model, distribution)
     else:
+        own, settings = _OWN_NETWORKS.get(family, (None, ()))
         model = build_model(
             obs_space,
             action_space,
@@ -85,6 +88,8 @@ def build_head(
             model_config,
             algorithm=name,
             custom_models=custom_models,
+            default_model=own,
+            **{setting: config[setting] for setting in settings if setting in config},
         )
         head = _PLAIN[family](name, model, distribution)
     set_noise(head.model, noise)
@@ -97,6 +102,23 @@ def build_head(
 _PLAIN: Mapping[str, type[PolicyHead]] = {
     "actor": ActorHead,
     "actor_critic": ActorCriticHead,
+    "bandit": ActorHead,
+    "crr": ActorHead,
     "evolution": EvolutionHead,
     "simple_q": SimpleQHead,
+}
+
+# Families whose networks are not the catalog's, and what those take from the trainer config.
+_OWN_NETWORKS: Mapping[str, tuple[type, tuple[str, ...]]] = {
+    "bandit": (LinearBanditModel, ()),
+    "crr": (
+        CRRModel,
+        (
+            "actor_hiddens",
+            "actor_hidden_activation",
+            "critic_hiddens",
+            "critic_hidden_activation",
+            "twin_q",
+        ),
+    ),
 }

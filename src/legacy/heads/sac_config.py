@@ -16,17 +16,19 @@ _NET: Final[Mapping[str, Any]] = {
 """Each network's own settings, where nobody gave others."""
 
 
-def net_config(config: Mapping[str, Any], *spellings: str) -> Mapping[str, Any]:
-    """The model settings of one network: its own, under the first spelling that holds some.
+def net_config(config: Mapping[str, Any], spelling: str, older: str) -> Mapping[str, Any]:
+    """The model settings of one network; what they leave out is as in the shared ones.
 
-    A dict of the user's takes the place of SAC's own as a whole; what it leaves out is as in the
-    shared model settings, whose activation is tanh.
+    A dict of the user's takes the place of SAC's own as a whole, so that it may leave out the
+    activation, which is tanh then. Under the older spelling it was laid over SAC's own.
 
     Args:
         config: The trainer config; later versions keep the older spelling with a -1 in it.
-        *spellings: Keys to look under, the newest first.
+        spelling: The key to look under first.
+        older: What it was called up to Ray 1.13.
     """
-    own: Mapping[str, Any] = next(
-        (config[key] for key in spellings if isinstance(config.get(key), Mapping)), _NET
-    )
-    return {**(config.get("model") or {}), **own}
+    shared = config.get("model") or {}
+    if isinstance(config.get(spelling), Mapping):
+        return {**shared, **config[spelling]}
+    own = config.get(older)
+    return {**shared, **_NET, **(own if isinstance(own, Mapping) else {})}

@@ -14,6 +14,8 @@ from torch import Tensor, nn
 from ..models.base import LegacyModel
 from ..models.catalog import build_model
 
+_LOST_PARTS = ("cnn", "flatten", "one_hot")
+
 
 class SACTorchModel(LegacyModel):
     """SAC's networks; the model itself hands the observation through.
@@ -32,8 +34,16 @@ class SACTorchModel(LegacyModel):
         custom_models: Classes for names that the model settings may hold.
     """
 
-    # TensorFlow policies compute it from the settings.
-    unused_weights = ("target_entropy",)
+    # TensorFlow policies compute the target from the settings. Ray 2.0 lost parts of Q nets over
+    # nested spaces; acting needs no Q net.
+    unused_weights: tuple[str, ...] = (
+        "target_entropy",
+        *(
+            f"{net}.{part}"
+            for net in ("q_net", "twin_q_net")
+            for part in ("cnn", "flatten", "one_")
+        ),
+    )
 
     def __init__(
         self,

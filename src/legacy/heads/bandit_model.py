@@ -1,0 +1,72 @@
+"""Linear bandits: one regression an arm, from the observation to what the arm is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from gymnasium.spaces import Space
+from torch import Tensor, nn
+
+from ..models.base import LegacyModel, ModelOutput
+
+
+class LinearArm(nn.Module):
+    """The sums of one arm's regression, under Ray's names, and what follows from them.
+
+    Args:
+        width: Numbers in an observation.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+
+        def kept(value: Tensor) -> nn.Parameter:
+            return nn.Parameter(value, requires_grad=False)
+
+        self.precision = kept(torch.eye(width))
+        self.covariance = kept(torch.eye(width))
+        self.f = kept(torch.zeros(width))
+        self.theta = kept(torch.zeros(width))
+
+
+class LinearBanditModel(LegacyModel):
+    """The worth of each arm as a linear function of the observation.
+
+    Args:
+        obs_space: A vector.
+        action_space: A Discrete space, an arm each.
+        num_outputs: One score an arm, or (Thompson sampling) worth and deviation of each.
+        model_config: The model settings; none matter.
+        name: A name for messages.
+    """
+
+    def __init__(
+        self,
+        obs_space: Space[Any],
+        action_space: Space[Any],
+        num_outputs: int,
+        model_config: Mapping[str, Any],
+        name: str = "",
+    ) -> None:
+        super().__init__(obs_space, action_space, num_outputs, model_config, name)
+        arms = int(action_space.n)  # type: ignore[attr-defined]  # Discrete
+        width = int((obs_space.shape or (1,))[0])
+        self.arms = nn.ModuleList([LinearArm(width) for _ in range(arms)])
+        self.tells_deviations = num_outputs == 2 * arms
+
+    def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
+        """Scores `(B, arms)`: worth plus one deviation; or both, `(B, 2 * arms)`."""
+        x = input_dict["obs_flat"].float()
+        theta = torch.stack([arm.theta for arm in self.arms])  # type: ignore[misc]  # a LinearArm
+        covariance = torch.stack([arm.covariance for arm in self.arms])  # type: ignore[misc]
+        worth = x @ theta.T
+        deviation = torch.einsum("bi,aij,bj->ba", x, covariance, x).clamp_min(0.0).sqrt()
+        if self.tells_deviations:
+            return torch.cat([worth, deviation], dim=-1), state
+        return worth + deviation, state
+
+    def value_function(self) -> Tensor:
+        """Zero: there is no value estimate."""
+        return torch.zeros(1)

@@ -1,0 +1,70 @@
+"""The networks of CRR: a stochastic policy, and Q nets that only training asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+from gymnasium.spaces import Discrete, Space
+from torch import Tensor, nn
+
+from ..models.base import ModelOutput
+from ..models.layers import SlimFC
+from .ddpg_model import NoopModel
+
+
+class CRRModel(NoopModel):
+    """Dense layers from the flat observation to distribution inputs.
+
+    Args:
+        obs_space: A vector.
+        action_space: A Box of one axis, or Discrete.
+        num_outputs: Inputs of the action distribution.
+        model_config: The model settings; none matter.
+        name: A name for messages.
+        actor_hiddens: Hidden layers of the policy.
+        actor_hidden_activation: Their activation.
+        critic_hiddens: Hidden layers of a Q net.
+        critic_hidden_activation: Their activation.
+        twin_q: Whether there are two Q nets.
+    """
+
+    def __init__(
+        self,
+        obs_space: Space[Any],
+        action_space: Space[Any],
+        num_outputs: int,
+        model_config: Mapping[str, Any],
+        name: str = "",
+        *,
+        actor_hiddens: Sequence[int] = (256, 256),
+        actor_hidden_activation: str = "relu",
+        critic_hiddens: Sequence[int] = (256, 256),
+        critic_hidden_activation: str = "relu",
+        twin_q: bool = True,
+    ) -> None:
+        super().__init__(obs_space, action_space, num_outputs, model_config, name)
+        width = prod(obs_space.shape or ())
+
+        def net(prefix: str, seen: int, hiddens: Sequence[int], act: str, out: int) -> nn.Module:
+            made = nn.Sequential()
+            sizes = [seen, *hiddens]
+            for i, (before, units) in enumerate(pairwise(sizes)):
+                made.add_module(f"{prefix}_hidden_{i}", SlimFC(before, units, activation_fn=act))
+            made.add_module(f"{prefix}_out", SlimFC(sizes[-1], out))
+            return made
+
+        actor = (width, actor_hiddens, actor_hidden_activation, num_outputs)
+        is_discrete = isinstance(action_space, Discrete)
+        actions = 0 if is_discrete else prod(action_space.shape or ())
+        critic = (critic_hiddens, critic_hidden_activation, num_outputs if is_discrete else 1)
+        self.actor_model = net("actor", *actor)
+        self.q_model = net("q", width + actions, *critic)
+        self.twin_q_model = net("twin_q", width + actions, *critic) if twin_q else None
+
+    def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
+        """Distribution inputs `(B, num_outputs)`; the state passes through."""
+        features, state = super().forward(input_dict, state, seq_lens)
+        return self.actor_model(features), state

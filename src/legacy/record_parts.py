@@ -1,0 +1,170 @@
+"""The parts of a policy's record, ready to build from; what it lacks is told, never made up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from gymnasium.spaces import Space
+
+from ..core.errors import ConfigError, UnknownNameError
+from ..core.vault import PolicyRecord, WeightTable
+from ..core.vault.decode.standins import GlobalRef
+from ..core.vault.old_policy import FLAT_WEIGHTS
+from .heads.algorithms import algorithm_named
+from .models.defaults import MODEL_DEFAULTS
+from .models.registered import CUSTOM_MODELS
+from .preprocessors import get_preprocessor_for_space
+from .schedules import class_name
+
+# Config keys whose values are the model settings of a network: "model", SAC's two...
+_MODEL_SETTINGS: Final = ("model", "model_config", "Q_model")
+# Networks that an exploration keeps among the policy's weights, for training alone.
+_TRAINING_ONLY: Final = ("_curiosity_",)
+
+
+def spaces_of(record: PolicyRecord) -> tuple[Space[Any], Space[Any]]:
+    """What the policy sees and how it acts, from the record or else from its config.
+
+    Raises:
+        ConfigError: Neither holds them.
+    """
+    observation_space, action_space = record.observation_space, record.action_space
+    given = [record.config.get(name) for name in ("observation_space", "action_space")]
+    if observation_space is None and isinstance(given[0], Space):
+        observation_space = _preprocessed(given[0], record.config)
+    if action_space is None and isinstance(given[1], Space):
+        action_space = given[1]
+    if observation_space is None or action_space is None:
+        raise ConfigError(
+            f"policy {record.id!r} has lost its spaces, so its network cannot be rebuilt",
+            found=_shapes(record),
+            hint="give the environment's, and what it was trained with: Policy.from_checkpoint("
+            'path, config={"observation_space": ..., "action_space": ..., "model": {...}}).',
+        )
+    return observation_space, action_space
+
+
+def _preprocessed(space: Space[Any], config: Mapping[str, Any]) -> Space[Any]:
+    """What a policy sees of an environment's observations."""
+    if config.get("_disable_preprocessor_api"):
+        return space
+    return get_preprocessor_for_space(space, config.get("model")).observation_space
+
+
+def no_settings(record: PolicyRecord) -> ConfigError:
+    """The error for a file without settings: weights do not tell how a network computes."""
+    spaces_of(record)  # a worse loss is told first
+    return ConfigError(
+        f"policy {record.id!r} has lost its config, so its network cannot be rebuilt",
+        found=_shapes(record),
+        hint="lay the trial's params.pkl or params.json beside the checkpoint, or give what it was "
+        'trained with: Policy.from_checkpoint(path, config={"model": {...}}), config={} for '
+        "RLlib's defaults.",
+    )
+
+
+def _shapes(record: PolicyRecord) -> str:
+    shapes = ", ".join(f"{n} {record.weights.describe(n)[0]}" for n in list(record.weights)[:12])
+    return f"weights {shapes}" if shapes else "no weights either"
+
+
+def check_model(record: PolicyRecord, supplied: Mapping[str, Any] | None) -> None:
+    """Refuse a policy whose network is a class of its author's that is not here."""
+    name = record.custom_model
+    if not name or name in (supplied or {}) or name in CUSTOM_MODELS:
+        return
+    held = record.model_config.get("custom_model")
+    if isinstance(held, type):
+        return
+    shapes = "\n".join(
+        f"    {n}  {record.weights.describe(n)[0]}  {record.weights.describe(n)[1]}"
+        for n in record.weights
+    )
+    raise ConfigError(
+        f"policy {record.id!r} computes with the custom model {name!r}, whose code is not in the "
+        f"checkpoint; its weights are:\n{shapes}",
+        hint=f"supply it: Policy.from_checkpoint(path, custom_models={{{name!r}: YourModel}}), a "
+        "TorchModelV2 or any torch module.",
+        model=name,
+    )
+
+
+def config_of(record: PolicyRecord) -> Mapping[str, Any]:
+    """The config with `model` as what the network was made from.
+
+    An RLModule in an old policy of Ray 2.20 or 2.35 goes by `_model_config_dict` alone, and no
+    RLModule of an old policy looks at `custom_action_dist`.
+    """
+    config = {key: _plain_setting(key, value) for key, value in record.config.items()}
+    if re.match(r"2\.[0-3]\.", record.ray_version):  # SAC's networks did not see `model` then
+        for key in ("policy_model_config", "q_model_config"):
+            if isinstance(config.get(key), Mapping):
+                config[key] = {**MODEL_DEFAULTS, **config[key]}
+    if record.holds_module_weights:
+        own = record.config.get("_model_config_dict")
+        model = own if isinstance(own, Mapping) else config.get("model") or {}
+        config["model"] = {**model, "custom_action_dist": None}
+    if FLAT_WEIGHTS in record.weights:  # ES and ARS leave the network's actions as they are
+        config.update(normalize_actions=False, clip_actions=False)
+    return config
+
+
+def _plain_setting(key: str, value: Any) -> Any:
+    """A setting with torch's activation classes as their names, in model settings as well."""
+    if isinstance(value, Mapping) and key.endswith(_MODEL_SETTINGS):
+        return {inner: _plain_setting(inner, held) for inner, held in value.items()}
+    is_class = isinstance(value, GlobalRef) and key.endswith("_activation")
+    return class_name(value.path) if is_class else value
+
+
+def algorithm_of(record: PolicyRecord) -> str:
+    """The algorithm whose network and way of acting the policy has.
+
+    Raises:
+        ConfigError: Nothing says which.
+        UnknownNameError: It is one that nobody here can act with.
+    """
+    if not record.algorithm:
+        raise ConfigError(
+            f"policy {record.id!r} does not say which algorithm wrote it",
+            found=record.policy_class or "no policy class",
+            hint="build it by hand: Policy(spaces, config, algorithm=..., weights=...).",
+        )
+    try:
+        return algorithm_named(record.algorithm)
+    except UnknownNameError as error:
+        raise UnknownNameError(
+            f"policy {record.id!r} is one of {record.algorithm} ({record.policy_class}), which "
+            "rlconnect cannot act with",
+            found=_shapes(record),
+            hint="its weights are arrays by name: rlconnect.open_checkpoint(path).policies["
+            f"{record.id!r}].weights; {error.hint}",
+            name=record.algorithm,
+        ) from None
+
+
+def torch_weights(record: PolicyRecord, algorithm: str) -> dict[str, np.ndarray[Any, Any]]:
+    """The record's weights under the names of torch networks."""
+    weights: WeightTable = record.weights
+    if FLAT_WEIGHTS in weights:
+        from .heads.evolution import unflattened
+        from .heads.registry import build_head
+
+        fresh = build_head(algorithm, *spaces_of(record), config_of(record)).model
+        return unflattened(fresh, weights[FLAT_WEIGHTS])
+    if record.framework in ("tf", "tf2") and (not weights.named or any("/" in n for n in weights)):
+        from .tf.weights import tf_to_torch_names
+
+        held = dict(weights) if weights.named else list(weights.values())
+        observation_space, action_space = spaces_of(record)
+        return tf_to_torch_names(
+            held,
+            algorithm=algorithm,
+            observation_space=observation_space,
+            action_space=action_space,
+            config=config_of(record),
+        )
+    return {name: part for name, part in weights.items() if not name.startswith(_TRAINING_ONLY)}
