@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ...core.errors import ConfigError
-from ...v2.tuning import CheckpointConfig, RunConfig, TuneConfig, TuneError, Tuner
+from ...v2.tuning import CheckpointConfig, ResultGrid, RunConfig, TuneConfig, TuneError, Tuner
 from ...v2.tuning.stopping import Stopper, metric_of, stopper_of
 
 _NUMBERS: Final = (
@@ -153,6 +153,27 @@ def run_rllib_example_script_experiment(
     if given.as_test:
         _expect(last, wanted)
     return done
+
+
+def check_learning_achieved(
+    tune_results: ResultGrid,
+    min_value: float,
+    evaluation: bool | None = None,
+    metric: str = _RETURN,
+) -> None:
+    """Hold the best trial to what it has to reach.
+
+    Args:
+        tune_results: The results of all trials.
+        min_value: What the metric has to be at least.
+        evaluation: Whether the metric is that of evaluations.
+        metric: Its path.
+
+    Raises:
+        ConfigError: It was not reached.
+    """
+    path = f"evaluation/{metric}" if evaluation else metric
+    _expect(tune_results.get_best_result(path, "max").metrics or {}, {path: min_value})
 
 
 def _changed(config: Any, given: Any) -> Any:

@@ -125,7 +125,7 @@ HOMES: Final = {
         "is_composite_space normalize_action unbatch unsquash_action"
     ),
     "utils.test_utils": (
-        "bridge.aliases.script_arguments: add_rllib_example_script_args "
+        "bridge.aliases.script_arguments: add_rllib_example_script_args check_learning_achieved "
         "run_rllib_example_script_experiment; legacy: check"
     ),
     "utils.torch_utils": (

@@ -30,7 +30,7 @@ HOMES: Final = {
     "ray.air.session": f"v2.tuning: {_SAID}",
     "ray.train": f"v2.tuning: {_RUNS} {_SAID}; stand-in: ScalingConfig SyncConfig",
     "ray.tune": (
-        f"v2.tuning: BasicVariantGenerator CLIReporter Callback ExperimentAnalysis ResultGrid "
+        f"v2.tuning: CLIReporter Callback ExperimentAnalysis ResultGrid "
         f"Stopper Trainable TuneConfig TuneError Tuner register_trainable run with_parameters "
         f"with_resources {_RUNS} {_SAID} {_SPACES}; stand-in: JupyterNotebookReporter "
         "PlacementGroupFactory ResumeConfig SyncConfig run_experiments; v2: register_env"
@@ -57,6 +57,8 @@ HOMES: Final = {
     "ray.tune.search.sample": f"v2.tuning.search_space: Domain; v2.tuning: {_SPACES}",
     "ray.tune.stopper": f"v2.tuning: {_STOPPERS}",
     "ray.tune.trainable": "v2.tuning: Trainable with_parameters",
+    "ray.tune.tune_config": "v2.tuning: TuneConfig",
+    "ray.tune.tuner": "v2.tuning: TuneConfig Tuner",
     "ray.util.annotations": (
         "bridge.aliases.plain_names: Deprecated RayDeprecationWarning; legacy: DeveloperAPI "
         "PublicAPI"

@@ -121,6 +121,7 @@ ENV_RUNNERS: Final = Section(
     },
     {
         "num_rollout_workers": "num_env_runners",
+        "num_workers": "num_env_runners",
         "num_envs_per_worker": "num_envs_per_env_runner",
         "num_cpus_per_worker": "num_cpus_per_env_runner",
         "num_gpus_per_worker": "num_gpus_per_env_runner",
@@ -168,6 +169,9 @@ MULTI_AGENT: Final = Section(
             "env_steps", one_of("env_steps", "agent_steps"), "What a step is."
         ),
         "observation_fn": Setting(None, instead="use an env-to-module connector"),
+        "algorithm_config_overrides_per_module": RL_MODULE.settings[  # Where it was before.
+            "algorithm_config_overrides_per_module"
+        ],
         **idle(policy_map_capacity=100, policy_states_are_swappable=False),
     },
 )

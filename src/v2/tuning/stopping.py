@@ -6,6 +6,7 @@ import abc
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from difflib import get_close_matches
 from statistics import pstdev
 from time import monotonic
 from typing import Any, Final
@@ -13,7 +14,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from ...core.errors import ConfigError
-from ..logging.flat_result import at
+from ..logging.flat_result import at, flat
 
 _NOW_CALLED: Final = {
     "episode_reward_mean": "env_runners/episode_return_mean",
@@ -180,9 +181,10 @@ def _warn_if_never(path: str, result: Mapping[str, Any]) -> None:
     last = path.rpartition("/")[2]
     if is_there or (may_come and last not in _NOW_CALLED):
         return
-    near = f"did you mean {_NOW_CALLED[last]!r}?" if last in _NOW_CALLED else "see result's keys."
+    near = [_NOW_CALLED[last]] if last in _NOW_CALLED else get_close_matches(path, flat(result), 1)
+    advice = f"; did you mean {near[0]!r}?" if near else "."
     warnings.warn(
-        f"stop={{{path!r}: ...}}: results have no such metric, so it ends no trial; {near}",
+        f"stop={{{path!r}: ...}}: results have no such metric, so it ends no trial{advice}",
         UserWarning,
         stacklevel=2,
     )

@@ -226,7 +226,7 @@ def run(
     if failed and raise_on_failed_trial:
         raise TuneError(
             "Trials did not complete",
-            found=", ".join(map(str, failed)),
+            found=f"{', '.join(map(str, failed))}, the first with {failed[0].error!r}",
             hint="their folders have error.txt; raise_on_failed_trial=False gives the others.",
             trials=failed,
         ) from failed[0].error

@@ -5,6 +5,7 @@ import argparse
 import pytest
 from rlconnect.bridge.aliases.script_arguments import (
     add_rllib_example_script_args,
+    check_learning_achieved,
     run_rllib_example_script_experiment,
 )
 from rlconnect.core.errors import ConfigError
@@ -57,6 +58,9 @@ def test_a_script_runs_trials(at_home, tmp_path):
     assert [each.metrics["training_iteration"] for each in results] == [1, 1]
     assert all(each.checkpoint is not None for each in results)
     assert results.experiment_path.startswith(str(tmp_path / "ray_results"))
+    check_learning_achieved(results, 32, metric="num_env_steps_sampled_lifetime")
+    with pytest.raises(ConfigError, match="not as good"):
+        check_learning_achieved(results, 33, metric="num_env_steps_sampled_lifetime")
 
 
 def test_options_change_the_settings():

@@ -245,6 +245,7 @@ def test_gone_methods_name_the_new_ones():
         ("training", {"num_sgd_iter": 3}, {"num_epochs": 3}),
         ("training", {"sgd_minibatch_size": 3}, {"minibatch_size": 3}),
         ("env_runners", {"num_rollout_workers": 3}, {"num_env_runners": 3}),
+        ("env_runners", {"num_workers": 3}, {"num_env_runners": 3}),
         ("rl_module", {"model_config_dict": {"a": 3}}, {"model_config": {"a": 3}}),
         ("training", {"learner_config_dict": {"a": 3}}, {"learner_config_dict": {"a": 3}}),
     ],

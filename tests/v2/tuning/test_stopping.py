@@ -40,11 +40,19 @@ def test_other_criteria_are_refused(stop):
         stopper_of(stop)
 
 
-def test_a_metric_that_will_not_come_is_told():
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("episode_reward_mean", "env_runners/episode_return_mean"),
+        ("env_runners/episode_reward_mean", "env_runners/episode_return_mean"),
+        ("training_iterations", "training_iteration"),
+    ],
+)
+def test_a_metric_that_will_not_come_is_told(path, meant):
     """Old names get their new one: a run that never ends helps nobody."""
-    stopper = stopper_of({"episode_reward_mean": 3})
+    stopper = stopper_of({path: 3})
 
-    with pytest.warns(UserWarning, match="'env_runners/episode_return_mean'"):
+    with pytest.warns(UserWarning, match=f"did you mean '{meant}'"):
         assert not stopper("trial", RESULT)
 
 

@@ -285,7 +285,7 @@ def test_older_scripts_call_run(tmp_path):
     assert found.best_config == {"x": 2}
     assert Path(found.get_last_checkpoint().path).name == "checkpoint_000001"
     assert again.best_trial.last_result["score"] == (8 % 3) * 10 + 8
-    with pytest.raises(tuning.TuneError, match="did not complete"):
+    with pytest.raises(tuning.TuneError, match="the third step"):
         tuning.run(Steps, config={"x": "fails"}, **quiet)
 
 
