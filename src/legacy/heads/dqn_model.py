@@ -10,6 +10,7 @@ from gymnasium.spaces import Space
 from torch import Tensor, nn
 
 from ..models.base import LegacyModel
+from ..models.keras_layers import KERAS_LAYERS
 from ..models.layers import SlimFC
 from .noisy import NoisyLayer
 from .q_formulas import dueling_logits, dueling_q, expected_return, support
@@ -62,7 +63,7 @@ class DQNTorchModel(LegacyModel):
         widths = [num_outputs, *q_hiddens]
         has_outputs = bool(use_noisy or q_hiddens)
 
-        def branch(letter: str, outputs: int) -> nn.Sequential:
+        def branch(letter: str, outputs: int, has_outputs: bool) -> nn.Sequential:
             made = nn.Sequential()
             for i, (width, units) in enumerate(pairwise(widths)):
                 made.add_module(f"dueling_{letter}_{i}", layer(width, units, dueling_activation))
@@ -75,9 +76,10 @@ class DQNTorchModel(LegacyModel):
         # Nothing reads the trunk's value output, and TensorFlow policies save none that fits.
         self.unused_weights = (*super().unused_weights, "_value_branch")
         self.num_actions = int(action_space.n)  # type: ignore[attr-defined]  # Discrete
-        self.advantage_module = branch("A", self.num_actions * num_atoms)
+        self.advantage_module = branch("A", self.num_actions * num_atoms, has_outputs)
         if dueling:
-            self.value_module = branch("V", num_atoms)
+            keras = bool(model_config.get(KERAS_LAYERS))
+            self.value_module = branch("V", num_atoms, has_outputs or keras)
 
     def get_q_value_distributions(self, model_out: Tensor) -> tuple[Tensor, ...]:
         """Scores of the actions from features, before the value branch is added.

@@ -2,6 +2,7 @@
 
 Attention: the dense layers of a unit have a bias, and layer norms another epsilon. Images: the
 layers of `post_fcnet_hiddens` all have their activation, and a shared value is read from the last.
+Dueling Q branches without hidden layers: the value one has an output layer all the same.
 
 The weights' names tell, as they stay when a policy is exported.
 """
@@ -17,11 +18,15 @@ NORM_EPSILON: Final = 1e-3
 """What Keras adds to a variance."""
 _BIASED: Final = "._layer.1._model.0.bias"
 _POST: Final = "_post_fcnet."
+_VALUE: Final = "value_module.V._model.0.weight"
 
 
 def has_keras_layers(names: Iterable[str]) -> bool:
     """Whether weights of these names are those of a network that differs."""
-    return any(name.endswith(_BIASED) or name.startswith(_POST) for name in names)
+    held = set(names)
+    if _VALUE in held and not any(name.startswith("advantage_module.") for name in held):
+        return True
+    return any(name.endswith(_BIASED) or name.startswith(_POST) for name in held)
 
 
 def with_keras_layers(config: Mapping[str, Any]) -> dict[str, Any]:

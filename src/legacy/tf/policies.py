@@ -103,11 +103,12 @@ def _q_policy(
     if hiddens:  # the trunk ends in its last hidden layer
         outputs = [256, *(config.get("model") or {}).get("fcnet_hiddens", [256, 256])][-1]
         model["no_final_linear"] = True
-    elif dueling or noisy or atoms > 1:
-        raise ConfigError("Q branches without hiddens are dueling, noisy or distributional.")
+    elif noisy or atoms > 1:
+        raise ConfigError("Q branches without hiddens are noisy or distributional.")
     trunk = _without(_wrapped(obs_space, outputs, model, named), "_value_branch")
     if not hiddens:
-        return trunk
+        value = Layer("dense", "dense", "value_module.V._model.0", 1)
+        return [*trunk, value] if dueling else trunk
     branches = _branch("A", "advantage_module", hiddens, actions * atoms, noisy)
     if dueling:
         branches += _branch("V", "value_module", hiddens, atoms, noisy)

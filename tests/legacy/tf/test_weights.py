@@ -177,7 +177,7 @@ NET = {"fcnet_hiddens": [4], "vf_share_layers": True}
         (LISTED, "DQN", {"model": NET, "exploration_config": {"type": "ParameterNoise"}}, "Noise"),
         (LISTED, "PPO", {"model": {**NET, "use_attention": True}}, "part of attention's"),
         (LISTED, "PPO", {"model": {**NET, "use_lstm": True}, **MODULE}, "RLModules with an LSTM"),
-        (LISTED, "DQN", {"model": NET, "hiddens": [], "dueling": True}, "without hiddens"),
+        (LISTED, "DQN", {"model": NET, "hiddens": [], "num_atoms": 3}, "without hiddens"),
     ],
 )
 def test_weights_that_cannot_be_taken_are_listed(saved, algorithm, config, match):
@@ -218,7 +218,7 @@ def recorded_steps(folder):
     return list(steps.values())
 
 
-@pytest.mark.parametrize("name", ["tf-attn3", "tf-cnnpost-shared", "tf2-cxnopp-shared"])
+@pytest.mark.parametrize("name", ["tf-attn3", "tf-cnnpost-shared", "tf-dqnnod"])
 def test_exported_policies_act_alike(folders, tmp_path, name):
     """What TensorFlow computes otherwise than torch stays so in our own format."""
     policy = Policy.from_checkpoint(folders / name)
@@ -229,13 +229,14 @@ def test_exported_policies_act_alike(folders, tmp_path, name):
     again = Policy.from_checkpoint(tmp_path / "own")
     ((_, _, got),) = local_policy_inference(again, "env", "agent", obs, explore=False)
     ((_, _, wanted),) = local_policy_inference(policy, "env", "agent", obs, explore=False)
-    for key in ("action_dist_inputs", "vf_preds"):
+    assert "action_dist_inputs" in wanted
+    for key in wanted:
         np.testing.assert_array_equal(got[key], wanted[key])
 
 
 @pytest.mark.parametrize("name", recorded_names())
 def test_policies_act_as_they_did_in_ray(folders, name):
-    """Actions, states and fetches of four steps are those of TensorFlow."""
+    """Actions, states and fetches of three steps are those of TensorFlow."""
     policy = Policy.from_checkpoint(folders / name)
 
     for step in recorded_steps(folders / name):
