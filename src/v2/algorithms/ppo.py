@@ -8,7 +8,7 @@ from typing_extensions import Self, override
 
 from ..config import sections
 from ..config.algorithm_config import AlgorithmConfig, DefaultedConfig
-from ..config.rules import FLAG, NOT_NEGATIVE, POSITIVE, SCHEDULE, SHARE
+from ..config.rules import FLAG, NOT_NEGATIVE, POSITIVE, SHARE, WORTH
 from ..config.section import Setting, takes
 from ..metrics import names
 from ..modules.spec import RLModuleSpec
@@ -22,7 +22,7 @@ TRAINING: Final = sections.TRAINING.with_settings(
     kl_coeff=Setting(0.2, NOT_NEGATIVE, "What they cost at first; it adapts."),
     kl_target=Setting(0.01, POSITIVE, "The distance it adapts to."),
     vf_loss_coeff=Setting(1.0, NOT_NEGATIVE, "Weight of the value function's loss."),
-    entropy_coeff=Setting(0.0, SCHEDULE, "Worth of entropy, or [[step, worth], ...]."),
+    entropy_coeff=Setting(0.0, WORTH, "Worth of entropy, or [[step, worth], ...]."),
     clip_param=Setting(0.3, POSITIVE, "How far a ratio of probabilities may leave 1."),
     vf_clip_param=Setting(10.0, POSITIVE, "Bound on the value function's squared error."),
     entropy_coeff_schedule=Setting(None, instead="give entropy_coeff the schedule"),

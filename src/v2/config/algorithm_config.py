@@ -21,6 +21,10 @@ from .policies import default_policy_mapping_fn, is_trained
 from .setting_methods import SettingMethods
 
 
+class NoAlgorithmError(ConfigError, NotImplementedError):
+    """A config is of no algorithm, so it has no default of its own."""
+
+
 class AlgorithmConfig(SettingMethods):
     """The settings of an algorithm, given by methods that can be chained.
 
@@ -122,9 +126,9 @@ class AlgorithmConfig(SettingMethods):
         """Give the spec of what acts when the user names no class.
 
         Raises:
-            ConfigError: This config is of no algorithm.
+            NoAlgorithmError: This config is of no algorithm.
         """
-        raise ConfigError(
+        raise NoAlgorithmError(
             f"{type(self).__name__} has no default module",
             hint="use the config of an algorithm, or config.rl_module(rl_module_spec=...).",
         )
@@ -133,9 +137,9 @@ class AlgorithmConfig(SettingMethods):
         """Give what learns when the user names no class.
 
         Raises:
-            ConfigError: This config is of no algorithm.
+            NoAlgorithmError: This config is of no algorithm.
         """
-        raise ConfigError(
+        raise NoAlgorithmError(
             f"{type(self).__name__} has no default learner",
             hint="use the config of an algorithm, or config.learners(learner_class=...).",
         )

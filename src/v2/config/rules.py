@@ -58,6 +58,10 @@ SHARE: Final = Rule(lambda value: _is_number(value) and 0 <= value <= 1, "a numb
 SCHEDULE: Final = Rule(
     _is_schedule, "a number, or two or more [step, value] in order, the first at step 0"
 )
+WORTH: Final = Rule(
+    lambda value: _is_schedule(value) and not (_is_number(value) and value < 0),
+    "a number of 0 or more, or two or more [step, value] in order, the first at step 0",
+)
 SETTINGS: Final = Rule(lambda value: isinstance(value, Mapping), "a dict")
 CALLABLE: Final = Rule(callable, "a function or class")
 CALLABLES: Final = Rule(

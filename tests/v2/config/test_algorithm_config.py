@@ -53,6 +53,7 @@ def test_unknown_settings_name_the_nearest(method, given, words):
         ("training", {"model": {"fcnet_hiddens": [1]}}, "rl_module"),
         ("training", {"lr_schedule": [[0, 1], [1, 2]]}, "give lr the schedule"),
         ("training", {"use_gae": False}, "lambda_=1.0"),
+        ("training", {"entropy_coeff": -0.1}, "0 or more"),
         ("env_runners", {"num_envs_per_env_runner": 0}, "1 or more"),
         ("env_runners", {"rollout_fragment_length": "x"}, "'auto'"),
         ("env_runners", {"rollout_fragment_length": 0}, "'auto'"),
@@ -308,9 +309,10 @@ def test_validate_finds_what_was_set_behind_the_methods():
         config.validate()
 
 
-def test_modules_can_have_settings_of_their_own():
+@pytest.mark.parametrize("method", ["rl_module", "multi_agent"])
+def test_modules_can_have_settings_of_their_own(method):
     """Overrides apply to one module; the others get the config itself, frozen or not."""
-    config = PPOConfig().rl_module(
+    config = getattr(PPOConfig(), method)(
         algorithm_config_overrides_per_module={"a": PPOConfig.overrides(lr=0.5)}
     )
     config.freeze()
@@ -387,9 +389,9 @@ def test_a_config_of_no_algorithm_says_so():
     """The base config builds nothing, and names what does."""
     with pytest.raises(ConfigError, match="PPOConfig"):
         AlgorithmConfig().build_algo()
-    with pytest.raises(ConfigError, match="default module"):
+    with pytest.raises(NotImplementedError, match="default module"):
         AlgorithmConfig().get_rl_module_spec()
-    with pytest.raises(ConfigError, match="default learner"):
+    with pytest.raises(NotImplementedError, match="default learner"):
         AlgorithmConfig().learner_class  # noqa: B018
 
 
