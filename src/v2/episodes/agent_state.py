@@ -127,7 +127,7 @@ def restore_pickle(
         setattr(episode, name, _unpickled(value))
     episode._agents = {agent: empty_episode(kind) for kind, agent in agents}
     episode._env_ts = {
-        agent: [*range(*steps)] if type(steps) is tuple else steps
+        agent: [*(range(*steps) if type(steps) is tuple else steps)]
         for agent, steps in zip(episode._agents, times, strict=True)
     }
     singles_state.restore_pickle([*episode._agents.values()], *singles)
