@@ -1,11 +1,12 @@
 """Trials, one after the other."""
 
 import json
+import sys
 from pathlib import Path
 
 import gymnasium as gym
 import pytest
-from rlconnect.core.errors import ConfigError, UnknownNameError
+from rlconnect.core.errors import ConfigError, MissingExtraError, UnknownNameError
 from rlconnect.v2 import PPO, PPOConfig, tuning
 from rlconnect.v2.tuning.result_grid import NoBestResultError
 
@@ -266,6 +267,16 @@ def test_the_best_needs_something_to_compare(fit):
         two.get_best_result("score")
     with pytest.raises(NoBestResultError, match="nope"):
         two.get_best_result("nope", "max")
+
+
+def test_tables_need_pandas(fit, monkeypatch):
+    """Without it the error says what to read instead."""
+    results = fit(stop={"training_iteration": 1})
+    monkeypatch.setitem(sys.modules, "pandas", None)
+
+    with pytest.raises(MissingExtraError, match=r"progress\.csv"):
+        results.get_dataframe()
+    assert (Path(results[0].path) / "progress.csv").is_file()
 
 
 def test_older_scripts_call_run(tmp_path):
