@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-from gymnasium.spaces import Space
+from gymnasium.spaces import MultiDiscrete, Space
 
 from ..core.errors import ConfigError, UnknownNameError
 from ..core.vault import PolicyRecord, WeightTable
@@ -15,6 +15,7 @@ from ..core.vault.decode.standins import GlobalRef
 from ..core.vault.old_policy import FLAT_WEIGHTS
 from .heads.algorithms import algorithm_named
 from .models.defaults import MODEL_DEFAULTS
+from .models.leaves import leaf_spaces
 from .models.registered import CUSTOM_MODELS
 from .preprocessors import get_preprocessor_for_space
 from .schedules import class_name
@@ -29,7 +30,7 @@ def spaces_of(record: PolicyRecord) -> tuple[Space[Any], Space[Any]]:
     """What the policy sees and how it acts, from the record or else from its config.
 
     Raises:
-        ConfigError: Neither holds them.
+        ConfigError: Neither holds them, or it sees numbers that its release mixed up.
     """
     observation_space, action_space = record.observation_space, record.action_space
     given = [record.config.get(name) for name in ("observation_space", "action_space")]
@@ -44,7 +45,22 @@ def spaces_of(record: PolicyRecord) -> tuple[Space[Any], Space[Any]]:
             hint="give the environment's, and what it was trained with: Policy.from_checkpoint("
             'path, config={"observation_space": ..., "action_space": ..., "model": {...}}).',
         )
+    if re.match(r"(1|2\.0)\.", record.ray_version):
+        _check_one_hots(record, observation_space)
     return observation_space, action_space
+
+
+def _check_one_hots(record: PolicyRecord, space: Space[Any]) -> None:
+    """Refuse matrices of choices: up to Ray 2.0 those of one row shared their places."""
+    for leaf in leaf_spaces(getattr(space, "original_space", space)):
+        if isinstance(leaf, MultiDiscrete) and leaf.nvec.ndim > 1:
+            raise ConfigError(
+                f"policy {record.id!r} learnt from matrices of choices as Ray {record.ray_version} "
+                "encoded them, several choices to one place",
+                expected="observations without a MultiDiscrete of two axes",
+                found=str(leaf),
+                hint="its weights are readable with rlconnect.open_checkpoint(path).",
+            )
 
 
 def _preprocessed(space: Space[Any], config: Mapping[str, Any]) -> Space[Any]:

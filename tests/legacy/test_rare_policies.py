@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import rlconnect
 import torch
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, MultiDiscrete
 from rlconnect.core.errors import ConfigError, MissingPartError, UnknownNameError
 from rlconnect.core.vault import WeightTable
 from rlconnect.legacy import FullyConnectedNetwork, Policy, TorchModelV2, local_policy_inference
 from rlconnect.legacy.build import build_policy
+from rlconnect.legacy.record_parts import spaces_of
 from torch import nn
 
 RARE = Path(__file__).parents[1] / "golden" / "rare"
@@ -155,3 +156,13 @@ def test_a_policy_without_weights_is_named_with_the_way_around_it():
 
     with pytest.raises(MissingPartError, match=r"a my\.rules\.AlwaysLeft(?s:.*)policy_ids"):
         build_policy(Policy, bare)
+
+
+def test_matrices_of_choices_of_old_releases_are_refused():
+    """Up to Ray 2.0 they were encoded in another way, which lost which choice was meant."""
+    record = rlconnect.open_checkpoint(RARE / "2.2.0-bandit_ts").policies["default_policy"]
+    space = MultiDiscrete([[2, 3], [4, 2]])
+
+    with pytest.raises(ConfigError, match=r"as Ray 2\.0\.1 encoded"):
+        spaces_of(dataclasses.replace(record, observation_space=space, ray_version="2.0.1"))
+    assert spaces_of(dataclasses.replace(record, observation_space=space))[0] == space
