@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -12,6 +13,8 @@ from torch import Tensor, nn
 from ...core.errors import WeightsError
 
 _SHOWN = 12
+# The networks of the components of nested observations, see `complex.py`.
+_COMPONENT: Final = re.compile(r"(^|\.)(cnns?|flatten|one_hot)[._]\d+\.")
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Any]) -> None:
@@ -76,9 +79,12 @@ def _misfit(
         if names
         for more in [len(names) - _SHOWN]
     ]
+    is_loss = not unexpected and not misshaped and all(map(_COMPONENT.search, missing))
     return WeightsError(
         f"weights do not fit {type(model).__name__}; {'; '.join(parts)}",
-        hint="model settings and spaces must be those the weights were saved with.",
+        hint="Ray up to 2.0 did not save networks of an observation's components: they are lost."
+        if is_loss
+        else "model settings and spaces must be those the weights were saved with.",
         missing=missing,
         unexpected=unexpected,
         misshaped=misshaped,

@@ -104,3 +104,14 @@ def test_tensors_load_too():
 
     name = "_logits._model.0.weight"
     np.testing.assert_array_equal(model.state_dict()[name].numpy(), weights[name])
+
+
+def test_components_that_old_releases_did_not_save_are_told_as_lost():
+    """Ray up to 2.0 left the networks of an observation's components out of its checkpoints."""
+    model, weights = model_and_weights(_disable_preprocessor_api=True)
+    kept = {n: value for n, value in weights.items() if not n.startswith(("one_hot", "flatten"))}
+
+    with pytest.raises(WeightsError, match="they are lost"):
+        load_weights(model, kept)
+    with pytest.raises(WeightsError, match="settings and spaces"):
+        load_weights(model, {**kept, "strange": np.zeros(1)})
