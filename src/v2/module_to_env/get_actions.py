@@ -8,7 +8,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from ...core import xp
+from ...core import nest, xp
 from ...core.columns import Columns
 from ..common.stateful_modules import is_multi
 from ..connector import ConnectorV2
@@ -70,11 +70,13 @@ def add_actions(
     actions = distribution.sample()
     outputs[Columns.ACTIONS] = actions
     if Columns.ACTION_LOGP not in outputs:
-        is_nested = not explore and not xp.is_tensor(actions)
-        # The best of several parts at once is certain: one zero for each row.
-        outputs[Columns.ACTION_LOGP] = (
-            inputs.new_zeros(inputs.shape[:-1]) if is_nested else distribution.logp(actions)
-        )
+        if explore or xp.is_tensor(actions):
+            logp = distribution.logp(actions)
+        else:
+            # The best of several parts at once is certain: one zero for each row, whole like them.
+            parts = [*filter(xp.is_tensor, nest.flatten(actions))] or [inputs]
+            logp = sum(part.new_zeros(inputs.shape[:-1]) for part in parts)
+        outputs[Columns.ACTION_LOGP] = logp
     return kind
 
 

@@ -118,13 +118,18 @@ def test_exploring_adds_the_log_probability_of_each_action():
     torch.testing.assert_close(batch["action_logp"], want)
 
 
-def test_greedy_actions_of_several_parts_are_certain():
-    """One zero for each row, whatever the parts look like."""
-    act = Dict({"d": Discrete(3), "c": Box(-1, 1, (2,), np.float32)})
+@pytest.mark.parametrize(
+    ("other", "width", "dtype"),
+    [(Box(-1, 1, (2,), np.float32), 7, torch.float32), (Discrete(2), 5, torch.int64)],
+)
+def test_greedy_actions_of_several_parts_are_certain(other, width, dtype):
+    """One zero for each row, whatever the parts look like; whole where all of them are."""
+    act = Dict({"d": Discrete(3), "c": other})
 
-    batch = run(GetActions(), {"action_dist_inputs": torch.zeros(2, 7)}, (), module(act))
+    batch = run(GetActions(), {"action_dist_inputs": torch.zeros(2, width)}, (), module(act))
 
     assert batch["action_logp"].tolist() == [0, 0]
+    assert batch["action_logp"].dtype == dtype
 
 
 def test_agents_act_together():
