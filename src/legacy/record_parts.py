@@ -22,6 +22,7 @@ from .schedules import class_name
 
 # Config keys whose values are the model settings of a network: "model", SAC's two...
 _MODEL_SETTINGS: Final = ("model", "model_config", "Q_model")
+_TENSORFLOW: Final = ("tf", "tf2")
 # Networks that an exploration keeps among the policy's weights, for training alone.
 _TRAINING_ONLY: Final = ("_curiosity_",)
 
@@ -163,15 +164,25 @@ def algorithm_of(record: PolicyRecord) -> str:
 
 
 def torch_weights(record: PolicyRecord, algorithm: str) -> dict[str, np.ndarray[Any, Any]]:
-    """The record's weights under the names of torch networks."""
+    """The record's weights under the names of torch networks.
+
+    Raises:
+        ConfigError: ES or ARS of TensorFlow saved them.
+    """
     weights: WeightTable = record.weights
+    is_tf = record.framework in _TENSORFLOW
     if FLAT_WEIGHTS in weights:
+        if is_tf or record.config.get("framework") in _TENSORFLOW:
+            raise ConfigError(
+                f"policy {record.id!r} is one vector of TensorFlow's, in an order of its own",
+                hint="it is readable with rlconnect.open_checkpoint(path).",
+            )
         from .heads.evolution import unflattened
         from .heads.registry import build_head
 
         fresh = build_head(algorithm, *spaces_of(record), config_of(record)).model
         return unflattened(fresh, weights[FLAT_WEIGHTS])
-    if record.framework in ("tf", "tf2") and (not weights.named or any("/" in n for n in weights)):
+    if is_tf and (not weights.named or any("/" in name for name in weights)):
         from .tf.weights import tf_to_torch_names
 
         held = dict(weights) if weights.named else list(weights.values())

@@ -102,6 +102,12 @@ def test_vectors_of_es_become_named_weights():
     np.testing.assert_array_equal(action, [0, 0])
 
 
+def test_vectors_of_tensorflow_are_refused():
+    """Its variables stand in another order, transposed: to cut them up would mislead."""
+    with pytest.raises(ConfigError, match="one vector of TensorFlow's"):
+        Policy.from_checkpoint(RARE / "2.2.0-es", config={**ES_SETTINGS, "framework": "tf"})
+
+
 def test_networks_of_curiosity_stay_with_the_record():
     """They lie among the weights in the file, and are none of the policy's."""
     saved = rlconnect.open_checkpoint(RARE / "2.7.2-ppo_curiosity").policies["default_policy"]
