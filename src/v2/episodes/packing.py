@@ -9,7 +9,6 @@ room for one row more, which the learner's pipeline fills.
 
 from __future__ import annotations
 
-import marshal
 import sys
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -25,8 +24,6 @@ from .space_state import REWARD_SPACE, space_from_pickle, space_to_pickle
 _LARGEST_PACKED: Final = 1 << 16
 _ALIGNMENT: Final = 8
 _ZEROS: Final = bytes(_ALIGNMENT)
-
-_WITHOUT_REFERENCES: Final = 2  # A version of the format of `marshal`.
 
 # How a buffer's items are written.
 _AS_THEY_ARE, _AS_A_LIST, _PACKED, _EMPTY_DICTS = range(4)
@@ -111,7 +108,8 @@ def unpacked_buffers(
             buffer._data = nest.taken(content, slice(0, shape))
         else:
             buffer.finalized = form == _AS_THEY_ARE
-            buffer._data = marshal.loads(_empty_dicts(content)) if form == _EMPTY_DICTS else content
+            # A list that has grown has room for the item that a learner appends.
+            buffer._data = [{} for _ in range(content)] if form == _EMPTY_DICTS else content
         buffers.append(buffer)
     return buffers
 
@@ -137,9 +135,3 @@ def _contiguous(part: Any) -> Any:
 
 def _are_empty_dicts(data: list[Any]) -> bool:
     return not any(data) and [*map(type, data)].count(dict) == len(data)
-
-
-@lru_cache(maxsize=64)
-def _empty_dicts(count: int) -> bytes:
-    """What `marshal` reads as so many new dicts, which is faster than to make each."""
-    return marshal.dumps([{}] * count, _WITHOUT_REFERENCES)
