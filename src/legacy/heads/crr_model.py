@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from math import prod
 from typing import Any
 
 from gymnasium.spaces import Discrete, Space
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..models.base import ModelOutput
-from ..models.layers import SlimFC
-from .ddpg_model import NoopModel
+from .ddpg_model import NoopModel, dense_net
 
 
 class CRRModel(NoopModel):
@@ -47,22 +45,13 @@ class CRRModel(NoopModel):
     ) -> None:
         super().__init__(obs_space, action_space, num_outputs, model_config, name)
         width = prod(obs_space.shape or ())
-
-        def net(prefix: str, seen: int, hiddens: Sequence[int], act: str, out: int) -> nn.Module:
-            made = nn.Sequential()
-            sizes = [seen, *hiddens]
-            for i, (before, units) in enumerate(pairwise(sizes)):
-                made.add_module(f"{prefix}_hidden_{i}", SlimFC(before, units, activation_fn=act))
-            made.add_module(f"{prefix}_out", SlimFC(sizes[-1], out))
-            return made
-
         actor = (width, actor_hiddens, actor_hidden_activation, num_outputs)
         is_discrete = isinstance(action_space, Discrete)
         actions = 0 if is_discrete else prod(action_space.shape or ())
         critic = (critic_hiddens, critic_hidden_activation, num_outputs if is_discrete else 1)
-        self.actor_model = net("actor", *actor)
-        self.q_model = net("q", width + actions, *critic)
-        self.twin_q_model = net("twin_q", width + actions, *critic) if twin_q else None
+        self.actor_model = dense_net("actor", *actor)
+        self.q_model = dense_net("q", width + actions, *critic)
+        self.twin_q_model = dense_net("twin_q", width + actions, *critic) if twin_q else None
 
     def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
         """Distribution inputs `(B, num_outputs)`; the state passes through."""

@@ -47,6 +47,26 @@ class SquashToBox(nn.Module):
         return self.action_range * torch.sigmoid(2.0 * x) + self.low_action
 
 
+def dense_net(
+    prefix: str, width: int, hiddens: Sequence[int], activation: str, outputs: int
+) -> nn.Sequential:
+    """Dense layers under Ray's names: `<prefix>_hidden_0`, ..., `<prefix>_out`.
+
+    Args:
+        prefix: What the names begin with.
+        width: Numbers that come in.
+        hiddens: Hidden layers.
+        activation: Their activation.
+        outputs: Numbers that come out.
+    """
+    net = nn.Sequential()
+    sizes = [width, *hiddens]
+    for i, (before, units) in enumerate(pairwise(sizes)):
+        net.add_module(f"{prefix}_hidden_{i}", SlimFC(before, units, activation_fn=activation))
+    net.add_module(f"{prefix}_out", SlimFC(sizes[-1], outputs))
+    return net
+
+
 class DDPGTorchModel(LegacyModel):
     """Policy and Q branches, to be mixed in front of the network that makes the features.
 
@@ -95,17 +115,9 @@ class DDPGTorchModel(LegacyModel):
         if bounds is not None:
             self.policy_model.add_module("action_out_squashed", SquashToBox(*bounds))
 
-        def q_net(prefix: str) -> nn.Sequential:
-            net = nn.Sequential()
-            sizes = [num_outputs + self.action_dim, *critic_hiddens]
-            for i, (width, units) in enumerate(pairwise(sizes)):
-                layer = SlimFC(width, units, activation_fn=critic_hidden_activation)
-                net.add_module(f"{prefix}_hidden_{i}", layer)
-            net.add_module(f"{prefix}_out", SlimFC(sizes[-1], 1))
-            return net
-
-        self.q_model = q_net("q")
-        self.twin_q_model = q_net("twin_q") if twin_q else None
+        critic = (num_outputs + self.action_dim, critic_hiddens, critic_hidden_activation, 1)
+        self.q_model = dense_net("q", *critic)
+        self.twin_q_model = dense_net("twin_q", *critic) if twin_q else None
 
     def get_policy_output(self, model_out: Tensor) -> Tensor:
         """The action for features, `(B, n)`, in the units of the environment."""
