@@ -14,7 +14,14 @@ from typing import Any, Final
 from ...core.plain_data import NotPlainError, from_data, to_data
 from ...core.tagged import stumbling_is_damage
 
-_ATTRIBUTES: Final = ("_cached_to_module", "_shared_data", "_seen", "_was_random", "_explored")
+_ATTRIBUTES: Final = (
+    "_cached_to_module",
+    "_shared_data",
+    "_seen",
+    "_was_random",
+    "_explored",
+    "_is_mixed",
+)
 _TENSOR: Final = "tensor"
 _NAME: Final = "the state of a runner in the middle of its episodes"
 

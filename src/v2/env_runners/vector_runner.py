@@ -114,7 +114,7 @@ class VectorEnvRunner(EnvRunner):
         self._metrics_now = self.metrics
         if force_reset or size.is_in_episodes or self._needs_initial_reset or is_other_way:
             self._reset_envs_and_episodes(should_explore)
-        self._is_mixed |= self._explored not in (None, should_explore)
+        self._is_mixed = self._is_mixed or self._explored not in (None, should_explore)
         self._explored = should_explore
         self._needs_initial_reset = size.is_in_episodes
         self._num_ended = 0

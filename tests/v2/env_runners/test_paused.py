@@ -40,6 +40,20 @@ def test_a_runner_goes_on_where_another_was(runner: Any) -> None:
     assert not fresh._needs_initial_reset
 
 
+def test_episodes_of_explored_and_greedy_steps_go_on() -> None:
+    """Their log-probabilities have two shapes, of which the look-back keeps both."""
+    config = PPOConfig().environment("MountainCarContinuous-v0")
+    config.env_runners(episode_lookback_horizon=10)
+    first, second = SingleAgentEnvRunner(config=config), SingleAgentEnvRunner(config=config)
+    first.sample(num_timesteps=6, explore=True)
+    first.sample(num_timesteps=3, explore=False)
+
+    assert go_on(second, paused(first))
+
+    (episode,) = second.sample(num_timesteps=10, explore=False)
+    assert episode.get_extra_model_outputs("action_logp").shape == (10, 1)
+
+
 @pytest.mark.parametrize("missing", ["own", "running", "envs"])
 def test_a_state_without_a_part_is_damaged(runner: Any, missing: str) -> None:
     """The error names what is not there."""
