@@ -14,8 +14,6 @@ from torch import Tensor, nn
 from ..models.base import LegacyModel
 from ..models.catalog import build_model
 
-_LOST_PARTS = ("cnn", "flatten", "one_hot")
-
 
 class SACTorchModel(LegacyModel):
     """SAC's networks; the model itself hands the observation through.
@@ -41,7 +39,7 @@ class SACTorchModel(LegacyModel):
         *(
             f"{net}.{part}"
             for net in ("q_net", "twin_q_net")
-            for part in ("cnn", "flatten", "one_")
+            for part in ("cnn", "flatten", "one_hot")
         ),
     )
 
