@@ -4,6 +4,8 @@ import importlib.util
 import json
 from pathlib import Path
 
+import pytest
+
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 
@@ -25,10 +27,17 @@ def pairs_of(recorded, own_way):
     ]
 
 
-def numbers_rounded(value):
-    """The same data with numbers to five digits."""
-    if isinstance(value, dict):
-        return {key: numbers_rounded(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [numbers_rounded(part) for part in value]
-    return float(f"{value:.5g}") if isinstance(value, float) else value
+def assert_alike(found, recorded):
+    """The same data, its numbers within the library's promise of 1e-5."""
+    if isinstance(recorded, dict):
+        assert found.keys() == recorded.keys()
+        for key, value in recorded.items():
+            assert_alike(found[key], value)
+    elif isinstance(recorded, list):
+        assert len(found) == len(recorded)
+        for one, other in zip(found, recorded, strict=True):
+            assert_alike(one, other)
+    elif isinstance(recorded, float):
+        assert found == pytest.approx(recorded, rel=1e-5, abs=1e-6, nan_ok=True)
+    else:
+        assert found == recorded

@@ -6,7 +6,7 @@ import pytest
 import rlconnect.legacy
 from rlconnect.legacy import registry
 
-from tests.legacy.recorded_cases import numbers_rounded, pairs_of, recorded_cases
+from tests.legacy.recorded_cases import assert_alike, pairs_of, recorded_cases
 
 cases, RECORDED = recorded_cases("old_idioms")
 
@@ -38,4 +38,4 @@ OWN_WAY = {
 @pytest.mark.parametrize(("group", "name"), pairs_of(RECORDED, OWN_WAY))
 def test_as_on_ray(group, name):
     """Columns, dtypes, numbers, texts and refusals are those of Ray 2.60."""
-    assert numbers_rounded(FOUND[group][name]) == numbers_rounded(RECORDED[group][name])
+    assert_alike(FOUND[group][name], RECORDED[group][name])

@@ -286,7 +286,12 @@ def test_every_head_is_computed_as_its_policy_does(head, width, rng):
     seen = spaces.Box(-1, 1, (width,), np.float32)
     policy = Policy(seen, acted, {"seed": 3, **config}, algorithm=algorithm)
     fresh = policy.get_weights()  # whose answers hardly differ
-    policy.set_weights({n: w if w.ndim < 2 else rng.normal(size=w.shape) for n, w in fresh.items()})
+    policy.set_weights(
+        {
+            n: w if w.ndim < 2 else rng.normal(size=w.shape, scale=2 / w.shape[-1] ** 0.5)
+            for n, w in fresh.items()
+        }
+    )
     create_connectors_for_policy(policy, policy.config)
     actor = Actor.from_policy(policy)
     assert actor.only.plan.brain.quick(1) is not None

@@ -101,8 +101,11 @@ def test_by_hand(policies):
         for_env = answers.pop("actions_for_env")[0]
         for agent, (action, _, fetches) in wanted.items():
             assert int(for_env[agent]) == int(action)
-            np.testing.assert_array_equal(
-                answers["action_dist_inputs"][0][agent], fetches["action_dist_inputs"]
+            np.testing.assert_allclose(
+                answers["action_dist_inputs"][0][agent],
+                fetches["action_dist_inputs"],
+                rtol=1e-5,
+                atol=1e-6,
             )
         outputs = {
             agent: {

@@ -36,7 +36,7 @@ def assert_same(got, want):
     else:
         assert (got.shape, got.dtype) == (want.shape, want.dtype)
         scale = max(1.0, float(np.abs(want).max()))
-        np.testing.assert_allclose(got, want, rtol=0, atol=2e-6 * scale)
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * scale)
 
 
 def in_fetch_order(fetches):
