@@ -62,8 +62,17 @@ STEMS: Final[dict[str, Role]] = {
 _WORKER: Final = re.compile(r"checkpoint-\d+")
 _TRIAL_CHECKPOINT: Final = re.compile(r"checkpoint_(?:tmp)?[0-9a-f]+")
 _KNOWN_FOLDERS: Final = frozenset(
-    {"policies", "learner", "learner_group", "rl_module", "module_state", "env_runner"}
+    {
+        "policies",
+        "learner",
+        "learner_group",
+        "rl_module",
+        "module_state",
+        "env_runner",
+        "eval_env_runner",
+    }
 )
+_WHOLE: Final = ("own", "worker", "algorithm")  # what is a checkpoint, never a part of one
 _INNER_STATE: Final = "module_state_dir"  # belongs to the folder it lies in
 _DEEPEST: Final = 8
 
@@ -81,6 +90,7 @@ class Node:
         class_file: The file with class and constructor arguments, if it is there.
         children: Sub-folders that hold something, in order of name.
         files: Name and size of every file directly in it.
+        apart: Sub-folders that hold checkpoints of their own; nothing of them is taken.
     """
 
     path: Path
@@ -92,6 +102,7 @@ class Node:
     children: tuple[Node, ...] = ()
     files: tuple[tuple[str, int], ...] = ()
     problem: str = ""
+    apart: tuple[Path, ...] = ()
 
     @property
     def name(self) -> str:
@@ -204,17 +215,19 @@ class _Survey:
         children = [] if strange > 2 else self._below(folders, depth, strange)
         if not known and not children:
             return None
-        return _with_role(
-            Node(
-                path,
-                "folder",
-                metadata,
-                metadata_file,
-                state_file,
-                path / class_name if class_name in names else None,
-                tuple(children),
-                files,
-                problem,
+        return _without_others(
+            _with_role(
+                Node(
+                    path,
+                    "folder",
+                    metadata,
+                    metadata_file,
+                    state_file,
+                    path / class_name if class_name in names else None,
+                    tuple(children),
+                    files,
+                    problem,
+                )
             )
         )
 
@@ -282,6 +295,25 @@ def _with_role(node: Node) -> Node:
     return replace(node, role=role)
 
 
+def _without_others(node: Node) -> Node:
+    """A checkpoint without those that lie below it: the trials of an experiment, say."""
+    if node.role == "folder":
+        return node
+    apart = [child for child in node.children if _is_apart(child)]
+    if not apart:
+        return node
+    parts = tuple(child for child in node.children if child not in apart)
+    others = (*node.apart, *(child.path for child in apart))
+    return _with_role(replace(node, children=parts, apart=others))
+
+
+def _is_apart(child: Node) -> bool:
+    """Whether a folder in a checkpoint is none of its parts."""
+    if child.name in _KNOWN_FOLDERS:
+        return False
+    return child.role == "folder" or any(part.role in _WHOLE for part in child.walk())
+
+
 def _looks_like_algorithm(node: Node) -> bool:
     """A folder that kept its policies or its learner group, whatever else it lost."""
     policies = node.child("policies")
@@ -316,7 +348,9 @@ def checkpoints_below(path: Path, limits: Limits, deepest: int = 6) -> Iterator[
         left -= 1 + len(below)
         if node is not None and (node.role != "folder" or _only_policies(node)):
             yield folder
-        elif depth < deepest:
+            parts = {*_KNOWN_FOLDERS, _INNER_STATE, *(child.name for child in node.children)}
+            below = [child for child in below if child.name not in parts]
+        if depth < deepest:
             pending[:0] = [(child, depth + 1) for child in sorted(below)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,12 @@ def _open(root: Path, limits: Limits) -> Checkpoint:
         if part.problem:
             place = decoding.place(part.path / part.metadata_file)
             decoding.problem(place, part.problem, "the other files are read without it.")
+        for folder in part.apart:
+            decoding.problem(
+                decoding.place(folder),
+                "holds checkpoints of its own, of which nothing is taken",
+                f"list them: rlconnect scan {shlex.quote(str(folder))}",
+            )
     checkpoint = _read(node, decoding)
     if checkpoint.version not in KNOWN_VERSIONS and checkpoint.stack != "rlconnect":
         decoding.problem(

@@ -3,6 +3,7 @@
 import os
 import shutil
 
+import numpy as np
 import pytest
 from rlconnect.core.errors import (
     CheckpointAccessError,
@@ -286,3 +287,27 @@ def test_a_lost_folder_of_policies_is_named(tmp_path):
         "policies/pol_0/policy_state.pkl",
         "policies/pol_1/policy_state.pkl",
     ]
+
+
+@pytest.mark.parametrize("place", ["aaa/PPO_0001/checkpoint_000003", "checkpoint_000003"])
+@pytest.mark.parametrize("name", [NEW_ALGORITHM, NEW_MODULE, PENDULUM, MULTI_AGENT, WORKER])
+def test_checkpoints_below_a_checkpoint_are_no_part_of_it(name, place, tmp_path):
+    """An experiment below is told and listed, and what is read is the checkpoint's own."""
+    path = copy_of(name, tmp_path)
+    alone = open_checkpoint(path)
+    below = [path / place, path / "zzz/PPO_0002/checkpoint_000001"]
+    shutil.copytree(copy_of(NEW_ALGORITHM, tmp_path / "new"), below[0])
+    shutil.copytree(copy_of(PENDULUM, tmp_path / "old"), below[1])
+
+    found = open_checkpoint(path)
+
+    for parts in ("policies", "modules"):
+        held, wanted = getattr(found, parts), getattr(alone, parts)
+        assert list(held) == list(wanted)
+        for key, part in wanted.items():
+            assert list(held[key].weights) == list(part.weights)
+            assert all(np.array_equal(held[key].weights[n], a) for n, a in part.weights.items())
+    assert [c.path for c in found.components] == [c.path for c in alone.components]
+    assert list(checkpoints_below(path, DEFAULT_LIMITS)) == [path, *below]
+    told = [problem.where for problem in found.problems if problem not in alone.problems]
+    assert told == ([] if name == WORKER else [place.partition("/")[0], "zzz"])
