@@ -49,15 +49,21 @@ def policy_from_data(
 
 def without_weights(data: Mapping[str, Any]) -> dict[str, Any]:
     """The same data with the shapes of weights in place of their numbers."""
-    shapes = {
-        name: {_STRUCTURE: [list(np.shape(part)), str(np.asarray(part).dtype)]}
-        for name, part in data["weights"].items()
-    }
-    return {**data, "weights": shapes}
+    return {**data, "weights": {name: _shape(part) for name, part in data["weights"].items()}}
+
+
+def _shape(part: Any) -> Any:
+    if _is_shape(part):  # It was loaded from a file that kept shapes alone.
+        return part
+    return {_STRUCTURE: [list(np.shape(part)), str(np.asarray(part).dtype)]}
+
+
+def _is_shape(part: Any) -> bool:
+    return isinstance(part, Mapping) and _STRUCTURE in part
 
 
 def _array(part: Any) -> Any:
-    if isinstance(part, Mapping) and _STRUCTURE in part:
+    if _is_shape(part):
         shape, dtype = part[_STRUCTURE]
         return np.zeros(tuple(shape), dtype)
     return part

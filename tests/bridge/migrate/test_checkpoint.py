@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from gymnasium.spaces import Dict
-from rlconnect.bridge import load_migrated, migrate, plan_migration, save_migrated, verify
+from rlconnect.bridge import Actor, load_migrated, migrate, plan_migration, save_migrated, verify
 from rlconnect.bridge.migrate.checkpoint import compare_with_source
 from rlconnect.core.errors import ConfigError, CorruptCheckpointError, WeightsError
 from rlconnect.v2 import RLModule
@@ -19,17 +19,17 @@ def source_of(name):
     return GOLDEN / "legacy" / name / "algo_checkpoint"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "2.7.2/ppo_pendulum_norm_meanstd",
-        "2.7.2/ppo_lstm_prev",
-        "2.7.2/ppo_lambda_connectors",
-        "2.7.2/dqn_c51",
-        "2.7.2/sac_cont",
-        "2.7.2/ppo_dict_obs_complex",
-    ],
-)
+SOURCES = [
+    "2.7.2/ppo_pendulum_norm_meanstd",
+    "2.7.2/ppo_lstm_prev",
+    "2.7.2/ppo_lambda_connectors",
+    "2.7.2/dqn_c51",
+    "2.7.2/sac_cont",
+    "2.7.2/ppo_dict_obs_complex",
+]
+
+
+@pytest.mark.parametrize("name", SOURCES)
 def test_what_is_written_acts_as_the_source(name, tmp_path):
     """Native, wrapped or mixed: the folder loads, keeps its certificate, and equals the source."""
     policy = Recording(GOLDEN / "legacy" / name).load("default_policy")
@@ -43,6 +43,26 @@ def test_what_is_written_acts_as_the_source(name, tmp_path):
     assert {stage.name for stage in stages if not stage.is_equal} <= form
     assert migrated.explore is plan.explore
     assert [step["name"] for step in migrated.migration["steps"]] == [s.name for s in plan.steps]
+
+
+@pytest.mark.filterwarnings("ignore::rlconnect.bridge.actor.actor.SlowPieceWarning")
+@pytest.mark.parametrize("name", SOURCES)
+def test_an_actor_of_what_is_written_saves_what_loads(name, tmp_path):
+    """Whatever stayed wrapped: saved, loaded and saved again, it acts the same."""
+    policy = Recording(GOLDEN / "legacy" / name).load("default_policy")
+    migrate(policy, tmp_path / "v2")
+    first = Actor.from_checkpoint(tmp_path / "v2")
+    first.save(tmp_path / "a")
+    second = Actor.from_checkpoint(tmp_path / "a")
+    second.save(tmp_path / "b")
+    third = Actor.from_checkpoint(tmp_path / "b")
+
+    first.observation_space.seed(0)
+    for reward in (None, 0.5, -1.0):
+        seen = first.observation_space.sample()
+        wanted = first.act(seen, reward=reward)
+        for actor in (second, third):
+            np.testing.assert_array_equal(actor.act(seen, reward=reward), wanted)
 
 
 def test_a_migration_half_way_can_be_written(tmp_path):
