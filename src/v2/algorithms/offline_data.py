@@ -12,6 +12,7 @@ from gymnasium.spaces import Space
 from ...core.actions import get_base_struct_from_space, normalize_action
 from ...core.batching import batch
 from ...core.errors import ConfigError
+from ...core.tagged import stumbling_is_damage
 from ..envs.generator_states import generator_state, set_generator_state
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..episodes.single_agent import SingleAgentEpisode
@@ -98,9 +99,17 @@ class OfflineData:
         return {"order": list(self._order), "generator": generator_state(self._rng)}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take back what `get_state` gave."""
-        self._order = [int(each) for each in state["order"]]
-        set_generator_state(self._rng, state["generator"])
+        """Take back what `get_state` gave; an order of other episodes begins a new round.
+
+        Raises:
+            CorruptCheckpointError: It gave something else.
+        """
+        with stumbling_is_damage("the state of recorded episodes"):
+            order, generator = [int(each) for each in state["order"]], state["generator"]
+        set_generator_state(self._rng, generator)
+        if not set(order) <= set(range(len(self.episodes))):
+            order = []
+        self._order = order
 
 
 def _normalized(episode: Any, space: Space[Any] | None) -> Any:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
+from ...core.random_states import (
+    checked_numpy_state,
+    checked_python_state,
+    checked_torch_state,
+)
 from ...core.tagged import stumbling_is_damage
 from ..env_runners.paused import go_on, paused
 from ..envs.generator_states import generator_state, set_generator_state
+
+_NAME: Final = "the state of a run"
 
 
 def random_state_of(runner: Any) -> dict[str, Any]:
@@ -47,7 +54,7 @@ def set_random_state(runner: Any, state: Mapping[str, Any]) -> None:
     Raises:
         CorruptCheckpointError: The state is damaged.
     """
-    with stumbling_is_damage("the state of a run"):
+    with stumbling_is_damage(_NAME):
         _set_generators(state)
         if runner is not None:
             _set_runner(runner, state)
@@ -56,19 +63,13 @@ def set_random_state(runner: Any, state: Mapping[str, Any]) -> None:
 def _set_generators(state: Mapping[str, Any]) -> None:
     import torch
 
-    python, numpy = state["python"], state["numpy"]
-    numbers = tuple(int(each) for each in python["numbers"])
-    random.setstate((int(python["version"]), numbers, python["gauss"]))
-    np.random.set_state(  # noqa: NPY002
-        (
-            numpy["kind"],
-            np.asarray(numpy["keys"], np.uint32),
-            int(numpy["position"]),
-            int(numpy["has_gauss"]),
-            float(numpy["cached"]),
-        )
-    )
-    torch.set_rng_state(torch.from_numpy(np.array(state["torch"], np.uint8)))
+    size = len(torch.get_rng_state())
+    python = checked_python_state(state["python"], ("python",), name=_NAME)
+    numpy = checked_numpy_state(state["numpy"], ("numpy",), name=_NAME)
+    words = checked_torch_state(state["torch"], size, ("torch",), name=_NAME)
+    random.setstate(python)
+    np.random.set_state(numpy)  # noqa: NPY002
+    torch.set_rng_state(torch.from_numpy(words))
 
 
 def _set_runner(runner: Any, state: Mapping[str, Any]) -> None:

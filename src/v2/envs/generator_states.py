@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from ...core.errors import CheckpointError
-from ...core.tagged import stumbling_is_damage
-
-_KINDS: Final = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+from ...core.random_states import checked_bit_generator
 
 
 def generator_state(generator: np.random.Generator) -> dict[str, Any]:
@@ -18,29 +15,25 @@ def generator_state(generator: np.random.Generator) -> dict[str, Any]:
     return _as_text(generator.bit_generator.state)
 
 
-def set_generator_state(generator: np.random.Generator, state: Mapping[str, Any]) -> None:
+def set_generator_state(generator: np.random.Generator, state: Any) -> None:
     """Take back what `generator_state` gave.
 
     Raises:
         CorruptCheckpointError: It gave something else.
     """
-    with stumbling_is_damage("the state of a random generator"):
-        generator.bit_generator.state = _as_integers(state)
+    kind = type(generator.bit_generator).__name__
+    generator.bit_generator.state = checked_bit_generator(state, kind)
 
 
-def generator_of(state: Mapping[str, Any]) -> np.random.Generator:
+def generator_of(state: Any) -> np.random.Generator:
     """A generator of its own that goes on from what `generator_state` gave.
 
     Raises:
-        CheckpointError: It is of a kind that numpy does not have.
+        CorruptCheckpointError: It gave something else, or of a kind that numpy does not have.
     """
-    kind = state["bit_generator"]
-    if kind not in _KINDS:
-        raise CheckpointError(
-            f"no random generator of the kind {kind!r}", expected=f"one of {', '.join(_KINDS)}"
-        )
-    made = np.random.Generator(getattr(np.random, kind)())
-    set_generator_state(made, state)
+    checked = checked_bit_generator(state)
+    made = np.random.Generator(getattr(np.random, checked["bit_generator"])())
+    made.bit_generator.state = checked
     return made
 
 
@@ -50,14 +43,5 @@ def _as_text(state: Mapping[str, Any]) -> dict[str, Any]:
         key: _as_text(part)
         if isinstance(part, Mapping)
         else (str(part) if isinstance(part, int) else part)
-        for key, part in state.items()
-    }
-
-
-def _as_integers(state: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: _as_integers(part)
-        if isinstance(part, Mapping)
-        else (int(part) if isinstance(part, str) and part.isdecimal() else part)
         for key, part in state.items()
     }

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 from gymnasium.spaces import Box
-from rlconnect.core.errors import CheckpointNotFoundError, ConfigError, UnknownFormatError
+from rlconnect.core.errors import (
+    CheckpointNotFoundError,
+    ConfigError,
+    CorruptCheckpointError,
+    UnknownFormatError,
+)
 from rlconnect.v2 import (
     BC,
     BCConfig,
@@ -14,6 +19,7 @@ from rlconnect.v2 import (
     read_episodes,
     write_episodes,
 )
+from rlconnect.v2.algorithms.offline_data import OfflineData
 
 from tests.v2.algorithms.algorithm_cases import ACT, OBS, recorded, small
 
@@ -176,3 +182,15 @@ def test_a_resumed_student_goes_on_exactly(tmp_path):
     assert losses == expected
     algo.stop()
     resumed.stop()
+
+
+def test_an_order_of_other_episodes_begins_a_new_round():
+    """Numbers of episodes that are not there are left out, and a state that is none is damage."""
+    data = OfflineData(offline(BCConfig, recorded(count=2)))
+    state = data.get_state()
+
+    data.set_state({**state, "order": [0, -1, 7]})
+
+    assert len(data.sample(1)) == 1
+    with pytest.raises(CorruptCheckpointError, match="generator"):
+        data.set_state({**state, "generator": None})
