@@ -126,6 +126,8 @@ class LegacyAgentConnectorV2(WrappedConnector):
                 data = {**before, "new_obs": seen}
             self._tell_answer(episode, slot)
             records.append(AgentConnectorDataType(slot.env_id, slot.agent_id, data))
+        # Before the call: a connector may write into the very record it gets.
+        given = [_new_obs(record.data) for record in records]
         made = connector(records)
         if [each.env_id for each in made] != [slot.env_id for slot in slots]:
             raise PieceError(
@@ -135,8 +137,8 @@ class LegacyAgentConnectorV2(WrappedConnector):
                 hint="in the new stack each agent that stepped acts; "
                 "let the connector change records, not drop or add them.",
             )
-        for episode, slot, given, record in zip(episodes, slots, records, made, strict=True):
-            self._write_back(episode, given.data, record.data)
+        for episode, slot, old, record in zip(episodes, slots, given, made, strict=True):
+            self._write_back(episode, old, record.data)
             slot.acts_as = record.agent_id
             slot.see(episode, record.data, episode.get_observations(-1))
 
@@ -151,8 +153,8 @@ class LegacyAgentConnectorV2(WrappedConnector):
                 ActionConnectorDataType(slot.env_id, slot.acts_as, raw, answer)
             )
 
-    def _write_back(self, episode: Any, given: Any, made: Any) -> None:
-        """Write the new observation to the episode."""
+    def _write_back(self, episode: Any, old: Any, made: Any) -> None:
+        """Write the new observation to the episode, if it is not the old one."""
         if isinstance(made, AgentConnectorsOutput):
             new = made.raw_dict["new_obs"]
             row = made.sample_batch["obs"]
@@ -161,8 +163,7 @@ class LegacyAgentConnectorV2(WrappedConnector):
                 new = row[0]  # a piece behind has flattened it
         else:
             new = made.get("new_obs")
-        old = given.raw_dict if isinstance(given, AgentConnectorsOutput) else given
-        if new is not None and new is not old["new_obs"]:
+        if new is not None and new is not old:
             write_last(episode, new, own_space(self.observation_space, episode))
 
     # Spaces
@@ -181,3 +182,8 @@ class LegacyAgentConnectorV2(WrappedConnector):
                 for agent, own in space.spaces.items()
             }
         )
+
+
+def _new_obs(data: Any) -> Any:
+    """The observation in what a connector gets."""
+    return (data.raw_dict if isinstance(data, AgentConnectorsOutput) else data)["new_obs"]

@@ -4,10 +4,16 @@ import copy
 
 import numpy as np
 import pytest
+from gymnasium.spaces import Box, Discrete
 from rlconnect.bridge import LegacyActionConnectorV2, LegacyAgentConnectorV2, policy_to_v2
 from rlconnect.legacy import (
+    AgentConnector,
+    AgentConnectorDataType,
     ConnectorContext,
+    Policy,
     batch_policy_inference,
+    create_connectors_for_policy,
+    local_policy_inference,
 )
 from rlconnect.v2 import (
     ConnectorV2,
@@ -145,3 +151,66 @@ def test_an_id_may_be_used_again():
     again = first_batch(0.2)
 
     assert np.asarray(again["prev_n_obs"]).min() == np.float32(0.2)
+
+
+def setting(record):
+    record.data["new_obs"] = record.data["new_obs"] * 2
+    return record
+
+
+def updating(record):
+    record.data.update(new_obs=record.data["new_obs"] * 2)
+    return record
+
+
+def writing(record):
+    record.data["new_obs"] *= 2
+    return record
+
+
+def writing_rows(record):
+    record.data["new_obs"][:] = record.data["new_obs"] * 2
+    return record
+
+
+def copying(record):
+    data = {**record.data, "new_obs": record.data["new_obs"] * 2}
+    return AgentConnectorDataType(record.env_id, record.agent_id, data)
+
+
+class Doubling(AgentConnector):
+    """A user's connector, written in one of the ways in which people write them."""
+
+    way = staticmethod(copying)
+
+    def transform(self, record):
+        return self.way(record)
+
+    def to_state(self):
+        return type(self).__name__, None
+
+
+@pytest.mark.parametrize("way", [setting, updating, writing, writing_rows, copying])
+@pytest.mark.parametrize("place", ["first", "before the views"])
+@pytest.mark.parametrize("is_split", [False, True])
+def test_users_connectors_may_write_in_place(way, place, is_split):
+    """However a connector hands on what it makes, the network sees it, as in the old stack."""
+    policy = Policy(Box(-9, 9, (4,)), Discrete(2), {"seed": 0})
+    create_connectors_for_policy(policy, policy.config)
+    connector = Doubling(ConnectorContext.from_policy(policy))
+    connector.way = way
+    if place == "first":
+        policy.agent_connectors.prepend(connector)
+    else:
+        policy.agent_connectors.insert_before("StateBufferConnector", connector)
+    walker = Walker(split(policy, None) if is_split else policy_to_v2(policy))
+    draws = np.random.default_rng(0)
+
+    for t in range(4):
+        seen = draws.normal(size=4).astype(np.float32)
+        ((_, _, fetches),) = local_policy_inference(
+            policy, "e", "a", seen.copy(), None if t == 0 else 0.0, explore=False
+        )
+        found = walker.step(seen.copy(), starts=t == 0)
+
+        np.testing.assert_array_equal(found[1]["action_dist_inputs"], fetches["action_dist_inputs"])
