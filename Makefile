@@ -87,8 +87,8 @@ bench: $(STAMP)  ## run our own benchmarks
 docs: $(DOCS_STAMP)  ## build the documentation into site/
 	@$(PY) -m mkdocs build --strict $(ARGS)
 
-fuzz: $(STAMP)  ## mutate real checkpoints for HOURS (default 1)
-	@$(PY) tests/core/vault/fuzz.py --hours $(HOURS) $(ARGS)
+fuzz: $(STAMP)  ## attack every loader and setter of state for HOURS (default 1)
+	@$(PY) -m tests.fuzz --hours $(HOURS) $(ARGS)
 
 clean:  ## remove what was built and cached; .venv stays
 	@rm -rf build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,18 +1,11 @@
 """Mutate real checkpoints and open them: records or a CheckpointError may come out, nothing else.
 
-    python tests/core/vault/fuzz.py --hours 1 [--seed 7] [--crashes DIR]
-
-Prints its progress, saves every file that broke something, and ends with 1 if there was one.
-`test_fuzz.py` runs the first few thousand mutations of the same generator.
+`test_fuzz.py` runs the first few thousand mutations; `make fuzz` uses them, too, beside others.
 """
 
-import argparse
 import pickletools
 import random
 import shutil
-import sys
-import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -174,41 +167,3 @@ class Fuzzer:
         if not copy.exists():
             shutil.copytree(root, copy)
         return copy
-
-
-def main():
-    """Fuzz for a while."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--hours", type=float, default=1.0)
-    parser.add_argument("--seed", type=int, default=None, help="the time, unless given")
-    parser.add_argument("--crashes", type=Path, default=Path("build/fuzz"))
-    options = parser.parse_args()
-    seed = int(time.time()) if options.seed is None else options.seed
-    print(f"seed {seed}", flush=True)
-    start = shown = time.monotonic()
-    count = broken = 0
-    slowest = 0.0
-    with tempfile.TemporaryDirectory() as scratch:
-        fuzzer = Fuzzer(seed, scratch)
-        while time.monotonic() - start < options.hours * 3600:
-            began = time.process_time()
-            found = fuzzer.step()
-            slowest = max(slowest, time.process_time() - began)
-            count += 1
-            if found is not None:
-                path, data, error = found
-                broken += 1
-                options.crashes.mkdir(parents=True, exist_ok=True)
-                saved = options.crashes / f"{seed}-{count}-{path.name}"
-                saved.write_bytes(data)
-                print(f"BROKEN {path.relative_to(GOLDEN)}: {error!r:.200}; {saved}", flush=True)
-            if time.monotonic() - shown > 30:
-                shown = time.monotonic()
-                ends = ", ".join(f"{end} {n}" for end, n in fuzzer.ends.most_common())
-                print(f"{count:,} mutations, slowest {slowest:.2f} s; {ends}", flush=True)
-    print(f"{count:,} mutations, {broken} broke something, slowest {slowest:.2f} s")
-    return 1 if broken else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
