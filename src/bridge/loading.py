@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..core.budget import one_load
 from ..core.errors import UnknownNameError
 from ..core.vault import open_checkpoint
 from ..legacy.policy import Policy
@@ -30,14 +31,15 @@ def load(path: str | os.PathLike[str], policy: str | None = None, **options: Any
         CheckpointError: The checkpoint cannot be read.
         UnknownNameError: It holds nothing by that id.
     """
-    checkpoint = open_checkpoint(path)
-    if checkpoint.policies or not checkpoint.modules:
-        if policy is None:
-            return Policy.from_checkpoint(path, **options)
-        return Policy.from_checkpoint(path, [policy], **options)[policy]
-    from ..v2.modules.rl_module import RLModule
+    with one_load():
+        checkpoint = open_checkpoint(path)
+        if checkpoint.policies or not checkpoint.modules:
+            if policy is None:
+                return Policy.from_checkpoint(path, **options)
+            return Policy.from_checkpoint(path, [policy], **options)[policy]
+        from ..v2.modules.rl_module import RLModule
 
-    module: Any = RLModule.from_checkpoint(path, **options)
+        module: Any = RLModule.from_checkpoint(path, **options)
     if policy is None:
         return module
     if policy not in module:

@@ -22,8 +22,8 @@ from typing import Any, Final
 import numpy as np
 
 from .budget import (
-    DEFAULT_MAX_BYTES,
     Budget,
+    allowance,
     checked_bytes,
     checked_dtype,
     checked_shape,
@@ -85,7 +85,7 @@ def array_to_data(array: Array) -> dict[str, Any]:
 def array_from_data(
     data: Any,
     *,
-    max_bytes: int = DEFAULT_MAX_BYTES,
+    max_bytes: int | None = None,
     budget: Budget | None = None,
     what: str = "an array",
 ) -> Array:
@@ -93,7 +93,7 @@ def array_from_data(
 
     Args:
         data: A mapping with dtype, shape and one of values, fill, base64.
-        max_bytes: The largest array that may be allocated.
+        max_bytes: The largest array that may be allocated; None for what the load may still take.
         budget: Used instead of `max_bytes` when the array is part of something larger.
         what: How errors name the array.
 
@@ -103,11 +103,11 @@ def array_from_data(
     """
     if not isinstance(data, Mapping):
         raise corrupt(f"{what} is no array", expected="a mapping", found=data)
-    budget = Budget(max_bytes) if budget is None else budget
+    budget = allowance(max_bytes) if budget is None else budget
     dtype = _little(checked_dtype(data.get("dtype"), what))
     shape = checked_shape(data.get("shape"), what)
     size = checked_bytes(shape, dtype)
-    budget.take(size, what)
+    budget.spend(size, what)
     if "fill" in data:
         return np.full(shape, _element(data["fill"], dtype, what), dtype)
     if "values" in data:

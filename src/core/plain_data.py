@@ -15,6 +15,8 @@ from typing import Any, ClassVar, Final, TypeAlias
 import numpy as np
 from typing_extensions import override
 
+from .budget import allowance
+from .keys import KeyGuard, checked_keys
 from .tagged import Path, TagReader, damaged, distinct
 
 Writer: TypeAlias = Callable[[Any, Callable[[Any], Any]], dict[str, Any]]
@@ -33,6 +35,7 @@ _CONTAINERS: Final[dict[str, Callable[[list[Any]], Any]]] = {
     "set": set,
     "frozenset": frozenset,
 }
+_OF_KEYS: Final = ("set", "frozenset")
 _OF_ITEMS: Final = (list, tuple, set, frozenset, deque)
 _ITEMS: Final = "items"
 _PAIRS: Final = "pairs"
@@ -40,6 +43,7 @@ _NUMBER: Final = "number"
 _LONG: Final = "long"
 _KIND: Final = "kind"
 _LONGEST: Final = "longest"
+_MOST_DIGITS: Final = 2052
 _DEEPEST: Final = 40
 """Containers in containers; in a file, where each takes several levels, the vault reads 200."""
 
@@ -72,6 +76,8 @@ def to_data(value: Any, write: Writer | None = None, *, most: int = 1_000_000) -
             raise NotPlainError(f"more than {most} items, or {_DEEPEST} in one another")
         kind = type(value)
         if kind is int and value.bit_length() > 63:
+            if value.bit_length() > 8192:
+                raise NotPlainError("a number without end")
             return {_LONG: hex(value)}
         if kind in _PLAIN:
             return value
@@ -119,6 +125,7 @@ class _Data(TagReader):
     def __init__(self, name: str, read: Reader | None) -> None:
         super().__init__(name)
         self.read = read
+        self.guard = KeyGuard(allowance())
 
     def value(self, data: Any, path: Path, now: Any = None) -> Any:
         if isinstance(data, np.ndarray):
@@ -130,7 +137,10 @@ class _Data(TagReader):
         return self.tagged(data, path, now)
 
     def read_long(self, data: Mapping[str, Any], path: Path, now: Any) -> int:
-        return int(data[_LONG], 0)
+        text = data[_LONG]
+        if len(text) > _MOST_DIGITS:
+            raise ValueError(f"a number of {len(text):,} digits")
+        return int(text, 16)
 
     def read_number(self, data: Mapping[str, Any], path: Path, now: Any) -> Any:
         return data[_NUMBER][()]
@@ -139,7 +149,7 @@ class _Data(TagReader):
         present = now if isinstance(now, dict) else {}
         found = {}
         for index, (key, own) in enumerate(data[_PAIRS]):
-            at = self.value(key, (*path, str(index)))
+            (at,) = checked_keys([self.value(key, (*path, str(index)))], self.guard)
             found[at] = self.value(
                 own, (*path, at if type(at) is str else str(index)), present.get(at)
             )
@@ -147,6 +157,8 @@ class _Data(TagReader):
 
     def read_items(self, data: Mapping[str, Any], path: Path, now: Any) -> Any:
         items = self._items(data[_ITEMS], path, now)
+        if data[_KIND] in _OF_KEYS:
+            items = checked_keys(items, self.guard)
         return distinct(_CONTAINERS[data[_KIND]](items), items)
 
     def read_deque(self, data: Mapping[str, Any], path: Path, now: Any) -> deque[Any]:

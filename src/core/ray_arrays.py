@@ -18,8 +18,8 @@ import numpy as np
 from numpy.lib.format import dtype_to_descr, write_array_header_1_0
 
 from .budget import (
-    DEFAULT_MAX_BYTES,
     Budget,
+    allowance,
     checked_bytes,
     checked_dtype,
     checked_shape,
@@ -63,7 +63,7 @@ def _npy_header(dtype: np.dtype[Any], shape: tuple[int, ...], is_fortran: bool) 
 def decode_ray_array(
     text: str | bytes,
     *,
-    max_bytes: int = DEFAULT_MAX_BYTES,
+    max_bytes: int | None = None,
     budget: Budget | None = None,
     what: str = "an array",
 ) -> Array:
@@ -71,7 +71,7 @@ def decode_ray_array(
 
     Args:
         text: base64 of the compressed .npy bytes.
-        max_bytes: The largest array that may be allocated.
+        max_bytes: The largest array that may be allocated; None for what the load may still take.
         budget: Used instead of `max_bytes` when the array is part of something larger.
         what: How errors name the array.
 
@@ -80,10 +80,10 @@ def decode_ray_array(
         LimitExceededError: The array would be larger than allowed.
         UnsafeCheckpointError: The array holds pickled objects.
     """
-    budget = Budget(max_bytes) if budget is None else budget
+    budget = allowance(max_bytes) if budget is None else budget
     if not isinstance(text, (str, bytes)):
         raise corrupt(f"{what} is no encoded array", expected="base64 text", found=type(text))
-    budget.take(len(text) * 3 // 4, f"the compressed form of {what}")
+    budget.spend(len(text) * 3 // 4, f"the compressed form of {what}")
     try:
         packed = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -149,7 +149,7 @@ def _read_npy(source: _Inflated, budget: Budget, what: str) -> Array:
     dtype = checked_dtype(descr, what)
     shape = checked_shape([int(size) for size in sizes.split(",") if size.strip()], what)
     count = checked_bytes(shape, dtype)
-    budget.take(count, what)
+    budget.spend(count, what)
     data = source.read(count)
     source.expect_end()
     array: Array = np.ndarray(shape, dtype, data, order="F" if fortran_order == "True" else "C")

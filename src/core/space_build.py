@@ -16,7 +16,8 @@ import gymnasium as gym
 import numpy as np
 
 from .budget import Budget, checked_int, checked_shape, corrupt
-from .errors import LimitExceededError
+from .errors import CorruptCheckpointError, LimitExceededError
+from .keys import KeyGuard
 from .rllib_spaces import FlexDict, Repeated, Simplex
 from .spaces import AnySpace, children_of, kind_of
 from .types import Array
@@ -53,7 +54,7 @@ def build_box(
     for flags in bounded:
         if flags is not None:
             _same_shape("the bounded sides", flags, shape)
-    budget.take(SPACE_BYTES + 2 * low.size * (dtype.itemsize + 1), "a Box")
+    budget.spend(SPACE_BYTES + 2 * low.size * (dtype.itemsize + 1), "a Box")
     low, high = _as_dtype(low, dtype), _as_dtype(high, dtype)
     if dtype.kind == "f" and bool(np.isnan(low).any() or np.isnan(high).any()):
         raise corrupt("the bounds of a Box contradict themselves", found="not a number")
@@ -70,7 +71,7 @@ def build_box(
 def build_discrete(n: Any, start: Any, budget: Budget, dtype: np.dtype[Any] = _INT64) -> AnySpace:
     """A Discrete space of `n` elements from `start` on."""
     count, first = checked_int(n, "the size of a Discrete"), checked_int(start, "its start")
-    budget.take(SPACE_BYTES, "a Discrete")
+    budget.spend(SPACE_BYTES, "a Discrete")
     limits = np.iinfo(dtype)
     if not 1 <= count <= limits.max or not limits.min <= first <= limits.max - count + 1:
         raise corrupt(
@@ -84,7 +85,7 @@ def build_multi_discrete(
     nvec: Array, start: Array | None, dtype: np.dtype[Any], budget: Budget
 ) -> AnySpace:
     """A MultiDiscrete space with `nvec` choices per element."""
-    budget.take(SPACE_BYTES + 2 * nvec.size * dtype.itemsize, "a MultiDiscrete")
+    budget.spend(SPACE_BYTES + 2 * nvec.size * dtype.itemsize, "a MultiDiscrete")
     nvec = _as_dtype(nvec, dtype)
     if bool((nvec < 1).any()):
         raise corrupt("a MultiDiscrete has an element without choices", expected="nvec >= 1")
@@ -105,7 +106,7 @@ def build_multi_binary(n: Any, budget: Budget) -> AnySpace:
     shape = checked_shape(list(n) if listed else [n], "a MultiBinary")
     if 0 in shape:
         raise corrupt("a MultiBinary has no elements", expected="sizes >= 1", found=n)
-    budget.take(SPACE_BYTES, "a MultiBinary")
+    budget.spend(SPACE_BYTES, "a MultiBinary")
     return gym.spaces.MultiBinary(shape if listed else shape[0])
 
 
@@ -122,7 +123,7 @@ def build_text(min_length: Any, max_length: Any, charset: Any, budget: Budget) -
         raise corrupt("a Text has no characters", expected="text or a set", found=charset)
     if not all(isinstance(character, str) and len(character) == 1 for character in characters):
         raise corrupt("a Text has characters that are none", expected="single characters")
-    budget.take(SPACE_BYTES + 256 * len(characters), "a Text")
+    budget.spend(SPACE_BYTES + 256 * len(characters), "a Text")
     text = "".join(characters)
     return gym.spaces.Text(longest, min_length=shortest, charset=text)
 
@@ -130,7 +131,7 @@ def build_text(min_length: Any, max_length: Any, charset: Any, budget: Budget) -
 def build_tuple(spaces: Iterable[Any], budget: Budget) -> AnySpace:
     """A Tuple of spaces."""
     children = [_child(child, "a Tuple") for child in spaces]
-    budget.take(SPACE_BYTES, "a Tuple")
+    budget.spend(SPACE_BYTES, "a Tuple")
     return gym.spaces.Tuple(children)
 
 
@@ -139,17 +140,18 @@ def build_dict(
 ) -> AnySpace:
     """A Dict, or a FlexDict, of spaces in the order given."""
     ordered: OrderedDict[Any, AnySpace] = OrderedDict()
+    check = KeyGuard(budget).check
     for key, child in pairs:
         if not isinstance(key, (str, int, float, tuple, frozenset)):
             raise corrupt("a Dict space has an unusable key", expected="text", found=key)
         try:
-            is_new = key not in ordered
-        except TypeError:
+            is_new = check(key) not in ordered
+        except CorruptCheckpointError:
             raise corrupt("a Dict space has an unusable key", found=key) from None
         if not is_new:
             raise corrupt("a Dict space has a key twice", found=key)
         ordered[key] = _child(child, "a Dict")
-    budget.take(SPACE_BYTES, "a Dict")
+    budget.spend(SPACE_BYTES, "a Dict")
     return FlexDict(ordered) if is_flexible else gym.spaces.Dict(ordered)
 
 
@@ -159,7 +161,7 @@ def build_one_of(spaces: Sequence[Any], budget: Budget) -> AnySpace:
     one_of: Any = getattr(gym.spaces, "OneOf", None)
     if one_of is None or not children:
         raise corrupt("a OneOf space cannot be made", expected="gymnasium >= 1.0 and some spaces")
-    budget.take(SPACE_BYTES, "a OneOf")
+    budget.spend(SPACE_BYTES, "a OneOf")
     return cast("AnySpace", one_of(children))
 
 
@@ -190,7 +192,7 @@ def build_simplex(
     """A Simplex with these Dirichlet parameters, or ones if None."""
     if not shape or dtype.kind != "f":
         raise corrupt("a Simplex needs an axis and a float dtype", found=(shape, str(dtype)))
-    budget.take(SPACE_BYTES + 8 * shape[-1], "a Simplex")
+    budget.spend(SPACE_BYTES + 8 * shape[-1], "a Simplex")
     if concentration is not None:
         _same_shape("concentration", concentration, shape[-1:])
         if concentration.dtype.kind not in "iuf" or not bool((concentration > 0).all()):
@@ -203,7 +205,7 @@ def build_repeated(child: Any, max_len: Any, budget: Budget) -> AnySpace:
     longest = checked_int(max_len, "the length of a Repeated")
     if not 0 <= longest < 2**63:
         raise corrupt("a Repeated has no valid length", expected=">= 0", found=longest)
-    budget.take(SPACE_BYTES, "a Repeated")
+    budget.spend(SPACE_BYTES, "a Repeated")
     return Repeated(_child(child, "a Repeated"), longest)
 
 
@@ -212,7 +214,7 @@ def _copied(budget: Budget, what: str, *, is_copied: bool) -> Iterator[None]:
     """Charge again for what is built inside: gymnasium keeps a batched copy of it."""
     before = budget.left
     yield
-    budget.take(SPACE_BYTES + (_COPY_COST * (before - budget.left) if is_copied else 0), what)
+    budget.spend(SPACE_BYTES + (_COPY_COST * (before - budget.left) if is_copied else 0), what)
 
 
 def _check_copying(space: AnySpace) -> None:
@@ -274,7 +276,7 @@ def charge_tree(space: AnySpace, budget: Budget) -> None:
     A pickle can put one child into a Tuple twice, that Tuple into another twice, and so on: few
     objects, and 2**60 leaves for whoever walks them.
     """
-    budget.take(SPACE_BYTES * _tree_size(space, {}, budget), "a space")
+    budget.spend(SPACE_BYTES * _tree_size(space, {}, budget), "a space")
 
 
 def _tree_size(space: Any, known: dict[int, int], budget: Budget) -> int:

@@ -40,7 +40,7 @@ def corners(space: AnySpace, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Iterator[
         [('zeros', [0.0, 0.0]), ('low', [-1.0, -1.0]), ('high', [1.0, 1.0])]
     """
     for name in _CORNERS[:3] if _is_finite(space) else _CORNERS:
-        yield name, _corner(space, name, Budget(max_bytes))
+        yield name, _corner(space, name, Budget.of_bytes(max_bytes))
 
 
 def _is_finite(space: Any) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, Final
 import gymnasium as gym
 import numpy as np
 
-from .budget import DEFAULT_MAX_BYTES, Budget, checked_dtype, checked_shape, corrupt
+from .budget import Budget, allowance, checked_dtype, checked_shape, corrupt
 from .errors import SpaceError
 from .msgpack_arrays import decode_msgpack_object
 from .ray_arrays import decode_ray_array, encode_ray_array
@@ -77,12 +77,12 @@ def space_from_dict(data: Mapping[str, Any] | None) -> AnySpace | None:
     return None if data is None else space_from_ray(data)
 
 
-def space_from_ray(data: Any, *, max_bytes: int = DEFAULT_MAX_BYTES) -> AnySpace:
+def space_from_ray(data: Any, *, max_bytes: int | None = None) -> AnySpace:
     """The space in any dict that some version of Ray wrote.
 
     Args:
         data: One of the forms above; a space is handed back as it is. Nothing is trusted.
-        max_bytes: The most memory the space may take.
+        max_bytes: The most memory the space may take; None for what the load may still take.
 
     Returns:
         A gymnasium space, or one of `rllib_spaces`, with `original_space` where there was one.
@@ -92,7 +92,7 @@ def space_from_ray(data: Any, *, max_bytes: int = DEFAULT_MAX_BYTES) -> AnySpace
         LimitExceededError: The space would be larger, or is nested deeper, than allowed.
         UnsafeCheckpointError: Its arrays hold pickled objects.
     """
-    return _read(data, Budget(max_bytes))
+    return _read(data, allowance(max_bytes))
 
 
 def _write_multi_binary(space: Any) -> dict[str, Any]:
@@ -205,7 +205,7 @@ def _read_box(data: Mapping[str, Any], budget: Budget) -> AnySpace:
     for side in ("low", "high"):
         bound = _read_array(data.get(side), budget, f"{side} of a Box")
         if bound.shape == () and shape != ():
-            budget.take(math.prod(shape) * bound.itemsize, f"{side} of a Box")
+            budget.spend(math.prod(shape) * bound.itemsize, f"{side} of a Box")
             bound = np.full(shape, bound)
         bounds.append(bound)
     return build_box(bounds[0], bounds[1], shape, dtype, budget)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import gymnasium as gym
 import numpy as np
 
-from .budget import DEFAULT_MAX_BYTES, Budget, checked_dtype, checked_shape, corrupt
+from .budget import Budget, allowance, checked_dtype, checked_shape, corrupt
 from .errors import SpaceError
 from .space_build import (
     build_box,
@@ -36,16 +36,14 @@ from .types import Array
 _State = Mapping[str, Any]
 
 
-def space_from_pickled(
-    class_name: str, state: Any, *, max_bytes: int = DEFAULT_MAX_BYTES
-) -> AnySpace:
+def space_from_pickled(class_name: str, state: Any, *, max_bytes: int | None = None) -> AnySpace:
     """The space a pickle describes.
 
     Args:
         class_name: Qualified name, such as 'gym.spaces.box.Box'. A class nobody knows is read as
             the space whose attributes it has: a user's subclass of Box as a Box.
         state: The attributes; arrays as ndarrays, child spaces already as gymnasium spaces.
-        max_bytes: The most memory the space may take.
+        max_bytes: The most memory the space may take; None for what the load may still take.
 
     Returns:
         A gymnasium space, or one of `rllib_spaces`, with `original_space` where there was one.
@@ -62,7 +60,7 @@ def space_from_pickled(
     if not isinstance(state, Mapping):
         raise corrupt(f"a pickled {class_name} has no attributes", found=type(state).__name__)
     kind = _kind(class_name, state)
-    budget = Budget(max_bytes)
+    budget = allowance(max_bytes)
     space: Any = _READ[kind](state, budget)
     original = state.get("original_space")
     if isinstance(original, gym.Space):

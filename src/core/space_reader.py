@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from .array_codec import array_from_data, dtype_name
-from .budget import DEFAULT_MAX_BYTES, Budget, checked_dtype, checked_shape, corrupt
+from .budget import Budget, allowance, checked_dtype, checked_shape, corrupt
 from .space_build import (
     build_box,
     build_dict,
@@ -27,18 +27,18 @@ from .spaces import AnySpace
 from .types import Array
 
 
-def space_from_data(data: Any, *, max_bytes: int = DEFAULT_MAX_BYTES) -> AnySpace:
+def space_from_data(data: Any, *, max_bytes: int | None = None) -> AnySpace:
     """The space that `space_to_data` described.
 
     Args:
         data: Plain data from anywhere; nothing about it is trusted.
-        max_bytes: The most memory the space may take.
+        max_bytes: The most memory the space may take; None for what the load may still take.
 
     Raises:
         CorruptCheckpointError: The data describes no space.
         LimitExceededError: The space would be larger, or is nested deeper, than allowed.
     """
-    return _read(data, Budget(max_bytes))
+    return _read(data, allowance(max_bytes))
 
 
 def _read(data: Any, budget: Budget) -> AnySpace:

@@ -46,7 +46,7 @@ def sample(
         >>> bool(sample(Discrete(10), 3) == sample(Discrete(10), 3))
         True
     """
-    return _sample(space, np.random.default_rng(seed), Budget(max_bytes))
+    return _sample(space, np.random.default_rng(seed), Budget.of_bytes(max_bytes))
 
 
 def _sample(space: AnySpace, rng: np.random.Generator, budget: Budget) -> Nest:
@@ -61,7 +61,9 @@ def _sample(space: AnySpace, rng: np.random.Generator, budget: Budget) -> Nest:
 
 def take_value(space: Any, budget: Budget) -> None:
     """Spend what one array of `space` takes, before it is made."""
-    budget.take(math.prod(space.shape) * space.dtype.itemsize, f"a value of {type(space).__name__}")
+    budget.spend(
+        math.prod(space.shape) * space.dtype.itemsize, f"a value of {type(space).__name__}"
+    )
 
 
 def _sample_box(space: Any, rng: np.random.Generator, budget: Budget) -> Array:
@@ -126,7 +128,7 @@ def draw_text(space: Any, length: int, rng: np.random.Generator | None, budget: 
         if space.min_length:
             raise SpaceError("a Text space without characters has no values")
         return ""
-    budget.take(8 * length, "a text")
+    budget.spend(8 * length, "a text")
     if rng is None:
         return str(characters[0]) * length
     return "".join(characters[place] for place in rng.integers(0, len(characters), length))

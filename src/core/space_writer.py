@@ -19,7 +19,7 @@ import gymnasium as gym
 import numpy as np
 
 from .array_codec import array_to_data, dtype_name
-from .budget import Budget
+from .budget import DEFAULT_MAX_BYTES, Budget
 from .errors import SpaceError
 from .spaces import AnySpace, children_of, kind_of
 from .types import Array
@@ -35,7 +35,7 @@ def space_to_data(space: AnySpace) -> dict[str, Any]:
         >>> space_to_data(gym.spaces.Box(-1, 1, (3,)))
         {'kind': 'Box', 'dtype': 'float32', 'shape': [3], 'low': -1.0, 'high': 1.0}
     """
-    return _write(space, Budget())
+    return _write(space, Budget.of_bytes(DEFAULT_MAX_BYTES))
 
 
 def _write(space: AnySpace, budget: Budget) -> dict[str, Any]:

@@ -148,7 +148,7 @@ def zeros_like(
         >>> zeros_like(Discrete(4), (2,))
         array([0, 0])
     """
-    budget = Budget(max_bytes)
+    budget = Budget.of_bytes(max_bytes)
 
     def zeros(leaf: AnySpace) -> Array:
         shape, dtype = leaf.shape, leaf.dtype
@@ -157,7 +157,7 @@ def zeros_like(
                 "zeros need a fixed shape", expected="numbers", found=f"a {type(leaf).__name__}"
             )
         full = (*batch_shape, *shape)
-        budget.take(math.prod(full) * dtype.itemsize, "a batch of zeros")
+        budget.spend(math.prod(full) * dtype.itemsize, "a batch of zeros")
         return np.zeros(full, dtype)
 
     return map_leaves(zeros, space)

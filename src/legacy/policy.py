@@ -17,6 +17,7 @@ import numpy as np
 from gymnasium.spaces import Space
 
 from ..core.actions import get_base_struct_from_space
+from ..core.budget import one_load
 from ..core.types import Array
 from .acting import Acting
 from .default_views import default_views
@@ -149,30 +150,32 @@ class Policy(Acting):
         """
         from .build import load_policies
 
-        loaded = load_policies(
-            cls,
-            checkpoint,
-            policy_ids,
-            config=config,
-            device=device,
-            noise=noise,
-            custom_models=custom_models,
-            custom_distributions=custom_distributions,
-            custom_preprocessors=custom_preprocessors,
-        )
-        if check:
-            from .certificate import check_certificate
+        with one_load():
+            loaded = load_policies(
+                cls,
+                checkpoint,
+                policy_ids,
+                config=config,
+                device=device,
+                noise=noise,
+                custom_models=custom_models,
+                custom_distributions=custom_distributions,
+                custom_preprocessors=custom_preprocessors,
+            )
+            if check:
+                from .certificate import check_certificate
 
-            for policy in loaded.values() if isinstance(loaded, dict) else (loaded,):
-                check_certificate(policy)
-        return loaded
+                for policy in loaded.values() if isinstance(loaded, dict) else (loaded,):
+                    check_certificate(policy)
+            return loaded
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], **options: Any) -> Policy:
         """The policy whose `get_state()` this is; options as for `from_checkpoint`."""
         from .build import policy_from_state
 
-        return policy_from_state(cls, state, **options)
+        with one_load():
+            return policy_from_state(cls, state, **options)
 
     def export_checkpoint(
         self,
@@ -225,7 +228,8 @@ class Policy(Acting):
         """Take weights, timesteps, exploration and connectors from a state."""
         from .build import restore_state
 
-        restore_state(self, state)
+        with one_load():
+            restore_state(self, state)
 
     def __getstate__(self) -> dict[str, Any]:
         # Pipelines travel as what checkpoints hold of them: connectors made of lambdas, which

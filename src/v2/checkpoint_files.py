@@ -26,6 +26,7 @@ from ..core.errors import (
     CheckpointWriteError,
     MissingPartError,
 )
+from ..core.keys import table_of
 from ..core.msgpack_arrays import encode_msgpack_object
 from ..core.space_codec import space_from_pickled
 from ..core.vault.decode.standins import GlobalRef, Opaque, class_path, mapping_of
@@ -111,7 +112,8 @@ def _with_spaces(part: Any) -> Any:
     if isinstance(part, Opaque):
         if ".spaces" in class_path(part):
             return _space(part)
-        return {key: _with_spaces(item) for key, item in part.entries} if part.entries else part
+        held = table_of(part.entries)
+        return {key: _with_spaces(item) for key, item in held.items()} if held else part
     if isinstance(part, dict):
         return {key: _with_spaces(item) for key, item in part.items()}
     if isinstance(part, (list, tuple)):

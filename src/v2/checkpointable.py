@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from typing_extensions import Self
 
+from ..core.budget import one_load
 from ..core.errors import CheckpointError, ConfigError
 from .checkpoint_files import (
     locate_component,
@@ -146,25 +147,26 @@ class Checkpointable(abc.ABC):
             CheckpointError: It cannot be read.
         """
         _check_local(filesystem)
-        node = locate_component(path)
-        components = dict(self.get_checkpointable_components())
-        if component is not None:
-            first, _, rest = component.partition("/")
-            if first not in components:
-                raise ConfigError(
-                    f"{type(self).__name__} has no component {first!r}",
-                    expected=", ".join(components) or "none at all",
-                )
-            below = Path(path) / _folder_name(first)
-            place = below if below.is_dir() else path
-            components[first].restore_from_path(place, component=rest or None, **kwargs)
-            return
-        state = read_state(node)
-        if state is not None:
-            self.set_state(state)
-        for name, part in components.items():
-            if (Path(path) / _folder_name(name)).is_dir():
-                part.restore_from_path(Path(path) / _folder_name(name), **kwargs)
+        with one_load():
+            node = locate_component(path)
+            components = dict(self.get_checkpointable_components())
+            if component is not None:
+                first, _, rest = component.partition("/")
+                if first not in components:
+                    raise ConfigError(
+                        f"{type(self).__name__} has no component {first!r}",
+                        expected=", ".join(components) or "none at all",
+                    )
+                below = Path(path) / _folder_name(first)
+                place = below if below.is_dir() else path
+                components[first].restore_from_path(place, component=rest or None, **kwargs)
+                return
+            state = read_state(node)
+            if state is not None:
+                self.set_state(state)
+            for name, part in components.items():
+                if (Path(path) / _folder_name(name)).is_dir():
+                    part.restore_from_path(Path(path) / _folder_name(name), **kwargs)
 
     @classmethod
     def from_checkpoint(
@@ -189,18 +191,19 @@ class Checkpointable(abc.ABC):
         """
         _check_local(filesystem)
         given = module_classes or {}
-        try:
-            saved, args, ctor_kwargs = read_constructor(locate_component(path))
-        except CheckpointError:
-            if cls.__abstractmethods__:
-                raise
-            found, args, ctor_kwargs = cls, (), {}
-        else:
-            found = _class_of(cls, saved, given)
-        args, ctor_kwargs = found._revived_arguments(args, ctor_kwargs, given)
-        built = found(*args, **ctor_kwargs)
-        built.restore_from_path(path, **kwargs)
-        return built
+        with one_load():
+            try:
+                saved, args, ctor_kwargs = read_constructor(locate_component(path))
+            except CheckpointError:
+                if cls.__abstractmethods__:
+                    raise
+                found, args, ctor_kwargs = cls, (), {}
+            else:
+                found = _class_of(cls, saved, given)
+            args, ctor_kwargs = found._revived_arguments(args, ctor_kwargs, given)
+            built = found(*args, **ctor_kwargs)
+            built.restore_from_path(path, **kwargs)
+            return built
 
     @classmethod
     def _revived_arguments(

@@ -1,14 +1,20 @@
 """What foreign data may cost, and what counts as a shape or dtype."""
 
+from contextlib import ExitStack
+
 import numpy as np
 import pytest
 from rlconnect.core.budget import (
+    MAX_DEPTH,
     MAX_DIMENSIONS,
     Budget,
+    Limits,
+    allowance,
     checked_bytes,
     checked_dtype,
     checked_int,
     checked_shape,
+    one_load,
 )
 from rlconnect.core.errors import (
     CorruptCheckpointError,
@@ -19,23 +25,50 @@ from rlconnect.core.errors import (
 
 def test_a_budget_is_spent_once():
     """What one part took is missing for the next."""
-    budget = Budget(100)
+    budget = Budget.of_bytes(100)
 
-    budget.take(60, "one")
+    budget.spend(60, "one")
 
-    with pytest.raises(LimitExceededError, match="two is larger than allowed"):
-        budget.take(41, "two")
-    budget.take(40, "three")
+    with pytest.raises(LimitExceededError, match="two would take 41 bytes"):
+        budget.spend(41, "two")
+    budget.spend(40, "three")
+
+
+def test_a_budget_grows_with_the_files_that_are_read():
+    """The base is granted once; each file adds what its own bytes may unfold to."""
+    budget = Budget(Limits(base_memory=100, memory_factor=6, max_operations=3))
+
+    budget.admit(10)
+    budget.admit(70)
+
+    assert (budget.total, budget.left) == (580, 580)
+    assert budget.operations == 10
+
+
+def test_what_is_loaded_together_shares_one_budget():
+    """Whoever asks inside a load gets its budget; by itself, or with a bound, one of his own."""
+    with one_load() as outer:
+        with one_load() as inner:
+            assert inner is outer
+        assert allowance() is outer
+        assert allowance(10).left == 10
+        with one_load(Limits(max_depth=9)) as other:
+            assert allowance() is other
+
+    assert allowance() is not allowance()
 
 
 def test_depth_is_counted_only_while_inside():
     """Leaving a level frees it; the one too many is refused."""
-    budget = Budget(max_depth=1)
-    with budget.level("a"):
-        pass
+    budget = Budget()
+    with ExitStack() as stack:
+        for _ in range(MAX_DEPTH):
+            stack.enter_context(budget.level("a"))
+        too_deep = pytest.raises(LimitExceededError, match="c is nested too deeply")
+        with too_deep, budget.level("c"):
+            pass
 
-    too_deep = pytest.raises(LimitExceededError, match="c is nested too deeply")
-    with budget.level("b"), too_deep, budget.level("c"):
+    with budget.level("d"):
         pass
 
 

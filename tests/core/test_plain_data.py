@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rlconnect.core.errors import CorruptCheckpointError
+from rlconnect.core.errors import CorruptCheckpointError, LimitExceededError
 from rlconnect.core.msgpack_arrays import encode_msgpack_object
 from rlconnect.core.plain_data import NotPlainError, from_data, to_data
 from rlconnect.core.vault.decode.msgpack_file import decode_msgpack
@@ -145,3 +145,21 @@ def test_any_damage_is_read_or_told(value: Any, data: Any) -> None:
     """Data with a part of it exchanged is other data, or a typed error; never a crash."""
     with contextlib.suppress(CorruptCheckpointError):
         from_data(damaged(to_data([value]), data.draw))
+
+
+@pytest.mark.parametrize("kind", ["set", "frozenset", "pairs"])
+def test_keys_built_to_collide_are_refused(kind: str) -> None:
+    """Numbers of one hash would make a table of n of them take n * n steps."""
+    keys = [{"long": hex((2**61 - 1) * i + 7 + 2**63)} for i in range(100)]
+    pairs = {"pairs": [[key, None] for key in keys]}
+
+    with pytest.raises(LimitExceededError, match="collide"):
+        from_data(pairs if kind == "pairs" else {"items": keys, "kind": kind})
+
+
+def test_numbers_without_end_are_refused() -> None:
+    """Reading and printing them would take quadratic time."""
+    with pytest.raises(CorruptCheckpointError, match="digits"):
+        from_data({"long": "0x" + "f" * 5000})
+    with pytest.raises(NotPlainError, match="without end"):
+        to_data(1 << 9000)

@@ -12,6 +12,7 @@ import numpy as np
 from gymnasium.spaces import Space
 from typing_extensions import Self
 
+from ...core.budget import one_load
 from ...core.errors import PieceError
 from ..rollout import Played, rollout
 from .asked import Asked, answered, listed
@@ -106,7 +107,8 @@ class Actor:
         from .loading import players_of
 
         wanted = [policy_ids] if isinstance(policy_ids, str) else policy_ids
-        players, saved = players_of(path, wanted, **options)
+        with one_load():
+            players, saved = players_of(path, wanted, **options)
         made = cls(players, policy_mapping_fn=policy_mapping_fn or saved, seed=seed)
         return made if device == "cpu" else made.to(device)
 

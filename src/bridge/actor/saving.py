@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from ...core.keys import table_of
 from ...legacy.export import export_policies
 from ...legacy.policy import Policy
 from .several import is_several, save_several
@@ -86,4 +87,4 @@ def mapping_of(extra: Mapping[str, Any]) -> dict[Any, str] | None:
     saved = extra.get("actor")
     if not isinstance(saved, Mapping) or not saved.get("agents"):
         return None
-    return {agent: str(name) for agent, name in saved["agents"]}
+    return {agent: str(name) for agent, name in table_of(saved["agents"]).items()}

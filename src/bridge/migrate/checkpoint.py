@@ -19,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...core.batching import unbatch
+from ...core.budget import one_load
 from ...core.errors import CorruptCheckpointError, WeightsError
 from ...core.stage_differences import Differences, StageComparison
 from ...core.vault.own.document import encode
@@ -109,15 +110,16 @@ def load_migrated(
         WeightsError: It does not act as its source did.
     """
     folder = Path(path)
-    migration = _read(folder / _PLAN)
-    found = MigratedPolicy(
-        EnvToModulePipeline.from_checkpoint(folder / ENV_TO_MODULE, **options),
-        RLModule.from_checkpoint(folder / MODULE, **options),
-        ModuleToEnvPipeline.from_checkpoint(folder / MODULE_TO_ENV, **options),
-        bool(migration.get("explore", True)),
-        migration,
-        _read(folder / _CERTIFICATE),
-    )
+    with one_load():
+        migration = _read(folder / _PLAN)
+        found = MigratedPolicy(
+            EnvToModulePipeline.from_checkpoint(folder / ENV_TO_MODULE, **options),
+            RLModule.from_checkpoint(folder / MODULE, **options),
+            ModuleToEnvPipeline.from_checkpoint(folder / MODULE_TO_ENV, **options),
+            bool(migration.get("explore", True)),
+            migration,
+            _read(folder / _CERTIFICATE),
+        )
     if check:
         for stage in compare_with_source(found):
             if not stage.is_equal:

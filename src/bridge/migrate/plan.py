@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from gymnasium.spaces import Space
 
+from ...core.budget import one_load
 from ...core.errors import ConfigError, CorruptCheckpointError, UnknownNameError
 from ...core.space_codec import space_from_data, space_to_data
 from ...core.vault.own.atomic import replaced_file
@@ -208,16 +209,17 @@ class MigrationPlan:
             raise CorruptCheckpointError(
                 f"{target} is no migration plan", expected=f'"format": "{_FORMAT}"'
             )
-        # A path of its own stays as it is; a policy saved with the plan lies beside it.
-        source = str(target.parent / str(data["source"]))
-        policy = one_policy(source, str(data["policy"]), **options)
-        plan = cls(
-            policy,
-            source=source,
-            custom=_custom(options),
-            observation_space=space_from_data(data["observation_space"]),
-            **data["proofs"],
-        )
+        with one_load():
+            # A path of its own stays as it is; a policy saved with the plan lies beside it.
+            source = str(target.parent / str(data["source"]))
+            policy = one_policy(source, str(data["policy"]), **options)
+            plan = cls(
+                policy,
+                source=source,
+                custom=_custom(options),
+                observation_space=space_from_data(data["observation_space"]),
+                **data["proofs"],
+            )
         names = [step.name for step in plan.steps]
         saved = [each["name"] for each in data["steps"]]
         if names != saved:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
+from ...core.budget import one_load
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import CheckpointNotFoundError, UnknownNameError
 from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
@@ -48,12 +49,13 @@ def load_triple(
             f"{folder} holds no {'pipelines' if runner is None else 'module'} of the new stack",
             hint="RLModule.from_checkpoint(path) loads modules saved alone.",
         )
-    module: Any = RLModule.from_checkpoint(place, **options)
-    return (
-        EnvToModulePipeline.from_checkpoint(runner / ENV_TO_MODULE, **options),
-        _chosen(module, module_id, folder),
-        ModuleToEnvPipeline.from_checkpoint(runner / MODULE_TO_ENV, **options),
-    )
+    with one_load():
+        module: Any = RLModule.from_checkpoint(place, **options)
+        return (
+            EnvToModulePipeline.from_checkpoint(runner / ENV_TO_MODULE, **options),
+            _chosen(module, module_id, folder),
+            ModuleToEnvPipeline.from_checkpoint(runner / MODULE_TO_ENV, **options),
+        )
 
 
 def _chosen(module: Any, module_id: str | None, folder: Path) -> Any:

@@ -11,7 +11,9 @@ from gymnasium import spaces
 from typing_extensions import Self
 
 from .. import nest, xp
+from ..budget import one_load
 from ..errors import PieceError, SpaceError
+from ..keys import table_of
 from ..types import Array, Nest
 from .laid import on_arrays
 from .scaling import Clip, Scale
@@ -109,11 +111,12 @@ class AdapterChain:
             raise PieceError(
                 f"an adapter chain has no {unknown[0]!r}", expected="obs, action, reward, agents"
             )
-        parts = {
-            name: tuple(map(step_from_data, data.get(name, ())))
-            for name in ("obs", "action", "reward")
-        }
-        return cls(**parts, agents=dict(map(tuple, data.get("agents", ()))))
+        with one_load():
+            parts = {
+                name: tuple(map(step_from_data, data.get(name, ())))
+                for name in ("obs", "action", "reward")
+            }
+        return cls(**parts, agents=table_of(data.get("agents", ())))
 
     def __str__(self) -> str:
         lines = []

@@ -12,6 +12,7 @@ from gymnasium import spaces
 from typing_extensions import Self, dataclass_transform
 
 from ..array_codec import array_from_data, array_to_data
+from ..budget import one_load
 from ..errors import PieceError, SpaceError
 from ..registry import Registry
 from ..types import Array, Nest
@@ -137,7 +138,8 @@ def step_from_data(data: Any) -> Step:
             expected=f"one of {known}",
         )
     try:
-        made: Step = cls._from_settings(settings)
+        with one_load():
+            made: Step = cls._from_settings(settings)
     except TypeError as error:
         raise PieceError(
             f"adapter step {data['step']!r} lacks settings", expected=f"{known}", found=str(error)

@@ -19,7 +19,7 @@ from .decode.torch_file import decode_torch
 from .decode.walk import named_places
 from .files import read_bytes
 from .layout import ENCODINGS
-from .limits import Budget, Limits
+from .limits import Limits, one_load
 from .records import FileRecord, ForeignReference, Problem, ProblemKind
 
 # Modules whose names in a file are no news: they are what RLlib itself stands on.
@@ -50,12 +50,14 @@ class Decoding:
 
     Args:
         root: The checkpoint's folder; places are told relative to it.
-        limits: Bounds per file.
+        limits: Bounds for all of them together.
     """
 
     def __init__(self, root: Path, limits: Limits) -> None:
         self.root = root
         self.limits = limits
+        with one_load(limits) as budget:
+            self.budget = budget
         self.problems: list[Problem] = []
         self.skipped: list[str] = []
         self.files: dict[str, FileRecord] = {}
@@ -114,6 +116,7 @@ class Decoding:
         """
         if path not in self._decoded:
             data = read_bytes(path, self.limits)
+            self.budget.admit(len(data))
             place = self.place(path)
             self.files[place] = FileRecord(place, len(data), role)
             encoding = ENCODINGS.get(path.suffix, "pickle")
@@ -122,20 +125,24 @@ class Decoding:
 
     def decode_bytes(self, data: bytes | memoryview, place: str, encoding: str) -> Any:
         """The value in `data`, which lies at `place`."""
-        budget = Budget(self.limits, len(data))
-        trace = Trace()
+        budget, trace = self.budget, Trace()
+        left = budget.left
 
         def machine(content: bytes | memoryview) -> PickleMachine:
             return PickleMachine(content, budget, constructors=CONSTRUCTORS, trace=trace)
 
-        if encoding == "msgpack":
-            from .decode.msgpack_file import decode_msgpack
+        try:
+            if encoding == "msgpack":
+                from .decode.msgpack_file import decode_msgpack
 
-            value = decode_msgpack(data, budget)
-        elif encoding == "torch":
-            value = decode_torch(data, machine)
-        else:
-            value = machine(data).load()
+                value = decode_msgpack(data, budget)
+            elif encoding == "torch":
+                value = decode_torch(data, machine)
+            else:
+                value = machine(data).load()
+        except CheckpointError:
+            budget.left = left  # what was made is gone; other files shall not lack it
+            raise
         self.skipped.extend(f"{place}: {why}" for why in trace.skipped)
         self.note_foreign(value, place, trace.references)
         return value

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import CheckpointError
 from .decoding import Decoding
 from .layout import KNOWN_VERSIONS, Node, locate
-from .limits import DEFAULT_LIMITS, Limits
+from .limits import DEFAULT_LIMITS, Limits, one_load
 from .new_stack import read_modules, read_new, require_content
 from .old_stack import read_old
 from .records import Checkpoint
@@ -36,15 +36,16 @@ def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = Non
         LimitExceededError: It asks for more memory, depth or work than allowed.
     """
     limits = limits or DEFAULT_LIMITS
-    text = os.fspath(path)
-    if isinstance(text, str) and is_url(text):
-        with fetched(text, limits) as local:
-            try:
-                return replace(_open(local, limits), path=text)
-            except CheckpointError as error:
-                error.message = error.message.replace(str(local), text)
-                raise
-    return _open(Path(os.path.abspath(text)), limits)
+    with one_load(limits):
+        text = os.fspath(path)
+        if isinstance(text, str) and is_url(text):
+            with fetched(text, limits) as local:
+                try:
+                    return replace(_open(local, limits), path=text)
+                except CheckpointError as error:
+                    error.message = error.message.replace(str(local), text)
+                    raise
+        return _open(Path(os.path.abspath(text)), limits)
 
 
 def _open(root: Path, limits: Limits) -> Checkpoint:

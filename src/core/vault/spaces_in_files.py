@@ -7,6 +7,7 @@ from typing import Any
 from gymnasium import Space
 
 from ..errors import CorruptCheckpointError, LimitExceededError, RlconnectError
+from ..keys import table_of
 from ..space_codec import space_from_pickled, space_from_ray
 from .decode.standins import Opaque, class_path
 from .decoding import Decoding
@@ -48,7 +49,8 @@ def _with_spaces(part: Any, depth: int) -> Any:
         if ".spaces" in path or "space" in part.mapping():
             return _space(part, depth + 1)
         if part.entries:  # a dict subclass that holds the sub-spaces
-            return {key: _with_spaces(item, depth + 1) for key, item in part.entries}
+            held = table_of(part.entries)
+            return {key: _with_spaces(item, depth + 1) for key, item in held.items()}
         return part
     if isinstance(part, dict):
         return {key: _with_spaces(item, depth + 1) for key, item in part.items()}

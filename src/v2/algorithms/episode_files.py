@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from ...core.budget import one_load
 from ...core.errors import (
     CheckpointError,
     CheckpointNotFoundError,
@@ -72,7 +73,8 @@ def read_episodes(path: str | os.PathLike[str]) -> list[Any]:
         files = sorted(place.glob(f"*{SUFFIX}"))
         if not files:
             raise CheckpointNotFoundError(f"{place} holds no files of episodes ({SUFFIX})")
-        return [episode for file in files for episode in read_episodes(file)]
+        with one_load():
+            return [episode for file in files for episode in read_episodes(file)]
     if not place.is_file():
         raise CheckpointNotFoundError(f"there are no episodes at {place}")
     held = Decoding(place.parent, DEFAULT_LIMITS).require(place, "episodes")

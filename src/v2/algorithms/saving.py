@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Final
 
 from typing_extensions import Self, override
 
+from ...core.budget import one_load
 from ...core.errors import CheckpointError, ConfigError
 from ...core.vault.decode.standins import class_path
 from ..checkpoint_files import locate_component, read_constructor
@@ -179,9 +180,10 @@ class SavedAlgorithm(Checkpointable):
             **kwargs: Handed on.
         """
         self._loaded_random = None
-        super().restore_from_path(path, component=component, filesystem=filesystem, **kwargs)
-        # The state file was read first; what lies in folders of its own is there only now.
-        self._after_loading(self._loaded_random if component is None else None)
+        with one_load():
+            super().restore_from_path(path, component=component, filesystem=filesystem, **kwargs)
+            # The state file was read first; what lies in folders of its own is there only now.
+            self._after_loading(self._loaded_random if component is None else None)
         self._hooks.call("on_checkpoint_loaded", algorithm=self)
 
     @classmethod
@@ -210,17 +212,18 @@ class SavedAlgorithm(Checkpointable):
             ConfigError: It holds something else than `cls`.
         """
         given = module_classes or {}
-        saved, args, ctor_kwargs = read_constructor(locate_component(path))
-        found = _class_of(cls, class_path(saved), given)
-        if config is None:
-            held = args[0] if args else ctor_kwargs.get("config")
-            if not isinstance(held, Mapping):
-                raise CheckpointError(
-                    f"{path} holds no settings", hint="from_checkpoint(path, config=...)."
-                )
-            config = restored_config(held, given)
-        made = found(config=config)
-        made.restore_from_path(path, filesystem=filesystem, **kwargs)
+        with one_load():
+            saved, args, ctor_kwargs = read_constructor(locate_component(path))
+            found = _class_of(cls, class_path(saved), given)
+            if config is None:
+                held = args[0] if args else ctor_kwargs.get("config")
+                if not isinstance(held, Mapping):
+                    raise CheckpointError(
+                        f"{path} holds no settings", hint="from_checkpoint(path, config=...)."
+                    )
+                config = restored_config(held, given)
+            made = found(config=config)
+            made.restore_from_path(path, filesystem=filesystem, **kwargs)
         return made  # type: ignore[no-any-return]
 
     def save(self, checkpoint_dir: str | os.PathLike[str] | None = None) -> SavedRun:

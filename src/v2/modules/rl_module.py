@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from gymnasium.spaces import Space
 from typing_extensions import Self, override
 
+from ...core.budget import one_load
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import PieceError
 from ..checkpointable import Checkpointable, _check_local
@@ -223,7 +224,8 @@ class RLModule(Checkpointable):
         from .loading import load_module
 
         _check_local(filesystem)
-        return load_module(cls, path, module_classes or {}, strict=strict, overrides=kwargs)
+        with one_load():
+            return load_module(cls, path, module_classes or {}, strict=strict, overrides=kwargs)
 
     def as_multi_rl_module(self) -> MultiRLModule:
         """Give a multi-module that holds only this one, by the default id."""

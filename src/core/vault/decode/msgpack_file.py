@@ -16,9 +16,9 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from ...errors import CorruptCheckpointError, LimitExceededError, UnsafeCheckpointError
+from ...keys import KeyGuard
 from ...msgpack_arrays import decode_msgpack_object
 from ..limits import Budget, no_collection
-from .keys import KeyGuard
 from .standins import GlobalRef, Opaque
 
 Hook = Callable[[dict[Any, Any]], Any]

@@ -22,8 +22,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ...errors import CheckpointError, CorruptCheckpointError, LimitExceededError
+from ...keys import KeyGuard
 from ..limits import Budget, no_collection
-from .keys import KeyGuard
 from .pickle_opcodes import HANDLERS, StopError
 from .standins import GlobalRef, Opaque
 from .walk import check_depth

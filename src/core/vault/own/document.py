@@ -34,6 +34,7 @@ from .json_text import TAG, Json, compact
 
 MAX_WRITE_DEPTH: Final = 60
 EXACT_INT: Final = 2**53
+MAX_HEX_DIGITS: Final = 2048
 _NAN: Final = struct.pack("<d", math.nan)
 _RESERVED: Final = "__metadata__"
 
@@ -87,6 +88,8 @@ class _Encoder:
         if kind is str:
             return value if _is_text(value) else {"$str": to_base64(_wide(value))}
         if kind is int:
+            if value.bit_length() > 4 * MAX_HEX_DIGITS:
+                raise _unwritable(path, "an integer without end", "keep it as text or bytes.")
             return value if abs(value) < EXACT_INT else {"$int": hex(value)}
         if kind is float:
             return _float(value)

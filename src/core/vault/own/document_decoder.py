@@ -16,15 +16,20 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
+from ...budget import Budget, allowance
+from ...keys import KeyGuard, checked_keys
 from ...tagged import Path, TagReader, damaged, distinct
 from .array_file import byte_size, is_shape
-from .document import EXACT_INT
+from .document import EXACT_INT, MAX_HEX_DIGITS
 from .dtype_storage import Array, dtype_from_name, from_stored, stored_layout
 from .inline_values import from_values
 from .json_text import ESCAPED, TAG, Json
 
-_HEX: Final = re.compile(r"-?0x[0-9a-f]+")
+_HEX: Final = re.compile(rf"-?0x[0-9a-f]{{1,{MAX_HEX_DIGITS}}}")
 _NAN_BITS: Final = re.compile(r"0x[0-9a-f]{16}")
+_ENTRY: Final = 110
+_ARRAY: Final = 128
+_WIDEST: Final = 1 << 16
 
 
 class Reference(NamedTuple):
@@ -35,28 +40,34 @@ class Reference(NamedTuple):
     shape: tuple[int, ...]
 
 
-def decode(tree: Json, name: str, *, find: Callable[[Reference], Any]) -> Any:
+def decode(
+    tree: Json, name: str, *, find: Callable[[Reference], Any], budget: Budget | None = None
+) -> Any:
     """Turn a JSON tree back into plain data; the inverse of `encode`.
 
     Args:
         tree: What `encode` made, read back from a file.
         name: The file's name, for errors.
         find: Gives the array, or what stands for it, that a reference names.
+        budget: What it may take; by default what the load may still take.
 
     Raises:
         CorruptCheckpointError: A tag is unknown or malformed.
+        LimitExceededError: It asks for more than allowed.
 
     Example:
         >>> decode({"$tuple": [2, 3]}, "document.json", find=print)
         (2, 3)
     """
-    return _Decoder(name, find).decode(tree, ())
+    return _Decoder(name, find, allowance() if budget is None else budget).decode(tree, ())
 
 
 class _Decoder(TagReader):
-    def __init__(self, name: str, find: Callable[[Reference], Any]) -> None:
+    def __init__(self, name: str, find: Callable[[Reference], Any], budget: Budget) -> None:
         super().__init__(name)
         self.find = find
+        self.budget = budget
+        self.guard = KeyGuard(budget)
         self.seen: set[str] = set()
 
     def decode(self, tree: Json, path: Path) -> Any:
@@ -78,22 +89,45 @@ class _Decoder(TagReader):
             raise TypeError("its content is no list")
         return [self.decode(item, (*path, str(i))) for i, item in enumerate(tree)]
 
+    def _keys(self, keys: list[Any]) -> list[Any]:
+        self.budget.spend(_ENTRY * len(keys), self.name)
+        return checked_keys(keys, self.guard)
+
+    def _dtype(self, name: Json) -> np.dtype[Any]:
+        """The dtype of that name; an array that is about to be made of it is paid for."""
+        if not isinstance(name, str):
+            raise TypeError("its dtype is no text")
+        dtype = dtype_from_name(name)
+        # Numpy sets aside one item even where there is none; an item too wide is refused later.
+        self.budget.spend(_ARRAY + min(dtype.itemsize, _WIDEST), self.name)
+        return dtype
+
+    def _from_base64(self, text: Json) -> bytes:
+        if not isinstance(text, str):
+            raise TypeError("its content is no text")
+        self.budget.spend(2 * len(text), self.name)  # the bytes, and an array made of them
+        try:
+            return base64.b64decode(text.encode("ascii"), validate=True)
+        except (binascii.Error, UnicodeEncodeError):
+            raise ValueError("its content is no base64") from None
+
     def read_tuple(self, tree: Json, path: Path) -> Any:
         return tuple(self._items(tree["$tuple"], path))
 
     def read_set(self, tree: Json, path: Path) -> Any:
-        items = self._items(tree["$set"], path)
+        items = self._keys(self._items(tree["$set"], path))
         return distinct(set(items), items)
 
     def read_frozenset(self, tree: Json, path: Path) -> Any:
-        items = self._items(tree["$frozenset"], path)
+        items = self._keys(self._items(tree["$frozenset"], path))
         return distinct(frozenset(items), items)
 
     def read_pairs(self, tree: Json, path: Path) -> Any:
         pairs = self._items(tree["$pairs"], path)
         if any(type(pair) is not list or len(pair) != 2 for pair in pairs):
             raise TypeError("an entry is no pair")
-        return distinct(dict(pairs), pairs)
+        keys = self._keys([key for key, _ in pairs])
+        return distinct(dict(zip(keys, (value for _, value in pairs), strict=True)), pairs)
 
     def read_int(self, tree: Json, path: Path) -> Any:
         return int(_matching(_HEX, tree["$int"]), 16)
@@ -112,10 +146,10 @@ class _Decoder(TagReader):
         return complex(*parts)
 
     def read_bytes(self, tree: Json, path: Path) -> Any:
-        return _from_base64(tree["$bytes"])
+        return self._from_base64(tree["$bytes"])
 
     def read_str(self, tree: Json, path: Path) -> Any:
-        return _from_base64(tree["$str"]).decode("utf-32-le", "surrogatepass")
+        return self._from_base64(tree["$str"]).decode("utf-32-le", "surrogatepass")
 
     def read_scalar(self, tree: Json, path: Path) -> Any:
         value, name = tree["$scalar"], tree["dtype"]
@@ -124,29 +158,31 @@ class _Decoder(TagReader):
             if type(plain).__name__ != name:
                 raise TypeError(f"its value is no {name}")
             return np.str_(plain) if name == "str" else np.bytes_(plain)
-        dtype = _dtype(name)
+        dtype = self._dtype(name)
         if isinstance(value, dict):
             return _from_bytes(self.decode(value, path), dtype, ())[()]
-        return from_values(value, dtype, ())[()]
+        return from_values(value, dtype, (), self.budget)[()]
 
     def read_array(self, tree: Json, path: Path) -> Any:
-        name, dtype, shape = tree["$array"], _dtype(tree["dtype"]), _shape(tree["shape"])
+        name, shape = tree["$array"], _shape(tree["shape"])
         if not isinstance(name, str) or name in self.seen:
             raise ValueError("its name is not its own")
         self.seen.add(name)
-        return self.find(Reference(name, dtype, shape))
+        return self.find(Reference(name, self._dtype(tree["dtype"]), shape))
 
     def read_inline(self, tree: Json, path: Path) -> Any:
-        return from_values(tree["$inline"], _dtype(tree["dtype"]), _shape(tree["shape"]))
+        dtype, shape = self._dtype(tree["dtype"]), _shape(tree["shape"])
+        return from_values(tree["$inline"], dtype, shape, self.budget)
 
     def read_base64(self, tree: Json, path: Path) -> Any:
-        data = _from_base64(tree["$base64"])
-        return _from_bytes(data, _dtype(tree["dtype"]), _shape(tree["shape"]))
+        data, shape = self._from_base64(tree["$base64"]), _shape(tree["shape"])
+        return _from_bytes(data, self._dtype(tree["dtype"]), shape)
 
     def read_objects(self, tree: Json, path: Path) -> Any:
         items, shape = self._items(tree["$objects"], path), _shape(tree["shape"])
         if len(items) != math.prod(shape):
             raise ValueError("its items do not fill its shape")
+        self.budget.spend(_ARRAY + 8 * len(items), self.name)
         array = np.empty(len(items), object)
         for index, item in enumerate(items):
             array[index] = item
@@ -176,15 +212,6 @@ def _matching(pattern: re.Pattern[str], text: Json) -> str:
     return text
 
 
-def _from_base64(text: Json) -> bytes:
-    if not isinstance(text, str):
-        raise TypeError("its content is no text")
-    try:
-        return base64.b64decode(text.encode("ascii"), validate=True)
-    except (binascii.Error, UnicodeEncodeError):
-        raise ValueError("its content is no base64") from None
-
-
 def _from_bytes(data: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
     if type(data) is not bytes:
         raise TypeError("its value is no bytes")
@@ -193,12 +220,6 @@ def _from_bytes(data: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Arra
         raise ValueError("its bytes do not fill its shape")
     stored = np.frombuffer(bytearray(data), stored_dtype).reshape(stored_shape)
     return from_stored(stored, dtype, shape)
-
-
-def _dtype(name: Json) -> np.dtype[Any]:
-    if not isinstance(name, str):
-        raise TypeError("its dtype is no text")
-    return dtype_from_name(name)
 
 
 def _shape(sizes: Json) -> tuple[int, ...]:

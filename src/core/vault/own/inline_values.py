@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...budget import Budget
 from .dtype_storage import Array, empty, from_stored, stored_layout, to_stored
 from .json_text import Json
 
@@ -44,10 +45,19 @@ def to_values(array: Array) -> Json | None:
     return values if again.tobytes() == array.tobytes() else None
 
 
-def from_values(values: Json, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+def from_values(
+    values: Json, dtype: np.dtype[Any], shape: tuple[int, ...], budget: Budget | None = None
+) -> Array:
     """The array of `dtype` and `shape` that rows of numbers or text describe.
 
+    Args:
+        values: The rows.
+        dtype: What the array is to be.
+        shape: Its shape.
+        budget: What it may take; values that were there before take what they take.
+
     Raises:
+        LimitExceededError: It would be larger than allowed.
         ValueError: The rows do not fill the shape, or an item does not fit the dtype.
     """
     if 0 in shape:
@@ -55,9 +65,11 @@ def from_values(values: Json, dtype: np.dtype[Any], shape: tuple[int, ...]) -> A
             raise ValueError("an empty array has values")
         return empty(shape, dtype)
     if dtype.kind == "U":
-        return _texts(_flat(values, shape), dtype).reshape(shape)
+        return _texts(_flat(values, shape), dtype, budget).reshape(shape)
     stored_dtype, stored_shape = stored_layout(dtype, shape)
     flat = _flat(values, stored_shape)
+    if budget is not None:
+        budget.spend(8 * len(flat) + len(flat) * stored_dtype.itemsize, "an array")
     match dtype.kind:
         case "f" | "c":
             stored = _floats(flat, stored_dtype)
@@ -122,7 +134,7 @@ def _floats(flat: list[Json], dtype: np.dtype[Any]) -> Array:
     return floats
 
 
-def _texts(flat: list[Json], dtype: np.dtype[Any]) -> Array:
+def _texts(flat: list[Json], dtype: np.dtype[Any], budget: Budget | None) -> Array:
     if not all(isinstance(item, str) for item in flat):
         raise ValueError("an item is no text")
     length = sum(map(len, flat))
@@ -131,6 +143,8 @@ def _texts(flat: list[Json], dtype: np.dtype[Any]) -> Array:
     # Numpy pads each text to the longest; a few letters must not unfold to gigabytes.
     if len(flat) * dtype.itemsize > _PADDING * (length + len(flat)) + 4096:
         raise ValueError("its padding is out of proportion")
+    if budget is not None:
+        budget.spend(len(flat) * dtype.itemsize, "an array of text")
     if any("\ud800" <= letter <= "\udfff" for text in flat for letter in text):
         raise ValueError("an item is no Unicode text")
     return np.array(flat, dtype)

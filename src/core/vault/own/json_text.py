@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import CorruptCheckpointError, LimitExceededError
-from ..limits import DEFAULT_LIMITS, Budget, Limits
+from ..limits import DEFAULT_LIMITS, Budget, Limits, one_load
 
 Json = Any
 Bytes = NDArray[np.uint8]
@@ -119,7 +119,9 @@ def parse_json(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> Json:
             found=f"{len(data):,}",
             file=name,
         )
-    _measure(data, name, limits)
+    with one_load(limits) as budget:
+        budget.admit(len(data))
+        _measure(data, name, budget)
 
     def integer(text: str) -> int:
         if len(text) > _MAX_DIGITS:
@@ -170,9 +172,10 @@ def parse_json(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> Json:
         ) from None
 
 
-def _measure(data: bytes, name: str, limits: Limits) -> None:
-    """Hold depth, number of values and unfolded size against `limits` before parsing."""
-    budget = Budget(limits, len(data))
+def _measure(data: bytes, name: str, budget: Budget) -> None:
+    """Hold depth, number of values and unfolded size against the budget before parsing."""
+    limits = budget.limits
+    budget.spend(len(data) if data.isascii() else 4 * len(data), name)
     depth, backslashes, is_inside = 0, 0, False
     for start in range(0, len(data), _CHUNK):
         text = np.frombuffer(data, np.uint8, min(_CHUNK, len(data) - start), start)

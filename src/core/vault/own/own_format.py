@@ -25,7 +25,7 @@ from ...errors import (
     MissingPartError,
     NotACheckpointError,
 )
-from ..limits import DEFAULT_LIMITS, Limits
+from ..limits import DEFAULT_LIMITS, Limits, one_load
 from .array_file import ArrayFile
 from .atomic import survivor
 from .checked_folder import CheckedFolder, read_plain_file
@@ -101,13 +101,17 @@ class OwnFolder:
     created: str | None
     extra: dict[str, Any]
     _tree: Json = field(repr=False)
+    _document_bytes: int = field(repr=False)
+    _limits: Limits = field(repr=False)
 
     @cached_property
     def document(self) -> dict[str, Any]:
         """The whole document as plain data, every array read."""
-        found: dict[str, Any] = decode(
-            self._tree, DOCUMENT, find=lambda reference: self.arrays[reference.name].read()
-        )
+        with one_load(self._limits) as budget:
+            budget.admit(self._document_bytes)
+            found: dict[str, Any] = decode(
+                self._tree, DOCUMENT, find=lambda reference: self.arrays[reference.name].read()
+            )
         return found
 
 
@@ -141,7 +145,7 @@ def read_folder(
         is_last = attempt == _TRIES - 1
         place = survivor(path) or path
         try:
-            with CheckedFolder(place) as folder:
+            with one_load(limits), CheckedFolder(place) as folder:
                 try:
                     return _read(folder, limits, verify)
                 except (MissingPartError, CorruptCheckpointError, NotACheckpointError):
@@ -160,14 +164,16 @@ def read_file(
     """Open a checkpoint of ours that is one JSON file; see `read_folder`."""
     path = Path(path)
     data = read_plain_file(path, limits.max_json_bytes)
-    manifest = parse_manifest(data, path.name, path, limits, verify)
-    if "document" not in manifest:
-        raise MissingPartError(
-            f"{path.name} is the manifest of a folder, not a whole checkpoint.",
-            hint=f"give the folder: {path.parent}.",
-            file=DOCUMENT,
-        )
-    return _opened(path, manifest, {}, manifest["document"], None, path.name)
+    with one_load(limits):
+        manifest = parse_manifest(data, path.name, path, limits, verify)
+        if "document" not in manifest:
+            raise MissingPartError(
+                f"{path.name} is the manifest of a folder, not a whole checkpoint.",
+                hint=f"give the folder: {path.parent}.",
+                file=DOCUMENT,
+            )
+        tree = manifest["document"]
+        return _opened(path, manifest, {}, tree, None, path.name, len(data), limits)
 
 
 def _read(folder: CheckedFolder, limits: Limits, verify: bool) -> OwnFolder:
@@ -186,8 +192,8 @@ def _read(folder: CheckedFolder, limits: Limits, verify: bool) -> OwnFolder:
     manifest = parse_manifest(data, MANIFEST, folder.path, limits, verify)
     files = file_entries(manifest, limits)
     for name, entry in files.items():
-        if (size := folder.size(name)) != entry.size:
-            raise damaged(name, f"it has {size:,} bytes instead of {entry.size:,}")
+        if (found := folder.size(name)) != entry.size:
+            raise damaged(name, f"it has {found:,} bytes instead of {entry.size:,}")
     mapped = {name: folder.map(name, limits.max_file_bytes) for name in files}
     if verify:
         for name, content in mapped.items():
@@ -196,11 +202,12 @@ def _read(folder: CheckedFolder, limits: Limits, verify: bool) -> OwnFolder:
     if "document" in manifest:
         if DOCUMENT in files:
             raise damaged(MANIFEST, "it holds a document and names another one")
-        tree, name = manifest["document"], MANIFEST
+        tree, name, size = manifest["document"], MANIFEST, len(data)
     elif DOCUMENT in files:
         if files[DOCUMENT].size > limits.max_json_bytes:
             folder.read(DOCUMENT, limits.max_json_bytes)  # Raises, with both sizes.
         tree, name = parse_json(bytes(mapped[DOCUMENT][:]), DOCUMENT, limits), DOCUMENT
+        size = files[DOCUMENT].size
     else:
         raise MissingPartError(
             f"the manifest of {folder.path} names no document.",
@@ -208,7 +215,7 @@ def _read(folder: CheckedFolder, limits: Limits, verify: bool) -> OwnFolder:
             file=DOCUMENT,
         )
     arrays = ArrayFile(mapped[ARRAYS], ARRAYS, limits) if ARRAYS in mapped else None
-    return _opened(folder.path, manifest, files, tree, arrays, name)
+    return _opened(folder.path, manifest, files, tree, arrays, name, size, limits)
 
 
 def _opened(
@@ -218,6 +225,8 @@ def _opened(
     tree: Json,
     file: ArrayFile | None,
     name: str,
+    size: int,
+    limits: Limits,
 ) -> OwnFolder:
     arrays: dict[str, StoredArray] = {}
 
@@ -251,4 +260,6 @@ def _opened(
         created=manifest.get("created"),
         extra={key: value for key, value in manifest.items() if key not in KNOWN_KEYS},
         _tree=tree,
+        _document_bytes=size,
+        _limits=limits,
     )

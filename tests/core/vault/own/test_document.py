@@ -8,7 +8,13 @@ import json
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from rlconnect.core.errors import CheckpointError, CheckpointWriteError, CorruptCheckpointError
+from rlconnect.core.budget import Budget
+from rlconnect.core.errors import (
+    CheckpointError,
+    CheckpointWriteError,
+    CorruptCheckpointError,
+    LimitExceededError,
+)
 from rlconnect.core.vault.own.document import encode
 from rlconnect.core.vault.own.document_decoder import decode
 from rlconnect.core.vault.own.dtype_storage import from_stored
@@ -214,3 +220,47 @@ def test_encoding_decodes_or_fails_typed_after_any_tag_swap(value):
         tree = json.loads(text.replace(old, new))
         with contextlib.suppress(CheckpointError):
             decode(tree, "test.json", find=lambda reference: reference)
+
+
+COLLIDING = [{"$int": hex((2**61 - 1) * i + 7 + 2**63)} for i in range(100)]
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"$set": COLLIDING},
+        {"$frozenset": COLLIDING},
+        {"$pairs": [[key, None] for key in COLLIDING]},
+        {"$set": [{"$tuple": [key]} for key in COLLIDING]},
+    ],
+    ids=["set", "frozenset", "pairs", "tuples"],
+)
+def test_keys_built_to_collide_are_refused(tree):
+    """Numbers of one hash would make a table of n of them take n * n steps."""
+    with pytest.raises(LimitExceededError, match="collide"):
+        decode(tree, "test.json", find=print)
+
+
+@pytest.mark.parametrize(
+    ("tree", "size"),
+    [
+        ({"$inline": [], "dtype": "|S60000", "shape": [0]}, 60_000),
+        ({"$inline": ["a"], "dtype": "<U1000", "shape": [1]}, 4_000),
+        ({"$inline": ["a" * 99, *"b" * 9], "dtype": "<U99", "shape": [10]}, 3_960),
+        ({"$bytes": "AAAA" * 1000}, 3_000),
+        ({"$base64": "AAAA" * 1000, "dtype": "uint8", "shape": [3000]}, 6_000),
+    ],
+    ids=["no items", "padding", "padded rows", "bytes", "base64"],
+)
+def test_what_a_document_makes_is_paid_for(tree, size):
+    """Arrays are charged by what they take in memory, not by what they take in the file."""
+    budget = Budget.of_bytes(10 * size)
+
+    with pytest.raises(LimitExceededError, match="would take"):
+        decode([tree] * 10, "test.json", find=print, budget=budget)
+
+
+def test_integers_without_end_are_not_written():
+    """What its own reader refuses is refused when it is saved."""
+    with pytest.raises(CheckpointWriteError, match="integer without end"):
+        encode({"seed": 1 << 9000})

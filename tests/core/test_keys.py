@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from rlconnect.core.errors import CorruptCheckpointError, LimitExceededError
-from rlconnect.core.vault.decode.keys import MAX_EQUAL_HASHES, MAX_NUMBER_KEYS, KeyGuard
+from rlconnect.core.keys import MAX_EQUAL_HASHES, MAX_NUMBER_KEYS, KeyGuard
 from rlconnect.core.vault.limits import Budget, Limits
 
 

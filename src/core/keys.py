@@ -7,10 +7,11 @@ bounded here, before Python hashes anything.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
-from ...errors import CorruptCheckpointError, LimitExceededError
-from ..limits import Budget
+from .budget import Budget, allowance
+from .errors import CorruptCheckpointError, LimitExceededError
 
 MAX_KEY_NODES: Final = 64
 MAX_EQUAL_HASHES: Final = 32
@@ -25,8 +26,7 @@ class KeyGuard:
         budget: What remembering a hash costs is taken from here.
 
     Example:
-        >>> from ..limits import Limits
-        >>> guard = KeyGuard(Budget(Limits(), 0))
+        >>> guard = KeyGuard(Budget())
         >>> guard.check("weights"), guard.check((0, "agent"))
         ('weights', (0, 'agent'))
     """
@@ -88,3 +88,26 @@ class KeyGuard:
             raise LimitExceededError("keys that were built to collide")
         self._budget.spend(180, "keys")
         equal.append(value)
+
+
+def checked_keys(values: Iterable[Any], guard: KeyGuard) -> list[Any]:
+    """Values of a file that are about to be keys, each let through by the guard.
+
+    Raises:
+        TypeError: One is unhashable; as Python itself says it, for readers that tell the place.
+    """
+    try:
+        return [guard.check(value) for value in values]
+    except CorruptCheckpointError as error:
+        raise TypeError(f"unhashable: {error.message}") from None
+
+
+def table_of(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """A dict of keys that a file holds, each with its value; a key that stands twice goes last.
+
+    Example:
+        >>> table_of([[0, "a"], [1, "b"]])
+        {0: 'a', 1: 'b'}
+    """
+    check = KeyGuard(allowance()).check
+    return {check(key): value for key, value in pairs}
