@@ -9,6 +9,7 @@ from gymnasium import spaces
 
 from ..core.adapters import Cast, Discretise, ExtendAction, MapActions, ProjectAction, Scale
 from ..core.adapters.step import box_between
+from ..core.spaces import same_space
 from .changes import Change, incomparable, rounded
 
 
@@ -19,7 +20,7 @@ def action_changes(old: Any, new: Any) -> list[Change]:
         old: What the policy gives.
         new: What the environment takes.
     """
-    if old == new:
+    if same_space(old, new):
         return []
     if isinstance(old, spaces.Discrete) and isinstance(new, spaces.Discrete):
         return [_numbers(old, new)]

@@ -20,9 +20,9 @@ from ..core.adapters import (
     SplitFeatures,
     UnOneHot,
 )
-from ..core.spaces import flat_dim
+from ..core.spaces import flat_dim, same_space
 from .action_diff import action_changes
-from .changes import Change, Space, SpaceDiff, incomparable, listed
+from .changes import Change, Space, SpaceDiff, incomparable, listed, open_ended
 from .image_diff import image_changes, is_image
 from .vector_diff import vector_changes
 
@@ -51,10 +51,11 @@ def diff_spaces(
         features wind are new
           -> DropFeatures(indices=(1,))
     """
+    before, after = open_ended(old), open_ended(new)
     if kind == "action":
-        changes = action_changes(old, new)
+        changes = action_changes(before, after)
     else:
-        changes = _changes(old, new, old_names, new_names)
+        changes = _changes(before, after, old_names, new_names)
     return SpaceDiff(old, new, tuple(changes))
 
 
@@ -64,7 +65,7 @@ def _changes(
     old_names: Sequence[str] | None = None,
     new_names: Sequence[str] | None = None,
 ) -> list[Change]:
-    if old == new and (old_names is None or new_names is None or old_names == new_names):
+    if same_space(old, new) and (old_names is None or new_names is None or old_names == new_names):
         return []
     if isinstance(new, spaces.Dict):
         return _dict_changes(old, new)
@@ -133,7 +134,7 @@ def _dict_changes(old: Any, new: spaces.Dict) -> list[Change]:
     """From a Dict to another Dict, or to one of its parts, or to a vector of them."""
     if isinstance(old, spaces.Dict):
         return _between_dicts(old, new)
-    alike = [key for key, part in new.spaces.items() if part == old]
+    alike = [key for key, part in new.spaces.items() if same_space(part, old)]
     if len(alike) == 1:
         doubt = "" if len(new.spaces) == 1 else f"is {alike[0]!r} what the policy saw?"
         text = f"the observation lies under {alike[0]!r} now"
@@ -144,10 +145,10 @@ def _dict_changes(old: Any, new: spaces.Dict) -> list[Change]:
         if sum(sizes.values()) == old.shape[0]:
             step = ConcatKeys(tuple(boxes))
             joined = step.bind(new).space
-            rest = [] if joined == old else _changes(old, joined)
+            rest = [] if same_space(joined, old) else _changes(old, joined)
             text = f"the vector came apart into {listed(boxes)}"
             question = f"was {listed(boxes)} the order of the old features?"
-            bounds_tell = joined == old and len({*zip(old.low, old.high, strict=True)}) == len(
+            bounds_tell = same_space(joined, old) and len({*zip(old.low, old.high, strict=True)}) == len(
                 old.low
             )
             return [Change("nested", text, step, "" if bounds_tell else question), *rest]
@@ -161,7 +162,7 @@ def _between_dicts(old: spaces.Dict, new: spaces.Dict) -> list[Change]:
     names: dict[str, str] = {}
     doubt = ""
     for key in gone:
-        alike = [other for other in extra if new[other] == old[key] and other not in names]
+        alike = [other for other in extra if same_space(new[other], old[key]) and other not in names]
         if not alike:
             question = "fill it by ApplyFunction, or adapt a policy that does without."
             changes.append(Change("removed", f"{key!r} is gone", question=question))

@@ -135,11 +135,11 @@ def _scale_change(old: spaces.Box, new: spaces.Box, order: list[int]) -> list[Ch
     theirs = [source for _, source in shared]
     before = np.stack([old.low[ours], old.high[ours]])
     after = np.stack([new.low[theirs], new.high[theirs]])
-    if np.array_equal(before, after):
-        return []
     finite = np.isfinite(before).all(0) & np.isfinite(after).all(0) & (before[0] < before[1])
     finite &= after[0] < after[1]
     differs = np.logical_not(np.isclose(before, after).all(0)).reshape(-1)
+    if not differs.any():
+        return []
     names = listed(place for place, is_other in zip(ours, differs, strict=True) if is_other)
     if not finite[differs].all():
         return [

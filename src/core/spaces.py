@@ -112,6 +112,22 @@ def map_leaves(function: Callable[..., Any], space: AnySpace, *values: Nest) -> 
     return _map(function, space, values, ())
 
 
+def same_space(one: AnySpace, other: AnySpace) -> bool:
+    """Whether two spaces are equal, the type of their numbers too.
+
+    gymnasium 0.29 takes Boxes of other types for equal.
+
+    Example:
+        >>> from gymnasium.spaces import Box
+        >>> same_space(Box(-1, 1, (2,)), Box(-1, 1, (2,), np.float64))
+        False
+    """
+    if one != other:
+        return False
+    pairs = zip(leaf_spaces(one), leaf_spaces(other), strict=True)
+    return all(mine.dtype == theirs.dtype for (_, mine), (_, theirs) in pairs)
+
+
 def struct_of(space: AnySpace) -> Nest:
     """The leaf spaces themselves, in plain dicts and tuples instead of Dict and Tuple spaces."""
     return map_leaves(lambda leaf: leaf, space)

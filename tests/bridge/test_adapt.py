@@ -65,6 +65,15 @@ def test_the_adapted_policy_plays_as_the_old_one_did(policy):
     assert len(policy.agent_connectors) == len(adapted.agent_connectors) - 1
 
 
+def test_an_unchanged_environment_needs_no_step(policy):
+    """The CartPole of today is the one an old policy knows, whatever its infinite bounds are."""
+    suggestion = suggest_adapter(policy, "CartPole-v1")
+
+    assert not suggestion.observations
+    assert not suggestion.actions
+    assert suggestion.is_sure
+
+
 def test_an_adapted_policy_is_one_checkpoint(policy, tmp_path):
     """Saved and loaded, it is adapted still: same connectors, same answers bit for bit."""
     adapted = adapt(policy, env=WiderCartPole, obs=DropFeatures([4, 5]), action=ExtendAction([0]))

@@ -179,3 +179,37 @@ def test_names_that_do_not_fit_are_refused():
     """One name for each feature, each once."""
     with pytest.raises(SpaceError, match="names do not fit"):
         diff_spaces(box(A, B), box(A, B, C), old_names=["x"], new_names=["x", "y", "z"])
+
+
+def ended(end, dtype=np.float32):
+    """CartPole's space as its author wrote it: two of the four numbers end at `end`."""
+    high = np.array([4.8, end, 0.4, end], dtype)
+    return spaces.Box(-high, high, dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda box: box,
+        lambda box: spaces.Dict({"o": box}),
+        lambda box: spaces.Tuple((box, spaces.Discrete(2))),
+    ],
+)
+@pytest.mark.parametrize("kind", ["observation", "action"])
+def test_a_bound_at_the_end_of_float32_is_infinite(wrap, kind):
+    """gym's CartPole ends at 3.4e38 where gymnasium 1.0's is infinite: nothing changed."""
+    gym_s, gymnasium_s = wrap(ended(np.finfo(np.float32).max)), wrap(ended(np.inf))
+
+    diff = diff_spaces(gym_s, gymnasium_s, kind=kind)
+
+    assert not diff
+    assert not diff_spaces(gymnasium_s, gym_s, kind=kind)
+    assert diff.old is gym_s
+    assert diff_spaces(wrap(ended(3e38)), gymnasium_s, kind=kind)
+
+
+def test_another_dtype_is_a_change_however_equal_the_bounds():
+    """Spaces that say they are equal but for their dtype differ in it."""
+    diff = diff_spaces(ended(np.finfo(np.float32).max), ended(np.inf, np.float64))
+
+    assert diff.steps == (Cast("float32"),)

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from ...core.columns import Columns
 from ...core.errors import PieceError, SpaceError
+from ...core.spaces import same_space
 from ..batch_items import is_multi_agent
 from ..connector import ConnectorV2
 from ..episodes.multi_agent import MultiAgentEpisode
@@ -159,7 +160,7 @@ class AgentToModuleMapping(ConnectorV2):
         for agent_id, space in agents.items():
             if self.agent_to_module_mapping_fn(agent_id, None) != module_id:
                 continue
-            if found is not None and space != found:
+            if found is not None and not same_space(space, found):
                 raise SpaceError(
                     f"agents of ModuleID {module_id!r} have different {which}s (spaces)",
                     expected=str(found),
