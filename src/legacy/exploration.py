@@ -24,7 +24,7 @@ from .schedules import ConstantSchedule, PiecewiseSchedule, Schedule, schedule_f
 Array = npt.NDArray[Any]
 Choice = tuple[Any, Array]
 
-MASKED_Q: Final = -3.4e38
+MASKED_Q: Final = np.float32(-3.4e38)
 """An action value that low means: this action is not allowed."""
 
 

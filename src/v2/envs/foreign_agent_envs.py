@@ -18,7 +18,7 @@ from .sub_envs import EnvMaker, Seeds
 _NEEDED = ("num_envs", "single_observation_space", "single_action_space", "reset", "step")
 
 
-class VectorMultiAgentEnv(gym.vector.VectorEnv[Any, Any, Any]):
+class VectorMultiAgentEnv(gym.vector.VectorEnv):
     """A base for vectors of one's own: a subclass has `num_envs`, spaces, `reset` and `step`.
 
     Attributes:

@@ -43,7 +43,7 @@ class AgentTransitions(NamedTuple):
 _TRIAL_SEED: Final = 42
 
 
-class MultiAgentEnvs(SubEnvs, gym.vector.VectorEnv[Any, Any, Any]):
+class MultiAgentEnvs(SubEnvs, gym.vector.VectorEnv):
     """Multi-agent environments; one that raises is made anew, if so wished.
 
     Observations and infos are copied, as an environment may change in place what it returned.

@@ -45,7 +45,8 @@ def truths(folder):
 
 def name_of(value):
     """A parameter's name in a test id: the folders that tell it apart."""
-    return "-".join(value.parts[-3:]) if value.is_dir() else ""
+    is_folder = isinstance(value, Path) and value.is_dir()
+    return "-".join(value.parts[-3:]) if is_folder else ""
 
 
 open_once = functools.cache(rlconnect.open_checkpoint)
