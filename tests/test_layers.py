@@ -28,6 +28,7 @@ TORCH_IN_CORE = {
     "core.nets",
     "core.tensor_formulas",
     "core.tensors",
+    "core.weight_room",
 }
 NEVER_TORCH = {"core.vault"}
 RAY_ALLOWED = {"v2.distributed"}

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
+import numpy as np
+
+from ...core.asking import check_count, check_space
 from ...core.errors import ConfigError, MissingPartError, NotACheckpointError, WeightsError
 from ...core.vault import Checkpoint, ModuleRecord, open_checkpoint
+from ...core.weight_room import BeyondWeightsError, WeightRoom
 from ..apis import InferenceOnlyAPI, TargetNetworkAPI
 from ..class_names import UnknownClassError, find_class, saved_name
+from .misfits import asked_shapes, deciding, shape_misfit, warn_of_encoders
+from .model_config import as_settings
 from .multi_rl_module import MultiRLModule
 from .old_settings import modern_settings, renamed_weights
 from .rl_module import RLModule
 
 _M = TypeVar("_M", bound=RLModule)
+_OURS: Final = f"{__name__.partition('.')[0]}."
+_GIVE: Final = "if you want it so, give its settings: from_checkpoint(path, model_config={...})."
 
 
 def load_module(
@@ -97,7 +106,7 @@ class _Loader:
         if own is not None and spare and spare == own - set(record.weights):
             # A runner saved it: what only learning needs is not there.
             module = self._built(kind, {**arguments, "inference_only": True}, record)
-        self._fill(module, record)
+        self._fill(module, record, arguments)
         return module
 
     def _class_of(self, record: ModuleRecord, cls: type[RLModule]) -> type[RLModule]:
@@ -128,17 +137,17 @@ class _Loader:
     def _arguments(self, record: ModuleRecord) -> dict[str, Any]:
         from .catalog import Catalog
 
-        shapes = {name: record.weights.describe(name)[0] for name in record.weights}
         catalog = record.catalog_class
         arguments = {
             "observation_space": record.observation_space,
             "action_space": record.action_space,
             "inference_only": bool(record.inference_only),
             "learner_only": bool(record.extra.get("learner_only", False)),
-            "model_config": modern_settings(record.model_config, shapes),
+            "model_config": modern_settings(record.model_config, _shapes(record)),
             "catalog_class": find_class(catalog, Catalog, self.given) if catalog else None,
             **self.overrides,
         }
+        warn_of_encoders(record, as_settings(arguments["model_config"]))
         if catalog and arguments["catalog_class"] is None:
             raise UnknownClassError(
                 f"module {record.id!r} needs catalog {catalog!r}, which rlconnect does not have",
@@ -164,9 +173,28 @@ class _Loader:
                     record=record,
                     weights=record.weights,
                 )
-        return kind(**arguments)
+        if "model_config" in self.overrides:
+            return kind(**arguments)
+        for name in ("observation_space", "action_space"):
+            if name not in self.overrides:
+                check_space(arguments[name], f"the {name} of module {record.id!r}", f"{name}=...")
+        for name, value in as_settings(arguments["model_config"]).items():
+            if isinstance(value, (list, tuple)):
+                check_count(f"the length of {name}", len(value), "layers", "model_config={...}")
+        shapes = _shapes(record)
+        size = sum(4 * math.prod(shape) for shape in shapes.values())
+        try:
+            with WeightRoom(size, len(shapes), f"module {record.id!r}", _GIVE):
+                return kind(**arguments)
+        except BeyondWeightsError as error:
+            if kind.__module__.startswith(_OURS):
+                own = asked_shapes(lambda: kind(**arguments))
+                misfit = shape_misfit(own, shapes, f"module {record.id!r}", arguments)
+                if misfit is not None:
+                    raise misfit from error
+            raise
 
-    def _fill(self, module: RLModule, record: ModuleRecord) -> None:
+    def _fill(self, module: RLModule, record: ModuleRecord, arguments: Mapping[str, Any]) -> None:
         if not hasattr(module, "state_dict"):
             module.set_state(dict(record.weights))
             return
@@ -179,9 +207,10 @@ class _Loader:
         missing = sorted(name for name in own - set(weights) if not name.endswith("_const"))
         unexpected = sorted(set(weights) - own - _spare(module, set(weights)))
         if self.strict and (missing or unexpected):
+            decided = deciding((*missing, *unexpected), arguments)
             raise WeightsError(
                 f"the weights of module {record.id!r} do not fit {type(module).__name__} with its "
-                "settings",
+                f"settings{decided and f' ({decided})'}",
                 expected=_listed(missing, "nothing more"),
                 found=_listed(unexpected, "nothing else"),
                 hint="strict=False takes what fits.",
@@ -189,6 +218,11 @@ class _Loader:
                 unexpected=unexpected,
                 weights=record.weights,
             )
+        held = {name: np.shape(array) for name, array in weights.items()}
+        asked = {name: tuple(part.shape) for name, part in module.state_dict().items()}
+        misfit = shape_misfit(asked, held, f"module {record.id!r}", arguments)
+        if misfit is not None:
+            raise misfit
         constants = {
             name: value
             for name, value in module.get_state().items()
@@ -204,6 +238,10 @@ class _Loader:
             hint="copy its module_state file (.pkl, .msgpack or .pt) from where it was made.",
             missing=[f"{record.where}/module_state"],
         )
+
+
+def _shapes(record: ModuleRecord) -> dict[str, tuple[int, ...]]:
+    return {name: record.weights.describe(name)[0] for name in record.weights}
 
 
 def _is_base(cls: type[RLModule]) -> bool:

@@ -17,6 +17,7 @@ from typing_extensions import Self, override
 from ...core.budget import one_load
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import PieceError
+from ...core.load_room import room_of_the_load
 from ..checkpointable import Checkpointable, _check_local
 from .module_config import ConfigOfModule
 
@@ -74,19 +75,23 @@ class RLModule(Checkpointable):
         self._catalog_ctor_error: Exception | None = None
         self._catalog_class = catalog_class
         self._is_stateful: bool | None = None
-        if catalog_class is not None:
-            try:
-                self.catalog = catalog_class(
-                    observation_space=observation_space,
-                    action_space=action_space,
-                    model_config_dict=self.model_config,
-                )
-                self.action_dist_cls = self.catalog.get_action_dist_cls(framework=self.framework)
-            except Exception as error:
-                self.catalog, self._catalog_ctor_error = None, error
         self._is_setup = False
-        self.setup()
+        with room_of_the_load():
+            if catalog_class is not None:
+                self._make_catalog(catalog_class)
+            self.setup()
         self._is_setup = True
+
+    def _make_catalog(self, catalog_class: Any) -> None:
+        try:
+            self.catalog = catalog_class(
+                observation_space=self.observation_space,
+                action_space=self.action_space,
+                model_config_dict=self.model_config,
+            )
+            self.action_dist_cls = self.catalog.get_action_dist_cls(framework=self.framework)
+        except Exception as error:
+            self.catalog, self._catalog_ctor_error = None, error
 
     def setup(self) -> None:
         """Build the layers; spaces, settings and the catalog are there."""
