@@ -10,9 +10,10 @@ import numpy as np
 from . import nest, xp
 from .types import Array, Nest
 
-STAGES: Final = ("observation", "outputs", "value", "state", "action")
+STAGES: Final = ("observation", "outputs", "value", "state", "action", "weights")
 """The stages of acting in the order in which data passes them: what the network sees, the inputs
-of its action distribution, its value, its state, and what the environment gets."""
+of its action distribution or the values of actions, its value, its state, and what the environment
+gets; last, the weights themselves, of which outputs may not show every one."""
 
 DECADES: Final = tuple(range(-9, 2))
 """Powers of ten that a histogram of differences counts by; its first bar holds what is equal."""

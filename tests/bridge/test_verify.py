@@ -10,12 +10,15 @@ import pytest
 from gymnasium import spaces
 from gymnasium.envs.classic_control import CartPoleEnv
 from rlconnect.bridge.adapt import adapt
+from rlconnect.bridge.migrate.plan import plan_migration
 from rlconnect.bridge.proof.verify import verify
 from rlconnect.core.adapters import DropFeatures, InsertFeatures, Scale
 from rlconnect.core.errors import PieceError
 from rlconnect.core.stage_differences import Differences
 from rlconnect.legacy import Policy, create_connectors_for_policy
 from rlconnect.legacy.stages import LegacyStages
+
+from tests.legacy.replay import GOLDEN, Recording
 
 CHECKPOINT = Path(__file__).parents[2] / "examples" / "checkpoints" / "ppo-cartpole-ray-2.60"
 BOX = spaces.Box(-1, 1, (3,), np.float32)
@@ -53,7 +56,8 @@ def test_a_policy_equals_its_copy_at_every_stage(model, tmp_path):
 
     assert verdict.is_equal
     names = [stage.name for stage in verdict.stages]
-    assert names == ["observation", "outputs", "value", *(["state"] if model else []), "action"]
+    state = ["state"] if model else []
+    assert names == ["observation", "outputs", "value", *state, "action", "weights"]
     assert all(stage.largest == 0.0 and stage.agreement == 1.0 for stage in verdict.stages)
     assert verdict.steps == 4 * (64 + 3)
 
@@ -68,9 +72,41 @@ def test_the_first_stage_that_differs_is_named():
     verdict = verify(policy, other)
 
     assert verdict.first_difference.name == "value"
-    assert {stage.name for stage in verdict.stages if not stage.is_equal} == {"value"}
+    assert {stage.name for stage in verdict.stages if not stage.is_equal} == {
+        "value",
+        "weights",
+    }
     assert "they part at: value" in str(verdict)
     assert json.loads(json.dumps(verdict.to_dict()))["is_equal"] is False
+
+
+@pytest.mark.parametrize("name", ["dqn_c51", "sac_cont", "ppo_lstm_prev", "ppo_dict_obs_complex"])
+def test_a_changed_weight_shows_whichever_it_is(name):
+    """Native or wrapped, even where no output depends on it, as on a critic when acting."""
+    policy = Recording(GOLDEN / "legacy" / "2.7.2" / name).load("default_policy")
+    triple = plan_migration(policy).apply().triple()
+    weights = {key: each for key, each in triple[1].get_state().items() if np.isfinite(each).all()}
+
+    unseen = []
+    for key, weight in weights.items():
+        triple[1].set_state({**weights, key: weight + 0.5})
+        if verify(policy, triple, samples=1, length=1).is_equal:
+            unseen.append(key)
+
+    assert weights
+    assert unseen == []
+    triple[1].set_state(weights)
+    assert verify(policy, triple, samples=1, length=1).is_equal
+
+
+def test_weights_of_networks_built_unlike_are_no_stage():
+    """Wider layers, or another kind of network: outputs alone can be compared."""
+    policy, wider = small_policy(), small_policy(fcnet_hiddens=[7])
+
+    verdict = verify(policy, wider, samples=1, length=1)
+
+    assert "weights" not in [stage.name for stage in verdict.stages]
+    assert not verdict.is_equal
 
 
 def test_an_adapter_that_cancels_out_changes_nothing():

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from ...core.batching import unbatch
 from ...core.budget import one_load
 from ...core.errors import CorruptCheckpointError, WeightsError
@@ -34,7 +32,7 @@ from ...v2.modules.rl_module import RLModule
 from ..proof.v2_stages import without_checks
 from ..proof.verify import staged
 from ..wrap.triple import V2Triple
-from .observation_form import in_native_form
+from .observation_form import in_form_of
 from .plan import MigrationPlan
 
 ENV_TO_MODULE: Final = "env_to_module_connector"
@@ -159,9 +157,8 @@ def compare_with_source(
     for number, (seen, wanted) in enumerate(zip(rows, certificate["steps"], strict=True)):
         rewards = None if number == 0 else [0.0] * len(slots)
         found = stages.step(slots, seen, rewards)
-        if isinstance(found["observation"], np.ndarray):
-            wanted = in_native_form(wanted, migrated.env_to_module.input_observation_space)
-        differences.add(found, dict(wanted))
+        space = migrated.env_to_module.input_observation_space
+        differences.add(found, in_form_of(wanted, found, space))
     stages.reset(slots)
     return differences.stages()
 

@@ -12,16 +12,18 @@ from ...core.preprocessors import flatten_observations_plan
 from ...core.types import Nest
 
 
-def in_native_form(stages: Mapping[str, Nest], space: Any) -> dict[str, Nest]:
-    """What a source gave by stage, its nested observation flat as V2 flattens it.
+def in_form_of(
+    stages: Mapping[str, Nest], other: Mapping[str, Nest], space: Any
+) -> dict[str, Nest]:
+    """What one gave by stage, its nested observation flat as V2 flattens it if the other's is.
 
     Args:
-        stages: By stage, with a batch of nested observations.
-        space: Of one of them.
+        stages: By stage, with a batch of observations.
+        other: Likewise, of the other one.
+        space: Of one of the observations.
     """
-    if not isinstance(space, (spaces.Dict, spaces.Tuple)):
-        return dict(stages)
     seen = stages["observation"]
-    if isinstance(seen, np.ndarray):
+    is_nested = isinstance(space, (spaces.Dict, spaces.Tuple)) and not isinstance(seen, np.ndarray)
+    if not (is_nested and isinstance(other["observation"], np.ndarray)):
         return dict(stages)
     return {**stages, "observation": flatten_observations_plan(space).transform_batch(seen)}

@@ -158,8 +158,7 @@ class MigrationPlan:
 
     def verify(self, **options: Any) -> Verdict:
         """Compare the mixture of this moment with the source; options as of `verify`."""
-        is_native = any(s.is_applied for s in self.steps if s.side == "network")
-        source = SourceStages(self.policy, self.observation_space, is_native)
+        source = SourceStages(self.policy, self.observation_space)
         return verify(without_checks(self.triple()), source, **{**self.proofs, **options})
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -17,6 +17,7 @@ from ...v2.apis import ValueFunctionAPI
 from ...v2.common.stateful_modules import is_stateful
 from ...v2.connector import ConnectorV2
 from ...v2.episodes.single_agent import SingleAgentEpisode
+from ...v2.modules.dqn import DefaultDQNRLModule
 from ..wrap.policy_module import LegacyPolicyModule
 from ..wrap.triple_spaces import triple_spaces
 
@@ -96,7 +97,7 @@ class V2Stages:
             "shared_data": self._shared,
         }
         batch = self.env_to_module(batch={}, **told)
-        seen, value = self._seen(batch), self._value(batch)
+        seen, value, q_values = self._seen(batch), self._value(batch), self._q_values(batch)
         columns = self.module_to_env(batch=self.module.forward_inference(batch), **told)
         actions = columns.pop(Columns.ACTIONS)
         for_env = columns.pop(Columns.ACTIONS_FOR_ENV, actions)
@@ -113,6 +114,8 @@ class V2Stages:
         }
         if value is not None:
             outputs.setdefault(Columns.VF_PREDS, value)
+        if q_values is not None:
+            outputs.setdefault("q_values", q_values)
         states = columns.get(Columns.STATE_OUT)
         carried = [] if states is None else self._states(batch_items(list(states)))
         return stages_of(seen, outputs, carried, nest.map_structure(np.asarray, for_env))
@@ -150,6 +153,15 @@ class V2Stages:
 
         with torch.no_grad():
             return xp.to_numpy(module.compute_values(batch)).reshape(-1)
+
+    def _q_values(self, batch: dict[str, Any]) -> Any:
+        """The values of all actions, where a native module chooses by them."""
+        if not isinstance(self.module, DefaultDQNRLModule):
+            return None
+        import torch
+
+        with torch.no_grad():
+            return xp.to_numpy(self.module.compute_q_values(batch)["qf_preds"])
 
     def _states(self, state: Any) -> list[Any]:
         """States as an old policy would give them, where there is a like one."""

@@ -14,9 +14,12 @@ from ...core import nest
 from ...core.courses import Course, recorded_courses, sampled_courses
 from ...core.errors import PieceError
 from ...core.stage_differences import Differences, StageComparison
+from ...core.types import Nest
 from ...legacy.policy import Policy
 from ...legacy.stages import LegacyStages
 from ..environments import live_env
+from ..migrate.observation_form import in_form_of
+from .paired_weights import paired_weights
 from .staged import Staged
 
 _AT_ONCE = 256
@@ -165,6 +168,9 @@ def verify(
             courses = recorded_courses(observations)
             source = f"recorded, {len(courses)} episodes"
         steps = _walk(ours, theirs, courses, differences, progress)
+    weights = paired_weights(ours, theirs)
+    if weights is not None:
+        differences.add(*({"weights": each} for each in weights))
     tolerance = (absolute, relative)
     stages = differences.stages()
     pieces = tuple(ours.pieces())
@@ -216,7 +222,8 @@ def _walk(
             names = [slots[place] for place in active]
             seen = [batch[place][step] for place in active]
             rewards = None if step == 0 else [0.0] * len(active)
-            differences.add(ours.step(names, seen, rewards), theirs.step(names, seen, rewards))
+            mine, yours = (each.step(names, seen, rewards) for each in (ours, theirs))
+            differences.add(_beside(ours, mine, yours), _beside(theirs, yours, mine))
             done += len(active)
             if progress is not None:
                 progress(done, total)
@@ -270,7 +277,8 @@ def _episode(
         rewards = None if reward is None else [reward]
         found = actor.step([slot], [obs], rewards)
         if watcher is not None and differences is not None:
-            differences.add(found, watcher.step([slot], [obs], rewards))
+            other = watcher.step([slot], [obs], rewards)
+            differences.add(_beside(actor, found, other), _beside(watcher, other, found))
         obs, reward, terminated, truncated, _ = env.step(_first_row(found["action"]))
         total += float(reward)
         count += 1
@@ -280,6 +288,13 @@ def _episode(
     if watcher is not None:
         watcher.reset([slot])
     return total, count
+
+
+def _beside(staged: Staged, found: dict[str, Nest], other: dict[str, Nest]) -> dict[str, Nest]:
+    """What one gave, its nested observation flat where the other's network takes it flat."""
+    if not isinstance(staged, LegacyStages):
+        return found
+    return in_form_of(found, other, staged.policy.observation_space)
 
 
 def _first_row(action: Any) -> Any:

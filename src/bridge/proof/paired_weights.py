@@ -1,0 +1,78 @@
+"""The weights of two policies side by side, where one's tell what the other's have to be.
+
+Outputs do not show every weight: dueling networks take the mean of advantages away, critics of SAC
+do not act, and what a saturated unit multiplies changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...core.types import Array
+from ...legacy.stages import LegacyStages
+from ..migrate.native_module import native_module
+from ..migrate.refusal import Refusal
+from ..wrap.policy_module import LegacyPolicyModule
+from .staged import Staged
+from .v2_stages import V2Stages
+
+Weights = Mapping[str, Array]
+
+
+def paired_weights(ours: Staged, theirs: Staged) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """The weights of both under the same names.
+
+    A policy of the old stack beside a native module is taken as the module that it becomes.
+
+    Args:
+        ours: A policy or triple with its stages.
+        theirs: Another one.
+
+    Returns:
+        One row of numbers for each weight, by name; None where the two are built unlike.
+    """
+    pairs = [(_source(ours), _source(theirs))]
+    pairs += [(_native(mine), yours) for mine, yours in pairs if _is_policy(mine)]
+    pairs += [(mine, _native(yours)) for mine, yours in pairs if _is_policy(yours)]
+    for mine, yours in pairs:
+        if mine is None or yours is None or _is_policy(mine) is not _is_policy(yours):
+            continue
+        held = _weights(mine), _weights(yours)
+        if _form(held[0]) == _form(held[1]):
+            return _rows(held[0]), _rows(held[1])
+    return None
+
+
+def _source(staged: Staged) -> Any:
+    """The policy or the module behind stages."""
+    if isinstance(staged, LegacyStages):
+        return staged.policy
+    if not isinstance(staged, V2Stages):
+        return None
+    module = staged.module
+    return module.policy if isinstance(module, LegacyPolicyModule) else module
+
+
+def _is_policy(source: Any) -> bool:
+    return hasattr(source, "get_weights")
+
+
+def _native(policy: Any) -> Any:
+    found = native_module(policy)
+    return None if isinstance(found, Refusal) else found
+
+
+def _weights(source: Any) -> Weights:
+    held: Weights = source.get_weights() if _is_policy(source) else source.get_state()
+    return held
+
+
+def _form(weights: Weights) -> dict[str, tuple[int, ...]]:
+    return {name: np.shape(weight) for name, weight in weights.items()}
+
+
+def _rows(weights: Weights) -> dict[str, Any]:
+    return {name: np.reshape(weights[name], (1, -1)) for name in sorted(weights)}
