@@ -148,9 +148,9 @@ def _dict_changes(old: Any, new: spaces.Dict) -> list[Change]:
             rest = [] if same_space(joined, old) else _changes(old, joined)
             text = f"the vector came apart into {listed(boxes)}"
             question = f"was {listed(boxes)} the order of the old features?"
-            bounds_tell = same_space(joined, old) and len({*zip(old.low, old.high, strict=True)}) == len(
-                old.low
-            )
+            bounds_tell = same_space(joined, old) and len(
+                {*zip(old.low, old.high, strict=True)}
+            ) == len(old.low)
             return [Change("nested", text, step, "" if bounds_tell else question), *rest]
     return [incomparable(old, new, "which keys make up the old observation? Try ConcatKeys.")]
 
@@ -162,7 +162,9 @@ def _between_dicts(old: spaces.Dict, new: spaces.Dict) -> list[Change]:
     names: dict[str, str] = {}
     doubt = ""
     for key in gone:
-        alike = [other for other in extra if same_space(new[other], old[key]) and other not in names]
+        alike = [
+            other for other in extra if same_space(new[other], old[key]) and other not in names
+        ]
         if not alike:
             question = "fill it by ApplyFunction, or adapt a policy that does without."
             changes.append(Change("removed", f"{key!r} is gone", question=question))

@@ -9,19 +9,16 @@ Everything is read through the vault. `.msgpck` and `.pt`, which other releases 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import pickle
-import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from ..core.errors import (
-    CheckpointError,
     CheckpointNotFoundError,
     CheckpointWriteError,
     MissingPartError,
@@ -33,7 +30,6 @@ from ..core.vault.decode.standins import GlobalRef, Opaque, class_path, mapping_
 from ..core.vault.decoding import Decoding
 from ..core.vault.layout import Node, locate
 from ..core.vault.limits import DEFAULT_LIMITS
-from ..core.vault.own.atomic import replaced_file, replaced_folder
 from .reference_pickle import dump
 
 CHECKPOINT_VERSION: Final = "2.1"
@@ -162,63 +158,6 @@ def packed_state(state: Any) -> bytes:
 
     packed: bytes = msgpack.packb(state, default=default, use_bin_type=True)
     return packed
-
-
-@contextlib.contextmanager
-def replaced_tree(
-    target: Path, is_ours: Callable[[Path], bool] = lambda folder: False
-) -> Iterator[Path]:
-    """Give a folder to fill with a tree of files; at the end they are at `target` or nothing is.
-
-    A folder that holds a checkpoint, or nothing, is replaced as a whole. In one that holds other
-    things too, these stay, and the files are put in one by one.
-
-    Args:
-        target: The final place.
-        is_ours: Whether a folder holds nothing but what the caller writes; beside checkpoints.
-    """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if not target.exists() or _is_ours_alone(target) or is_ours(target):
-        with replaced_folder(target) as staged:
-            if target.exists():
-                shutil.copymode(target, staged)
-            yield staged
-        return
-    with contextlib.ExitStack() as stack:
-        staged = Path(stack.enter_context(_scratch(target)))
-        yield staged
-        for file in sorted(path for path in staged.rglob("*") if path.is_file()):
-            place = target / file.relative_to(staged)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with replaced_file(place) as fresh:
-                shutil.copyfile(file, fresh)
-
-
-@contextlib.contextmanager
-def _scratch(target: Path) -> Iterator[str]:
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
-        yield folder
-
-
-def _is_ours_alone(folder: Path) -> bool:
-    """Whether a folder holds nothing but files that a checkpoint consists of."""
-    try:
-        known = {
-            file
-            for node in locate(folder, DEFAULT_LIMITS).walk()
-            for file in (
-                node.state_file,
-                node.class_file,
-                node.path / node.metadata_file if node.metadata_file else None,
-            )
-        }
-    except CheckpointError:
-        known = set()
-    return folder.is_dir() and all(
-        path in known for path in folder.rglob("*") if not path.is_dir() or path.is_symlink()
-    )
 
 
 def plain_state(state: Any) -> Any:

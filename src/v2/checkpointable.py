@@ -13,12 +13,13 @@ from typing_extensions import Self
 
 from ..core.budget import one_load
 from ..core.errors import CheckpointError, ConfigError
+from ..core.vault.one_save import of_one_save
+from ..core.vault.saved_tree import replaced_tree
 from .checkpoint_files import (
     locate_component,
     plain_state,
     read_constructor,
     read_state,
-    replaced_tree,
     revived,
     write_component,
 )
@@ -80,7 +81,7 @@ class Checkpointable(abc.ABC):
         filesystem: Any = None,
         use_msgpack: bool = False,
     ) -> str:
-        """Save everything, all or nothing.
+        """Save everything, all or nothing, in one step; other files in the folder stay.
 
         Args:
             path: The folder to write; None makes a temporary one.
@@ -126,6 +127,7 @@ class Checkpointable(abc.ABC):
             if held or self.SAVES_WITHOUT_STATE:
                 component._write_tree(folder / _folder_name(name), held, use_msgpack)
 
+    @of_one_save
     def restore_from_path(
         self,
         path: str | os.PathLike[str],
@@ -169,6 +171,7 @@ class Checkpointable(abc.ABC):
                     part.restore_from_path(Path(path) / _folder_name(name), **kwargs)
 
     @classmethod
+    @of_one_save
     def from_checkpoint(
         cls,
         path: str | os.PathLike[str],

@@ -11,6 +11,7 @@ from typing import Any
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import UnknownNameError
 from ...core.vault import open_checkpoint
+from ...core.vault.one_save import of_one_save
 from ...core.vault.own.json_text import parse_json
 from ...legacy.policy import Policy
 from .legacy_plan import legacy_plan
@@ -41,6 +42,7 @@ def triple_player(triple: Any) -> Player:
     return EpisodePlayer(own, plan) if plan.missing else PlannedPlayer(plan, own, v2_plan)
 
 
+@of_one_save
 def players_of(
     path: str | os.PathLike[str], policy_ids: Sequence[str] | None, **options: Any
 ) -> tuple[dict[str, Player], Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ...core.keys import table_of
+from ...core.vault.saved_tree import replaced_tree
 from ...legacy.export import export_policies
 from ...legacy.policy import Policy
 from .several import is_several, save_several
@@ -38,8 +39,6 @@ def save_actor(actor: Actor, path: str | os.PathLike[str]) -> None:
     if len(sources) == 1:
         _save_one(*next(iter(sources.items())), target)
         return
-    from ...v2.checkpoint_files import replaced_tree
-
     with replaced_tree(target, is_several) as folder:
         save_several(sources, _save_one, actor_data(actor), folder)
 
@@ -54,7 +53,6 @@ def _save_one(name: str, source: Any, path: Path) -> None:
     if isinstance(source, Policy):
         export_policies({name: source}, path)
         return
-    from ...v2.checkpoint_files import replaced_tree
     from ...v2.env_to_module.defaults import env_to_module_pipeline
     from ...v2.module_to_env.defaults import module_to_env_pipeline
     from ..migrate.checkpoint import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
@@ -66,7 +64,7 @@ def _save_one(name: str, source: Any, path: Path) -> None:
         MODULE: module,
         MODULE_TO_ENV: source.module_to_env or module_to_env_pipeline(*spaces),
     }
-    with replaced_tree(path) as folder:
+    with replaced_tree(path, is_several) as folder:
         for each, part in parts.items():
             part.save_to_path(folder / each)
         (folder / METADATA).write_text(json.dumps({STEPS: source.timestep}))

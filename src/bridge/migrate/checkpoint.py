@@ -20,11 +20,12 @@ from ...core.batching import unbatch
 from ...core.budget import one_load
 from ...core.errors import CorruptCheckpointError, WeightsError
 from ...core.stage_differences import Differences, StageComparison
+from ...core.vault.one_save import of_one_save
 from ...core.vault.own.document import encode
 from ...core.vault.own.document_decoder import decode
 from ...core.vault.own.json_text import format_json, parse_json
+from ...core.vault.saved_tree import replaced_tree
 from ...legacy.certificate import certificate_of
-from ...v2.checkpoint_files import replaced_tree
 from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ...v2.learner.defaults import learner_pipeline
 from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
@@ -93,6 +94,7 @@ def save_migrated(plan: MigrationPlan, out: str | os.PathLike[str]) -> None:
             (folder / name).write_text(format_json(encode(content)), encoding="utf-8")
 
 
+@of_one_save
 def load_migrated(
     path: str | os.PathLike[str], *, check: bool = False, **options: Any
 ) -> MigratedPolicy:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...core.errors import ConfigError
-from ...v2.checkpoint_files import replaced_tree
+from ...core.vault.saved_tree import replaced_tree
 from ...v2.class_names import saved_name
 from ...v2.connector import ConnectorV2
 from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline

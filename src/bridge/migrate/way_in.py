@@ -9,6 +9,7 @@ from typing import Any, Final
 from ...core.budget import one_load
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import CheckpointNotFoundError, UnknownNameError
+from ...core.vault.one_save import of_one_save
 from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ...v2.modules.multi_rl_module import MultiRLModule
@@ -23,6 +24,7 @@ _MODULES: Final = (MODULE, f"env_runner/{MODULE}", f"learner_group/learner/{MODU
 """Where a module lies, likewise."""
 
 
+@of_one_save
 def load_triple(
     path: str | os.PathLike[str], module_id: str | None = None, **options: Any
 ) -> V2Triple:

@@ -144,9 +144,12 @@ def locate(path: Path, limits: Limits) -> Node:
         facts = path.stat()
     except (OSError, ValueError) as error:
         typed = access_error(path, error)
-        if isinstance(typed, CheckpointNotFoundError) and survivor(path) is not None:
-            return Node(path, "own", metadata_file=OWN_MANIFEST)  # its writer died while saving
-        raise typed from None
+        kept = survivor(path) if isinstance(typed, CheckpointNotFoundError) else None
+        if kept is None:
+            raise typed from None
+        if is_own(kept):
+            return Node(path, "own", metadata_file=OWN_MANIFEST)
+        return locate(kept, limits)  # The writer of a newer one died.
     if not stat.S_ISDIR(facts.st_mode):
         return _file(path)
     node = _Survey(limits).folder(path)

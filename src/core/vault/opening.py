@@ -14,8 +14,10 @@ from .layout import KNOWN_VERSIONS, Node, locate
 from .limits import DEFAULT_LIMITS, Limits, one_load
 from .new_stack import read_modules, read_new, require_content
 from .old_stack import read_old
+from .one_save import read_as_one
 from .records import Checkpoint
 from .remote import fetched, is_url
+from .save_manifest import check_save
 from .worker_file import read_worker_file
 
 
@@ -45,7 +47,8 @@ def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = Non
                 except CheckpointError as error:
                     error.message = error.message.replace(str(local), text)
                     raise
-        return _open(Path(os.path.abspath(text)), limits)
+        root = Path(os.path.abspath(text))
+        return read_as_one(root, lambda kept: _open(root, limits), check=lambda folder: None)
 
 
 def _open(root: Path, limits: Limits) -> Checkpoint:
@@ -61,6 +64,10 @@ def _open(root: Path, limits: Limits) -> Checkpoint:
                 "holds checkpoints of its own, of which nothing is taken",
                 f"list them: rlconnect scan {shlex.quote(str(folder))}",
             )
+    try:
+        check_save(root)
+    except CheckpointError as error:
+        decoding.problem(error.facts.get("file", ""), error.summary, error.hint, "damaged")
     checkpoint = _read(node, decoding)
     if checkpoint.version not in KNOWN_VERSIONS and checkpoint.stack != "rlconnect":
         decoding.problem(

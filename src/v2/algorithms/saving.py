@@ -23,6 +23,7 @@ from typing_extensions import Self, override
 from ...core.budget import one_load
 from ...core.errors import CheckpointError, ConfigError
 from ...core.vault.decode.standins import class_path
+from ...core.vault.one_save import of_one_save
 from ..checkpoint_files import locate_component, read_constructor
 from ..checkpointable import Checkpointable, Names
 from ..class_names import UnknownClassError, find_class
@@ -163,6 +164,7 @@ class SavedAlgorithm(Checkpointable):
         )
 
     @override
+    @of_one_save
     def restore_from_path(
         self,
         path: str | os.PathLike[str],
@@ -188,6 +190,7 @@ class SavedAlgorithm(Checkpointable):
 
     @classmethod
     @override
+    @of_one_save
     def from_checkpoint(
         cls,
         path: str | os.PathLike[str],

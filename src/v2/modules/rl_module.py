@@ -18,6 +18,7 @@ from ...core.budget import one_load
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import PieceError
 from ...core.load_room import room_of_the_load
+from ...core.vault.one_save import of_one_save
 from ..checkpointable import Checkpointable, _check_local
 from .module_config import ConfigOfModule
 
@@ -202,6 +203,7 @@ class RLModule(Checkpointable):
 
     @classmethod
     @override
+    @of_one_save
     def from_checkpoint(
         cls,
         path: str | os.PathLike[str],

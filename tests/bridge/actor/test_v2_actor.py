@@ -339,7 +339,7 @@ def test_modules_and_policies_are_saved_side_by_side(tmp_path, rng):
 
 @pytest.mark.parametrize("others", [(), ("notes.txt",)])
 def test_a_smaller_actor_takes_the_place_of_a_larger_one(others, tmp_path):
-    """The folder is replaced as a whole; only a user's own files stay, with what lies around."""
+    """The folder is replaced as a whole; only a user's own files stay."""
     modules = [Actor.from_checkpoint(MODULES / name).only for name in ("ppo", "ppo_lstm", "ppo")]
     three, two = dict(zip("abc", modules, strict=True)), dict(zip("ab", modules[:2], strict=True))
     Actor(three, policy_mapping_fn={0: "a", 1: "b", 2: "c"}).save(tmp_path / "saved")
@@ -348,7 +348,7 @@ def test_a_smaller_actor_takes_the_place_of_a_larger_one(others, tmp_path):
 
     Actor(two, policy_mapping_fn={0: "a", 1: "b"}).save(tmp_path / "saved")
 
-    assert (tmp_path / "saved" / "player_2").exists() == bool(others)
+    assert not (tmp_path / "saved" / "player_2").exists()
     assert all((tmp_path / "saved" / name).read_text() == "mine" for name in others)
     assert list(Actor.from_checkpoint(tmp_path / "saved").players) == ["a", "b"]
 

@@ -13,6 +13,7 @@ from rlconnect.bridge.proof.verify import staged
 from rlconnect.core.batching import batch
 from rlconnect.core.courses import sampled_courses
 from rlconnect.core.errors import ConfigError
+from rlconnect.core.vault.save_manifest import SAVE_MANIFEST
 from rlconnect.legacy.stages import LegacyStages
 from rlconnect.v2 import EnvToModulePipeline, ModuleToEnvPipeline, RLModule
 
@@ -177,7 +178,10 @@ def test_the_module_alone_can_be_written(tmp_path):
 
     assert "qf_encoder_joins_inputs" not in module.model_config
     assert module.inference_only
-    assert sorted(path.name for path in (tmp_path / "ray").iterdir()) == ["rl_module"]
+    assert sorted(path.name for path in (tmp_path / "ray").iterdir()) == [
+        "rl_module",
+        SAVE_MANIFEST,
+    ]
 
 
 def test_a_filter_that_ray_computes_otherwise_is_refused(tmp_path):

@@ -5,7 +5,7 @@ import json
 import gymnasium as gym
 import numpy as np
 import pytest
-from rlconnect.core.errors import CheckpointNotFoundError, ConfigError
+from rlconnect.core.errors import CheckpointNotFoundError, ConfigError, CorruptCheckpointError
 from rlconnect.v2 import (
     BC,
     PPO,
@@ -118,6 +118,33 @@ def test_restoring_takes_an_algorithm_back(tmp_path):
     assert algo.iteration == 1
     assert [curve(algo.train()) for _ in range(2)] == expected
     algo.stop()
+
+
+def test_a_save_takes_the_place_of_the_one_before(tmp_path):
+    """Beside a user's file, too: no older state in the other encoding, and no mixture is loaded."""
+    algo = small().build_algo()
+    algo.save_to_path(tmp_path / "a")
+    (tmp_path / "a" / "notes.txt").write_text("mine")
+    kept = (tmp_path / "a" / "learner_group" / "learner" / "state.pkl").read_bytes()
+    algo.train()
+    weights = algo.get_module().get_state()
+
+    algo.save_to_path(tmp_path / "a", use_msgpack=True)
+    algo.stop()
+
+    assert list((tmp_path / "a").rglob("*state.pkl")) == []
+    assert (tmp_path / "a" / "notes.txt").read_text() == "mine"
+    again = Algorithm.from_checkpoint(tmp_path / "a")
+    assert again.iteration == 1
+    for name, value in again.get_module().get_state().items():
+        np.testing.assert_array_equal(value, weights[name])
+    again.save_to_path(tmp_path / "a")
+    (tmp_path / "a" / "learner_group" / "learner" / "state.pkl").write_bytes(kept)
+    with pytest.raises(CorruptCheckpointError, match=r"learner/state\.pkl"):
+        again.restore_from_path(tmp_path / "a")
+    with pytest.raises(CorruptCheckpointError, match=r"learner/state\.pkl"):
+        Algorithm.from_checkpoint(tmp_path / "a")
+    again.stop()
 
 
 @pytest.mark.parametrize("use_msgpack", [False, True])

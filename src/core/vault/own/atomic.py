@@ -27,6 +27,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
+from .write_errors import refusal, refusals
+
 _TRIES: Final = 16
 _AT_FDCWD: Final = -100
 _RENAME_EXCHANGE: Final = 2
@@ -34,10 +36,15 @@ _UNKNOWN_OWNER_SECONDS: Final = 24 * 3600
 _DIRECTORY: Final = getattr(os, "O_DIRECTORY", 0)
 _NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 _BINARY: Final = getattr(os, "O_BINARY", 0)
+_FLUSHABLE: Final = os.O_RDWR if os.name == "nt" else os.O_RDONLY
 
 
 @contextlib.contextmanager
-def replaced_folder(target: Path, check: Callable[[], None] = lambda: None) -> Iterator[Path]:
+def replaced_folder(
+    target: Path,
+    check: Callable[[], None] = lambda: None,
+    carry: Callable[[Path, Path], None] | None = None,
+) -> Iterator[Path]:
     """Give an empty folder to fill; when the block ends, it takes the place of `target`.
 
     If the block or the swap fails, `target` is as before and nothing is left behind.
@@ -45,35 +52,72 @@ def replaced_folder(target: Path, check: Callable[[], None] = lambda: None) -> I
     Args:
         target: The final place; its parent must exist.
         check: Called once more right before the swap; raises if `target` may not be replaced.
+        carry: Brings what is to stay of an older folder into the new one. It is called before the
+            swap, and once more after it for what has changed in between.
+
+    Raises:
+        CheckpointWriteError: The disk refuses, or the process stands inside `target`.
     """
-    sweep(target)
-    staged, lock = _make_locked(target, os.mkdir)
-    try:
-        yield staged
-        flush_folder(staged)
-        check()
-        _commit(staged, target)
-    finally:
-        if lock is not None:
-            os.close(lock)
-        # After the swap the old folder lies here; after a failure, the unfinished one.
-        _remove(staged)
+    with refusals(target):
+        _check_left(target)
+        sweep(target)
+        staged, lock = _make_locked(target, os.mkdir)
+        try:
+            yield staged
+            flush_folder(staged)
+            check()
+            if carry is not None and os.path.lexists(target):
+                carry(target, staged)
+                _flush_names(staged)
+            _commit(staged, target, carry)
+        finally:
+            if lock is not None:
+                os.close(lock)
+            # After the swap the old folder lies here; after a failure, the unfinished one.
+            _remove(staged)
 
 
 @contextlib.contextmanager
 def replaced_file(target: Path) -> Iterator[Path]:
-    """Give an empty file to write; when the block ends, it takes the place of `target`."""
-    sweep(target)
-    staged, lock = _make_locked(target, _make_file)
+    """Give an empty file to write; when the block ends, it takes the place of `target`.
+
+    Raises:
+        CheckpointWriteError: The disk refuses; what was at `target` is untouched.
+    """
+    with refusals(target):
+        sweep(target)
+        staged, lock = _make_locked(target, _make_file)
+        try:
+            yield staged
+            flush_file(staged)
+            os.replace(staged, target)
+            _flush_parent(target)
+        finally:
+            if lock is not None:
+                os.close(lock)
+            _remove(staged)
+
+
+def removed(target: Path) -> None:
+    """Take a folder or file away in one step: a half-removed one is never at its path."""
+    aside = _sibling(target, "tmp")
     try:
-        yield staged
-        _flush(staged, os.O_RDWR)
-        os.replace(staged, target)
-        _flush_parent(target)
-    finally:
-        if lock is not None:
-            os.close(lock)
-        _remove(staged)
+        os.rename(target, aside)
+    except OSError:
+        aside = target
+    _remove(aside)
+
+
+def make_parents(target: Path) -> None:
+    """Make the folders above a path, each of them on the disk under its name."""
+    missing = []
+    for parent in target.parents:
+        if parent.exists():
+            break
+        missing.append(parent)
+    for parent in reversed(missing):
+        parent.mkdir(exist_ok=True)
+        _flush_parent(parent)
 
 
 def survivor(target: Path) -> Path | None:
@@ -98,22 +142,54 @@ def sweep(target: Path) -> None:
             _remove_abandoned(path)
 
 
+def flush_file(file: Path) -> None:
+    """Wait until what is in a file is on the disk."""
+    _flush(file, _FLUSHABLE)
+
+
 def flush_folder(folder: Path) -> None:
     """Wait until each file below a folder, and the folder itself, are on the disk."""
     with os.scandir(folder) as entries:
-        inside = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+        inside = sorted(
+            (entry.name, entry.is_dir(follow_symlinks=False))
+            for entry in entries
+            if not entry.is_symlink()
+        )
     for name, is_folder in inside:
         if is_folder:
             flush_folder(folder / name)
         else:
-            _flush(folder / name, os.O_RDWR)
+            flush_file(folder / name)
     _flush(folder, os.O_RDONLY)
 
 
-def _commit(staged: Path, target: Path) -> None:
+def _flush_names(folder: Path) -> None:
+    """Wait until the names in a folder and all below it are on the disk."""
+    for place, folders, _ in os.walk(folder):
+        folders[:] = [name for name in folders if not os.path.islink(os.path.join(place, name))]
+        _flush(Path(place), os.O_RDONLY)
+
+
+def _check_left(target: Path) -> None:
+    """Refuse a folder that this process stands in: it would go on in one that is gone."""
+    try:
+        here = Path.cwd()
+    except OSError:
+        return
+    if target.is_dir() and any(os.path.samefile(target, place) for place in (here, *here.parents)):
+        raise refusal(
+            target,
+            "the current folder lies in it, and it is replaced as a whole",
+            "change to another folder first, or save to one of another name.",
+        )
+
+
+def _commit(staged: Path, target: Path, carry: Callable[[Path, Path], None] | None = None) -> None:
     """Swap `staged` in, and back out again if the disk refuses to remember it."""
     aside = _swap(staged, target)
     try:
+        if carry is not None and aside is not None:
+            carry(aside, target)
         _flush_parent(target)
     except OSError:
         if aside == staged:
@@ -259,6 +335,10 @@ def _remove(path: Path) -> None:
     with contextlib.suppress(OSError):
         if stat.S_ISDIR(path.lstat().st_mode):
             shutil.rmtree(path, ignore_errors=True)
+            if os.path.lexists(path):  # Folders carried over may be read-only.
+                for place, _, _ in os.walk(path):
+                    os.chmod(place, stat.S_IRWXU)
+                shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink()
 

@@ -6,21 +6,17 @@ save replaces an older one, `own_format` the reader.
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import hashlib
 import os
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from safetensors import SafetensorError
 from safetensors.numpy import save_file as save_arrays
 
 from ...errors import CheckpointError, CheckpointWriteError
 from ...version import __version__
-from .atomic import replaced_file, replaced_folder
+from .atomic import make_parents, replaced_file, replaced_folder
 from .document import encode
 from .dtype_storage import Array
 from .json_text import Json, format_json, parse_json
@@ -34,18 +30,10 @@ from .manifest import (
     UNSIGNED,
     sign,
 )
+from .write_errors import refusal, refusals
 
 _HEAD_BYTES: Final = 200
 _HASH_BYTES: Final = 1 << 20
-_HINTS: Final = {
-    errno.ENOSPC: "free some space on that disk, or save elsewhere.",
-    errno.EDQUOT: "free some of your quota, or save elsewhere.",
-    errno.EACCES: "ask for write permission on the parent folder, or save elsewhere.",
-    errno.EPERM: "ask for write permission on the parent folder, or save elsewhere.",
-    errno.EROFS: "that disk is read-only; save elsewhere.",
-    errno.ENOTDIR: "a part of the path is a file; choose another path.",
-    errno.ENAMETOOLONG: "choose a shorter name.",
-}
 
 
 def save_folder(
@@ -94,9 +82,9 @@ def save_folder(
     def check() -> None:
         _check_replaceable_folder(target, overwrite=overwrite)
 
-    with _refusals(target):
+    with refusals(target):
         check()
-        os.makedirs(target.parent, exist_ok=True)
+        make_parents(target)
         with replaced_folder(target, check) as folder:
             if stored is None:
                 manifest["document"] = tree
@@ -124,9 +112,9 @@ def save_file(
     manifest = _manifest(kind, meta, created, document)
     manifest["document"] = _encoded(document, None, 0)
     text = sign(_checked_json(manifest, MANIFEST))
-    with _refusals(target):
+    with refusals(target):
         _check_replaceable_file(target, overwrite=overwrite)
-        os.makedirs(target.parent, exist_ok=True)
+        make_parents(target)
         with replaced_file(target) as staged:
             _write(staged, text)
 
@@ -208,53 +196,25 @@ def _check_replaceable_folder(target: Path, *, overwrite: bool) -> None:
     if not os.path.lexists(target):
         return
     if not target.is_dir():
-        raise _refusal(target, "a file lies there", "save to another path, or to a .json file.")
+        raise refusal(target, "a file lies there", "save to another path, or to a .json file.")
     names = sorted(os.listdir(target))
     foreign = [name for name in names if name not in OUR_FILES]
     if foreign or (names and MANIFEST not in names):
-        raise _refusal(
+        raise refusal(
             target,
             f"the folder holds what rlconnect did not write ({(foreign or names)[0]})",
             "save to a new folder, or move that away first.",
         )
     if names and not overwrite:
-        raise _refusal(target, "a checkpoint lies there", "pass overwrite=True to replace it.")
+        raise refusal(target, "a checkpoint lies there", "pass overwrite=True to replace it.")
 
 
 def _check_replaceable_file(target: Path, *, overwrite: bool) -> None:
     if not os.path.lexists(target):
         return
     if target.is_dir():
-        raise _refusal(target, "a folder lies there", "add a file name that ends with .json.")
+        raise refusal(target, "a folder lies there", "add a file name that ends with .json.")
     if target.stat().st_size and not is_own(target):
-        raise _refusal(target, "rlconnect did not write the file there", "choose another name.")
+        raise refusal(target, "rlconnect did not write the file there", "choose another name.")
     if not overwrite:
-        raise _refusal(target, "a checkpoint lies there", "pass overwrite=True to replace it.")
-
-
-def _refusal(target: Path, why: str, hint: str) -> CheckpointWriteError:
-    return CheckpointWriteError(f"cannot save to {target}: {why}.", hint=hint, path=str(target))
-
-
-@contextlib.contextmanager
-def _refusals(target: Path) -> Iterator[None]:
-    """Turn what the disk says into one error of ours, with what to do about it."""
-    try:
-        yield
-    except CheckpointWriteError:
-        raise
-    except (OSError, SafetensorError) as error:
-        code = getattr(error, "errno", None) or _code_in(str(error))
-        why = os.strerror(code).lower() if code else str(error)
-        raise CheckpointWriteError(
-            f"cannot save to {target}: {why}.",
-            hint=_HINTS.get(code or 0, "what was there before is untouched; try again."),
-            path=str(target),
-            code=code,
-        ) from error
-
-
-def _code_in(message: str) -> int | None:
-    """The error number that safetensors gives as text; older releases spell it otherwise."""
-    found = re.search(r"\(os error (\d+)\)|Os \{ code: (\d+)", message)
-    return int(found[1] or found[2]) if found else None
+        raise refusal(target, "a checkpoint lies there", "pass overwrite=True to replace it.")

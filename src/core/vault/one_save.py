@@ -1,0 +1,95 @@
+"""Read a folder as one save left it, although somebody may save to it meanwhile."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+
+from ..errors import CheckpointError
+from .own.atomic import survivor
+from .save_manifest import SAVE_MANIFEST, check_save
+
+_Result = TypeVar("_Result")
+_Loader = TypeVar("_Loader", bound=Callable[..., Any])
+_TRIES: Final = 8
+_held: ContextVar[Path | None] = ContextVar("held_folder", default=None)
+
+
+def of_one_save(load: _Loader) -> _Loader:
+    """Let a loader with an argument `path` see one save, whole: checked before, the same after."""
+    at = load.__code__.co_varnames.index("path")
+
+    @functools.wraps(load)
+    def loading(*args: Any, **kwargs: Any) -> Any:
+        def read(kept: Path | None) -> Any:
+            if kept is None:
+                return load(*args, **kwargs)
+            if len(args) > at:
+                return load(*args[:at], kept, *args[at + 1 :], **kwargs)
+            return load(*args, **{**kwargs, "path": kept})
+
+        return read_as_one(args[at] if len(args) > at else kwargs["path"], read)
+
+    return cast(_Loader, loading)
+
+
+def read_as_one(
+    path: str | os.PathLike[str],
+    read: Callable[[Path | None], _Result],
+    check: Callable[[Path], None] = check_save,
+) -> _Result:
+    """What `read` gives of a folder that nobody replaced while it ran; it may run again.
+
+    Args:
+        path: The folder.
+        read: Reads it. Where a writer died between two renames and nothing lies at the path, it is
+            given the place of the older folder, else None. Calls of this function inside, for
+            parts of the folder, check nothing more.
+        check: Holds its files to the manifest of their save, if there is one.
+
+    Raises:
+        CheckpointError: Files are damaged or of several saves, `read` says so, or the folder was
+            replaced in each of several tries.
+    """
+    folder = Path(os.path.abspath(path))
+    held = _held.get()
+    if held is not None and folder.is_relative_to(held):
+        return read(None)
+    error: Exception | None = None
+    for _ in range(_TRIES):
+        before = _mark(folder)
+        kept = survivor(folder)
+        token = _held.set(kept or folder)
+        try:
+            check(kept or folder)
+            found = read(kept)
+        except Exception as failure:
+            if _mark(folder) == before:
+                raise
+            error = failure
+        else:
+            if _mark(folder) == before:
+                return found
+        finally:
+            _held.reset(token)
+    raise CheckpointError(
+        f"{folder} was replaced while it was read, {_TRIES} times",
+        hint="read it again when nobody saves to it, or let them save to a folder for each save.",
+    ) from error
+
+
+def _mark(folder: Path) -> tuple[int, ...]:
+    """What differs between two saves to one place."""
+    found: list[int] = []
+    for path in (folder, folder / SAVE_MANIFEST):
+        try:
+            facts = path.stat()
+        except (OSError, ValueError):
+            continue
+        is_manifest = path is not folder
+        found += facts.st_dev, facts.st_ino, facts.st_mtime_ns if is_manifest else 0
+    return tuple(found)

@@ -1,0 +1,66 @@
+"""What a disk says when it refuses a save, as one error that tells what to do about it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from safetensors import SafetensorError
+
+from ...errors import CheckpointWriteError
+
+_HINTS: Final = {
+    errno.ENOSPC: "free some space on that disk, or save elsewhere.",
+    errno.EDQUOT: "free some of your quota, or save elsewhere.",
+    errno.EACCES: "ask for write permission on the parent folder, or save elsewhere.",
+    errno.EPERM: "ask for write permission on the parent folder, or save elsewhere.",
+    errno.EROFS: "that disk is read-only; save elsewhere.",
+    errno.ENOTDIR: "a part of the path is a file; choose another path.",
+    errno.EISDIR: "a folder lies there; choose another name.",
+    errno.ENOENT: "make the folder it is to lie in, or choose another path.",
+    errno.ENAMETOOLONG: "choose a shorter name.",
+    errno.EBUSY: "save to a folder inside it: a disk is mounted there, or a program holds it.",
+}
+
+
+@contextlib.contextmanager
+def refusals(target: Path) -> Iterator[None]:
+    """Turn what the disk says into one error of ours; what was at `target` is untouched."""
+    try:
+        yield
+    except CheckpointWriteError:
+        raise
+    except (OSError, SafetensorError) as error:
+        code = getattr(error, "errno", None) or _code_in(str(error))
+        raise CheckpointWriteError(
+            f"cannot save to {target}: {reason_of(code, error)}.",
+            hint=hint_for(code) or "what was there before is untouched; try again.",
+            path=str(target),
+            code=code,
+        ) from error
+
+
+def refusal(target: Path, why: str, hint: str) -> CheckpointWriteError:
+    """The error for a place that we will not write to."""
+    return CheckpointWriteError(f"cannot save to {target}: {why}.", hint=hint, path=str(target))
+
+
+def hint_for(code: int | None) -> str:
+    """What to do about an error number; empty where nobody knows."""
+    return _HINTS.get(code or 0, "")
+
+
+def reason_of(code: int | None, error: Exception) -> str:
+    """What an error number says, in words."""
+    return os.strerror(code).lower() if code else str(error)
+
+
+def _code_in(message: str) -> int | None:
+    """The error number that safetensors gives as text; older releases spell it otherwise."""
+    found = re.search(r"\(os error (\d+)\)|Os \{ code: (\d+)", message)
+    return int(found[1] or found[2]) if found else None

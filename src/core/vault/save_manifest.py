@@ -1,0 +1,257 @@
+"""The manifest of a save in RLlib's layout: which files one save wrote, and what is in them.
+
+`rlconnect_save.json` lies at the top of the folder. It holds a number that grows with each save to
+that folder, its generation, and size and CRC-32 of every file. The JSON file of each component
+holds the generation, too. So files that were put together from several saves, or damaged, are
+told by name; a manifest is no seal against somebody who means harm. RLlib does not look at it, and
+a folder without one is read as before.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, NamedTuple
+
+from ..errors import CheckpointError, CorruptCheckpointError, MissingPartError
+from ..version import __version__
+from .files import read_json
+from .limits import DEFAULT_LIMITS
+from .own.checked_folder import read_plain_file
+from .own.json_text import Json, format_json, parse_json
+from .own.manifest import UNSIGNED, is_signed, sign
+
+SAVE_MANIFEST: Final = "rlconnect_save.json"
+FORMAT: Final = "rlconnect save"
+GENERATION: Final = "generation"
+CLASS_FILE: Final = "class_and_ctor_args.pkl"
+COMPONENT_FILES: Final = ("metadata.json", "rllib_checkpoint.json")
+_NEED_NOT_BE_THERE: Final = frozenset([*COMPONENT_FILES, CLASS_FILE])
+_BLOCK: Final = 1 << 20
+_HIGHEST: Final = 8
+_HINT: Final = (
+    f"copy the whole folder again from where it came from; without {SAVE_MANIFEST} it is read "
+    "as it is."
+)
+
+
+class SavedFile(NamedTuple):
+    """Size and CRC-32 of a file as it was saved."""
+
+    size: int
+    crc32: int
+
+
+@dataclass(frozen=True)
+class SaveManifest:
+    """What one save wrote.
+
+    Args:
+        generation: How many saves to this folder there were, this one included.
+        files: By path below the folder, with slashes.
+    """
+
+    generation: int
+    files: Mapping[str, SavedFile] = field(default_factory=dict)
+
+
+def read_manifest(folder: Path) -> SaveManifest | None:
+    """The manifest at the top of a folder; None of a folder that has none.
+
+    Raises:
+        CorruptCheckpointError: It is damaged.
+    """
+    file = folder / SAVE_MANIFEST
+    if not file.is_file():
+        return None
+    return _parsed(read_plain_file(file, DEFAULT_LIMITS.max_json_bytes), folder)
+
+
+def read_if_whole(folder: Path) -> SaveManifest | None:
+    """The manifest of a folder; None where there is none that can be read."""
+    try:
+        return read_manifest(folder)
+    except CheckpointError:
+        return None
+
+
+def write_manifest(folder: Path, generation: int) -> None:
+    """Describe all files of a folder that was filled just now, and give them its generation."""
+    files: dict[str, Json] = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            file = Path(place, name)
+            if not file.is_file():
+                continue
+            if name in COMPONENT_FILES:
+                _number(file, generation)
+            if file != folder / SAVE_MANIFEST:
+                size, crc = _measured(file)
+                files[file.relative_to(folder).as_posix()] = {"size": size, "crc32": crc}
+    text = format_json(
+        {
+            "format": FORMAT,
+            "format_version": 1,
+            "checksum": UNSIGNED,
+            "written_by": f"rlconnect {__version__}",
+            GENERATION: generation,
+            "files": dict(sorted(files.items())),
+        }
+    )
+    (folder / SAVE_MANIFEST).write_bytes(sign(text.encode()))
+
+
+def check_save(folder: Path) -> None:
+    """Hold the files below a folder to the save they were written by.
+
+    A part of a larger save is held to the manifest above it. Files of the user's are not looked at,
+    and a lost class or JSON file is no reason to refuse the others.
+
+    Raises:
+        CorruptCheckpointError: A file is damaged, or of another save; both are named.
+        MissingPartError: A file is gone.
+    """
+    root, manifest = _manifest_for(folder)
+    if manifest is None:
+        return
+    inside = "" if root == folder else f"{folder.relative_to(root).as_posix()}/"
+    seen: dict[tuple[int, int], SavedFile] = {}
+    for name, saved in manifest.files.items():
+        if not name.startswith(inside) or PurePosixPath(name).name in COMPONENT_FILES:
+            continue
+        try:
+            found = _measured_once(root / name, seen, saved)
+        except FileNotFoundError:
+            if PurePosixPath(name).name in _NEED_NOT_BE_THERE:
+                continue
+            raise MissingPartError(
+                f"{name} is missing from {root}",
+                expected=f"all files of its generation {manifest.generation}",
+                hint="copy the whole folder again from where it came from.",
+                file=name,
+            ) from None
+        except OSError as error:
+            raise CorruptCheckpointError(
+                f"{name} in {root} cannot be read", found=(error.strerror or str(error)).lower()
+            ) from None
+        if found != saved:
+            raise _not_of_this_save(root, name, manifest.generation)
+
+
+def _not_of_this_save(root: Path, name: str, generation: int) -> CorruptCheckpointError:
+    part = (root / name).parent
+    other = _generation_of(part)
+    if other is None or other == generation:
+        return CorruptCheckpointError(
+            f"{name} in {root} is damaged, or of another save",
+            expected=f"what its generation {generation} was saved with",
+            hint=_HINT,
+            file=name,
+        )
+    shown = part.relative_to(root).as_posix() if part != root else name
+    return CorruptCheckpointError(
+        f"{root} mixes several saves: {shown} is of generation {other}, "
+        f"{SAVE_MANIFEST} of {generation}",
+        hint=_HINT,
+        file=name,
+        generations=(other, generation),
+    )
+
+
+def _manifest_for(folder: Path) -> tuple[Path, SaveManifest | None]:
+    """The manifest that speaks of a folder: its own, or that of the save it is a part of."""
+    for place in (folder, *folder.parents[:_HIGHEST]):
+        if (place / SAVE_MANIFEST).is_file():
+            manifest = read_manifest(place)
+            return place, manifest
+        if place != folder and not _is_component(place):
+            break
+    return folder, None
+
+
+def _is_component(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in (*COMPONENT_FILES, CLASS_FILE))
+
+
+def _generation_of(folder: Path) -> int | None:
+    """What the JSON file of a component says; None where nothing does."""
+    for name in COMPONENT_FILES:
+        try:
+            said = read_json(folder / name, DEFAULT_LIMITS).get(GENERATION)
+        except CheckpointError:
+            continue
+        return said if type(said) is int else None
+    return None
+
+
+def _number(file: Path, generation: int) -> None:
+    """Put the generation into a JSON file of a component that was written just now."""
+    try:
+        said: Any = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        return
+    if isinstance(said, dict) and "class_and_ctor_args_file" in said:
+        file.write_text(json.dumps({**said, GENERATION: generation}), encoding="utf-8")
+
+
+def _measured_once(
+    file: Path, seen: dict[tuple[int, int], SavedFile], saved: SavedFile
+) -> SavedFile:
+    """Size and CRC of a file; each is read once, however many names lead to it."""
+    facts = file.stat()
+    if not stat.S_ISREG(facts.st_mode) or facts.st_size != saved.size:
+        return SavedFile(-1, 0)
+    key = (facts.st_dev, facts.st_ino)
+    if key not in seen or not facts.st_ino:
+        seen[key] = _measured(file)
+    return seen[key]
+
+
+def _measured(file: Path) -> SavedFile:
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    size = crc = 0
+    with open(os.open(file, flags), "rb", buffering=0) as opened:
+        left = os.fstat(opened.fileno()).st_size
+        block = bytearray(min(_BLOCK, left + 1))
+        view = memoryview(block)
+        while size <= left and (count := opened.readinto(view)):
+            crc = zlib.crc32(view[:count], crc)
+            size += count
+    return SavedFile(size, crc)
+
+
+def _parsed(data: bytes, folder: Path) -> SaveManifest:
+    said = parse_json(data, SAVE_MANIFEST)
+    if not isinstance(said, dict) or said.get("format") != FORMAT:
+        raise _damaged(folder, "it is no manifest of ours")
+    checksum = said.get("checksum")
+    if not isinstance(checksum, str) or len(checksum) != len(UNSIGNED):
+        raise _damaged(folder, "its checksum is missing")
+    if not is_signed(data, checksum):
+        raise _damaged(folder, "its own checksum differs")
+    generation, listed = said.get(GENERATION), said.get("files")
+    if type(generation) is not int or generation < 1 or not isinstance(listed, dict):
+        raise _damaged(folder, "it is malformed")
+    if len(listed) > DEFAULT_LIMITS.max_entries:
+        raise _damaged(folder, "it lists too many files")
+    files = {}
+    for name, entry in listed.items():
+        parts = name.split("/")
+        if any(part in ("", ".", "..") or "\\" in part or "\0" in part for part in parts):
+            raise _damaged(folder, "it names a file outside the folder")
+        size, crc = (entry.get("size"), entry.get("crc32")) if isinstance(entry, dict) else (0, "")
+        if type(size) is not int or type(crc) is not int:
+            raise _damaged(folder, f"its entry of {name[:80]!r} is malformed")
+        files[name] = SavedFile(size, crc)
+    return SaveManifest(generation, files)
+
+
+def _damaged(folder: Path, what: str) -> CorruptCheckpointError:
+    return CorruptCheckpointError(
+        f"{SAVE_MANIFEST} in {folder} is damaged: {what}", hint=_HINT, file=SAVE_MANIFEST
+    )

@@ -1,0 +1,218 @@
+"""Save a tree of files in RLlib's layout in one step, beside whatever else a folder holds.
+
+The new tree is built beside the old one, gets a manifest, and takes the whole folder's place. What
+the older save wrote, by its manifest, goes with it: state files of the other encoding, folders of
+parts that are no more. Everything else is the user's and is carried over: files as they are (the
+same file under both names until the swap), links as links.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path, PurePosixPath
+from typing import Final, NamedTuple
+
+from ..errors import CheckpointError
+from .layout import ENCODINGS, Node, locate
+from .limits import DEFAULT_LIMITS
+from .own.atomic import flush_file, make_parents, replaced_folder
+from .own.manifest import OUR_FILES
+from .own.write_errors import refusal, refusals
+from .save_manifest import SAVE_MANIFEST, read_if_whole, read_manifest, write_manifest
+
+_PARTS_OF_ALGORITHMS: Final = frozenset({"learner_group", "env_runner", "eval_env_runner"})
+_UNFINISHED: Final = re.compile(r"\..+\.tmp-[0-9a-f]{12}")
+_open: ContextVar[Path | None] = ContextVar("open_tree", default=None)
+
+
+@contextmanager
+def replaced_tree(
+    target: Path, is_ours: Callable[[Path], bool] = lambda folder: False
+) -> Iterator[Path]:
+    """Give a folder to fill; when the block ends, all of it is at `target`, or nothing.
+
+    A save inside a folder that another call gave becomes a part of that one. Links at `target` are
+    followed.
+
+    Args:
+        target: The final place; missing parents are made, too.
+        is_ours: Whether an older folder without a manifest holds nothing but what the caller
+            writes.
+
+    Raises:
+        CheckpointWriteError: The disk refuses, or a file of the user's is in the way; what was at
+            `target` is untouched.
+    """
+    target = Path(os.path.realpath(target))
+    outer = _open.get()
+    if outer is not None and target.is_relative_to(outer):
+        target.mkdir(parents=True, exist_ok=True)
+        yield target
+        return
+    with refusals(target):
+        if os.path.lexists(target) and not target.is_dir():
+            raise refusal(target, "a file lies there", "save to another path.")
+        make_parents(target)
+        whole = target.exists() and read_if_whole(target) is None and is_ours(target)
+        with replaced_folder(target, carry=None if whole else carry_over) as folder:
+            token = _open.set(folder)
+            try:
+                yield folder
+            finally:
+                _open.reset(token)
+            older = read_if_whole(target)
+            write_manifest(folder, 1 + (older.generation if older else 0))
+            if target.exists():
+                shutil.copymode(target, folder)
+
+
+def carry_over(old: Path, new: Path) -> None:
+    """Bring everything of the user's from an older folder into a new one.
+
+    What is there already, as the same file, is left alone, so it may be called again.
+
+    Raises:
+        CheckpointWriteError: A file of the user's lies where a new folder is to be, or the other
+            way round.
+    """
+    fresh = _listed(new)
+    _Carrying(
+        _written_before(old, fresh),
+        fresh,
+        frozenset(str(folder) for name in fresh for folder in PurePosixPath(name).parents),
+    ).folder(old, new)
+
+
+def _listed(folder: Path) -> frozenset[str]:
+    manifest = read_manifest(folder)
+    return frozenset([SAVE_MANIFEST, *(manifest.files if manifest else ())])
+
+
+class _Carrying(NamedTuple):
+    """What is not the user's, as paths with slashes: written before, and now; folders of now."""
+
+    before: frozenset[str]
+    now: frozenset[str]
+    folders: frozenset[str]
+
+    def folder(self, old: Path, new: Path, inside: str = "") -> bool:
+        """Carry what lies in one folder; give whether anything in it is the user's."""
+        with os.scandir(old) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+        is_theirs = not found
+        for entry in found:
+            name, place = f"{inside}{entry.name}", new / entry.name
+            if entry.is_dir(follow_symlinks=False):
+                is_theirs |= self.folder(Path(entry.path), place, f"{name}/")
+            elif not (name in self.before or name in self.now or _UNFINISHED.fullmatch(entry.name)):
+                _make_folder(old, new)
+                _place(Path(entry.path), place)
+                is_theirs = True
+        if is_theirs and inside and inside[:-1] not in self.folders:
+            _make_folder(old, new)
+            shutil.copystat(old, new)
+        return is_theirs
+
+
+def _make_folder(old: Path, new: Path) -> None:
+    """Make a user's folder in the new tree, and those above it."""
+    if new.is_dir():
+        return
+    if os.path.lexists(new):
+        raise refusal(old, "it is a folder where the save has a file", "move it away first.")
+    _make_folder(old.parent, new.parent)
+    new.mkdir()
+
+
+def _place(old: Path, new: Path) -> None:
+    """Give one file of the user's its name in the new tree."""
+    try:
+        facts, there = old.lstat(), new.lstat() if os.path.lexists(new) else None
+    except FileNotFoundError:
+        return  # Taken away since it was listed.
+    if there is not None:
+        if stat.S_ISDIR(there.st_mode):
+            raise refusal(old, "it is a file where the save has a folder", "move it away first.")
+        if os.path.samestat(facts, there) or _is_copy(old, facts, new, there):
+            return
+    staged = new.with_name(f".{new.name}.tmp-{secrets.token_hex(6)}")
+    try:
+        if stat.S_ISLNK(facts.st_mode):
+            os.symlink(os.readlink(old), staged)
+        else:
+            _link(old, staged)
+        os.replace(staged, new)
+    except FileNotFoundError:
+        if os.path.lexists(old):
+            raise
+
+
+def _link(old: Path, new: Path) -> None:
+    """The same file under another name; a copy where the disk has no such links."""
+    try:
+        os.link(old, new)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        shutil.copy2(old, new, follow_symlinks=False)
+        flush_file(new)
+
+
+def _is_copy(old: Path, facts: os.stat_result, new: Path, there: os.stat_result) -> bool:
+    if stat.S_ISLNK(facts.st_mode) and stat.S_ISLNK(there.st_mode):
+        return os.readlink(old) == os.readlink(new)
+    return (facts.st_mode, facts.st_size, facts.st_mtime_ns) == (
+        there.st_mode,
+        there.st_size,
+        there.st_mtime_ns,
+    )
+
+
+def _written_before(folder: Path, now: frozenset[str]) -> frozenset[str]:
+    """Paths below a folder that an older save wrote: by its manifest or, without one, by name."""
+    manifest = read_if_whole(folder)
+    if manifest is not None:
+        return frozenset([SAVE_MANIFEST, *manifest.files])
+    try:
+        root = locate(folder, DEFAULT_LIMITS)
+    except CheckpointError:
+        return frozenset([SAVE_MANIFEST])
+    if root.role == "own":
+        return frozenset([SAVE_MANIFEST, *OUR_FILES])
+    files = [
+        file.relative_to(folder).as_posix()
+        for node in _components(root)
+        for file in _files_of(node)
+    ]
+    if root.role == "folder":  # Its parts may be anybody's, but for those that are saved again.
+        again = {PurePosixPath(name).parent for name in now}
+        files = [name for name in files if PurePosixPath(name).parent in again]
+    return frozenset([SAVE_MANIFEST, *files])
+
+
+def _components(root: Node) -> Iterator[Node]:
+    """A component and its parts; other checkpoints that lie below it are the user's."""
+    yield root
+    for child in root.children:
+        if child.role in ("component", "module", "folder") and (
+            root.role != "algorithm" or child.name in _PARTS_OF_ALGORITHMS
+        ):
+            yield from _components(child)
+
+
+def _files_of(node: Node) -> Iterator[Path]:
+    """The files of one component, its state in every encoding among them."""
+    if node.metadata_file:
+        yield node.path / node.metadata_file
+    if node.class_file is not None:
+        yield node.class_file
+    if node.state_file is not None:
+        for ending in ENCODINGS:
+            yield node.state_file.with_suffix(ending)

@@ -1,0 +1,147 @@
+"""A save's manifest tells mixtures and damage by name, and lets through what is the user's."""
+
+import json
+import os
+import shutil
+
+import pytest
+from rlconnect.core.errors import CheckpointError, CorruptCheckpointError, MissingPartError
+from rlconnect.core.vault import open_checkpoint
+from rlconnect.core.vault.own.json_text import format_json
+from rlconnect.core.vault.own.manifest import UNSIGNED, sign
+from rlconnect.core.vault.save_manifest import SAVE_MANIFEST, check_save, read_manifest
+
+from .saved_trees import save, write_formerly
+
+
+def test_a_whole_save_is_let_through(tmp_path):
+    """Its parts alone, too; as is a folder without a manifest, and one with a user's files."""
+    save(tmp_path / "x", "new")
+    write_formerly(tmp_path / "y", "old")
+    (tmp_path / "x" / "a" / "notes.txt").write_text("mine")
+
+    for folder in ("x", "x/a", "y", "y/a", "nothing"):
+        check_save(tmp_path / folder)
+
+
+def test_parts_of_two_saves_are_told_by_name(tmp_path):
+    """A part copied from another generation is named with both numbers."""
+    save(tmp_path / "x", "old")
+    shutil.copytree(tmp_path / "x" / "a", tmp_path / "kept")
+    save(tmp_path / "x", "new")
+    shutil.rmtree(tmp_path / "x" / "a")
+    shutil.copytree(tmp_path / "kept", tmp_path / "x" / "a")
+
+    with pytest.raises(CorruptCheckpointError, match=r"a is of generation 1, .* of 2") as caught:
+        check_save(tmp_path / "x")
+
+    assert caught.value.generations == (1, 2)
+    assert SAVE_MANIFEST in caught.value.hint
+    assert "a is of generation 1" in open_checkpoint(tmp_path / "x").problems[0].what
+
+
+@pytest.mark.parametrize("place", ["", "a"])
+@pytest.mark.parametrize("how", ["flipped", "longer", "shorter", "folder"])
+def test_a_damaged_file_is_named(tmp_path, place, how):
+    """One byte is enough; the part is refused alone as well, the other part is not."""
+    save(tmp_path / "x", "new")
+    file = tmp_path / "x" / place / "state.pkl"
+    data = file.read_bytes()
+    if how == "folder":
+        file.unlink()
+        file.mkdir()
+    else:
+        changed = {"flipped": data[:-1] + b"!", "longer": data + b"!", "shorter": data[:-1]}
+        file.write_bytes(changed[how])
+
+    for folder in ("", place):
+        with pytest.raises(CorruptCheckpointError, match=r"state\.pkl") as caught:
+            check_save(tmp_path / "x" / folder)
+    check_save(tmp_path / "x" / "b")
+
+    assert caught.value.file == os.path.join(place, "state.pkl")
+
+
+def test_a_lost_state_is_told_and_a_lost_label_is_not(tmp_path):
+    """Without its class or JSON file a part is what was saved; without its state it is not."""
+    save(tmp_path / "x", "new")
+    (tmp_path / "x" / "a" / "class_and_ctor_args.pkl").unlink()
+    (tmp_path / "x" / "metadata.json").unlink()
+    check_save(tmp_path / "x")
+
+    (tmp_path / "x" / "a" / "state.pkl").unlink()
+    with pytest.raises(MissingPartError, match=r"a/state\.pkl is missing"):
+        check_save(tmp_path / "x")
+
+
+def test_files_may_be_links(tmp_path):
+    """Stores that keep files under another name and link to them are no damage."""
+    save(tmp_path / "x", "new")
+    (tmp_path / "x" / "state.pkl").rename(tmp_path / "blob")
+    (tmp_path / "x" / "state.pkl").symlink_to(tmp_path / "blob")
+
+    check_save(tmp_path / "x")
+
+
+def test_a_file_is_read_once_however_many_names_lead_to_it(tmp_path, monkeypatch):
+    """A manifest cannot make much work of little: links to one file cost one reading."""
+    save(tmp_path / "x", "new")
+    said = json.loads((tmp_path / "x" / SAVE_MANIFEST).read_text())
+    for number in range(50):
+        (tmp_path / "x" / f"{number}.pkl").symlink_to("state.pkl")
+        said["files"][f"{number}.pkl"] = said["files"]["state.pkl"]
+    said["checksum"] = UNSIGNED
+    (tmp_path / "x" / SAVE_MANIFEST).write_bytes(sign(format_json(said).encode()))
+    opened = []
+    monkeypatch.setattr(os, "open", lambda *args, real=os.open: opened.append(args) or real(*args))
+
+    check_save(tmp_path / "x")
+
+    assert len(opened) < 12
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda said: said.update(generation=0), "malformed"),
+        (lambda said: said.update(files=[]), "malformed"),
+        (lambda said: said["files"].update({"../x": {"size": 1, "crc32": 1}}), "outside"),
+        (lambda said: said["files"].update({"/x": {"size": 1, "crc32": 1}}), "outside"),
+        (lambda said: said["files"].update({"x": 3}), "entry of 'x'"),
+        (lambda said: said["files"].update({"x": {"size": "1", "crc32": 1}}), "entry of 'x'"),
+        (lambda said: said.update(format="another"), "no manifest of ours"),
+    ],
+)
+def test_an_odd_manifest_is_refused(tmp_path, change, match):
+    """Whatever it says, signed or not, ends in one error that names it."""
+    save(tmp_path / "x", "new")
+    said = json.loads((tmp_path / "x" / SAVE_MANIFEST).read_text())
+    change(said)
+    said["checksum"] = UNSIGNED
+    (tmp_path / "x" / SAVE_MANIFEST).write_bytes(sign(format_json(said).encode()))
+
+    with pytest.raises(CorruptCheckpointError, match=match):
+        read_manifest(tmp_path / "x")
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{", b'{"format": "rlconnect save"}'])
+def test_a_cut_manifest_is_refused_and_replaced(tmp_path, data):
+    """It is told when loading; the next save begins anew."""
+    save(tmp_path / "x", "old")
+    (tmp_path / "x" / SAVE_MANIFEST).write_bytes(data)
+
+    with pytest.raises(CheckpointError, match=SAVE_MANIFEST):
+        check_save(tmp_path / "x")
+    save(tmp_path / "x", "new")
+
+    check_save(tmp_path / "x")
+
+
+def test_an_edited_manifest_is_refused(tmp_path):
+    """Its own checksum tells."""
+    save(tmp_path / "x", "new")
+    file = tmp_path / "x" / SAVE_MANIFEST
+    file.write_text(file.read_text().replace('"generation": 1', '"generation": 2'))
+
+    with pytest.raises(CorruptCheckpointError, match="checksum differs"):
+        check_save(tmp_path / "x")
