@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .bridge.loading import load
     from .bridge.migrate.front_door import migrate
     from .bridge.proof.verify import verify
+    from .core.trust import trust
     from .core.vault import open_checkpoint
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "load",
     "migrate",
     "open_checkpoint",
+    "trust",
     "verify",
 ]
 
@@ -41,6 +43,7 @@ _LAZY = {
     "load": ".bridge.loading",
     "migrate": ".bridge.migrate.front_door",
     "open_checkpoint": ".core.vault",
+    "trust": ".core.trust",
     "verify": ".bridge.proof.verify",
 }
 

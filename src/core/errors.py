@@ -16,6 +16,7 @@
         +-- NotACheckpointError            it is readable and it is no checkpoint
         +-- UnknownFormatError             a checkpoint of a version nobody described
         +-- MissingPartError               a file or entry the checkpoint needs is gone
+        +-- UnknownClassError (UnknownNameError)  it names a class or function that nobody gave
         +-- CorruptCheckpointError         cut, flipped or contradicting bytes
         +-- UnsafeCheckpointError          data built to harm, refused
         +-- LimitExceededError             more memory, depth or work than allowed
@@ -148,6 +149,14 @@ class UnknownFormatError(CheckpointError):
 
 class MissingPartError(CheckpointError):
     """A file or an entry that the checkpoint needs is gone."""
+
+
+class UnknownClassError(CheckpointError, UnknownNameError):
+    """A checkpoint names a class or function that rlconnect does not have and nobody has given.
+
+    `class_name` is the first such name, `missing` are all of them. `weights` holds what could be
+    read beside a module: the arrays by name, one such table per id of a multi-module.
+    """
 
 
 class CorruptCheckpointError(CheckpointError):

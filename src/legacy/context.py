@@ -7,6 +7,8 @@ from typing import Any
 
 from gymnasium.spaces import Space
 
+from ..core.trust import NOTHING, Trust
+
 
 class ConnectorContext:
     """The facts of one policy that its connectors are built from.
@@ -19,6 +21,7 @@ class ConnectorContext:
         action_space: What the policy answers with.
         view_requirements: Which columns the policy looks at, by the name it sees them under.
         is_policy_recurrent: Whether the policy carries states from step to step.
+        trust: Classes of the user's that a saved connector may name.
 
     Example:
         >>> ConnectorContext().config, ConnectorContext().initial_states
@@ -33,6 +36,7 @@ class ConnectorContext:
         action_space: Space[Any] | None = None,
         view_requirements: Mapping[str, Any] | None = None,
         is_policy_recurrent: bool = False,
+        trust: Trust = NOTHING,
     ) -> None:
         self.config = config or {}
         self.initial_states = [] if initial_states is None else list(initial_states)
@@ -40,6 +44,7 @@ class ConnectorContext:
         self.action_space = action_space
         self.view_requirements = view_requirements
         self.is_policy_recurrent = is_policy_recurrent
+        self.trust = trust
 
     @staticmethod
     def from_policy(policy: Any) -> ConnectorContext:
@@ -51,6 +56,7 @@ class ConnectorContext:
             action_space=policy.action_space,
             view_requirements=policy.view_requirements,
             is_policy_recurrent=policy.is_recurrent(),
+            trust=getattr(policy, "trust", NOTHING),
         )
 
     @property

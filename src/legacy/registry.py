@@ -11,6 +11,8 @@ from importlib import import_module
 from typing import Any, Final
 
 from ..core.errors import DuplicateNameError, PieceError, UnknownNameError
+from ..core.trust import Slot, find
+from ..core.trust.names import words
 from .connector import Connector
 from .context import ConnectorContext
 
@@ -33,6 +35,12 @@ BUILT_INS: Final = {
     "ViewRequirementAgentConnector": ".agent.view_requirement",
 }
 """Name -> the module of this package that holds the class of that name."""
+
+CONNECTOR: Final = Slot(
+    "a connector",
+    fits=lambda thing: isinstance(thing, type) and issubclass(thing, Connector),
+    register="register_connector(name, cls)",
+)
 
 _ADDED: Final[dict[str, type[Connector]]] = {}
 
@@ -112,15 +120,15 @@ def get_connector(name: Any, ctx: Any, params: Any = None) -> Connector:
     """
     if isinstance(name, ConnectorContext) or isinstance(ctx, str):
         name, ctx = ctx, name
-    cls = _lookup(name)
+    cls = _lookup(name) or find(name, CONNECTOR, ctx.trust)
     if cls is None:
         known = [*BUILT_INS, *_ADDED]
         near = difflib.get_close_matches(str(name), known, n=1)
         raise UnknownConnectorError(
             f"no connector named {name!r} among the {len(known)} registered.",
             hint=(f"did you mean {near[0]!r}? If it is your own, " if near else "")
-            + "import the module that registers it, or call register_connector() or "
-            "register_lambda_agent_connector() first.",
+            + "call register_connector() or register_lambda_agent_connector() first, or pass it: "
+            f"{words([str(name)])}.",
             kind="connector",
             suggestion=near[0] if near else None,
         )

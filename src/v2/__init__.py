@@ -38,7 +38,7 @@ _HOME: Final = {
     "ValueFunctionAPI": ".apis",
     # Saving
     "Checkpointable": ".checkpointable",
-    "UnknownClassError": ".class_names",
+    "UnknownClassError": "..core.errors",
     # Pieces and pipelines
     "AdaptActions": ".module_to_env.adapt_actions",
     "AdaptObservations": ".env_to_module.adapt_observations",

@@ -23,10 +23,8 @@ from ..core.errors import (
     CheckpointWriteError,
     MissingPartError,
 )
-from ..core.keys import table_of
 from ..core.msgpack_arrays import encode_msgpack_object
-from ..core.space_codec import space_from_pickled
-from ..core.vault.decode.standins import GlobalRef, Opaque, class_path, mapping_of
+from ..core.vault.decode.standins import mapping_of
 from ..core.vault.decoding import Decoding
 from ..core.vault.layout import Node, locate
 from ..core.vault.limits import DEFAULT_LIMITS
@@ -70,51 +68,6 @@ def read_constructor(node: Node) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     call = held.get("ctor_args_and_kwargs")
     args, kwargs = call if isinstance(call, (tuple, list)) and len(call) == 2 else ((), {})
     return held.get("class"), tuple(args), dict(mapping_of(kwargs))
-
-
-def revived(value: Any, find: Any) -> Any:
-    """Decoded data with its references to classes and its spaces made live again.
-
-    Args:
-        value: What the vault decoded.
-        find: Gives the class of a dotted path, or raises.
-    """
-    if isinstance(value, dict):
-        return {key: revived(part, find) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(revived(part, find) for part in value)
-    if isinstance(value, GlobalRef) or (isinstance(value, Opaque) and value.is_by_value):
-        return find(class_path(value))
-    if isinstance(value, Opaque):
-        path = class_path(value)
-        if ".spaces" in path:
-            return _space(value)
-        if path.endswith(".DefaultModelConfig"):
-            return mapping_of(value)
-        if path == "torch.device" and all(isinstance(arg, (str, int)) for arg in value.args):
-            return ":".join(map(str, value.args))  # its name serves everywhere a device does
-        return find(path)
-    return value
-
-
-def _space(value: Opaque) -> Any:
-    state = dict(value.mapping())
-    if not state and value.args and isinstance(value.args[0], dict):
-        state = dict(value.args[0])
-    return space_from_pickled(class_path(value), {k: _with_spaces(v) for k, v in state.items()})
-
-
-def _with_spaces(part: Any) -> Any:
-    if isinstance(part, Opaque):
-        if ".spaces" in class_path(part):
-            return _space(part)
-        held = table_of(part.entries)
-        return {key: _with_spaces(item) for key, item in held.items()} if held else part
-    if isinstance(part, dict):
-        return {key: _with_spaces(item) for key, item in part.items()}
-    if isinstance(part, (list, tuple)):
-        return type(part)(_with_spaces(item) for item in part)
-    return part
 
 
 def write_component(

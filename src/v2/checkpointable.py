@@ -13,6 +13,9 @@ from typing_extensions import Self
 
 from ..core.budget import one_load
 from ..core.errors import CheckpointError, ConfigError
+from ..core.trust import Names as FileNames
+from ..core.trust import Trust, Words, live_arguments, resolve
+from ..core.vault.decode.standins import class_path
 from ..core.vault.one_save import of_one_save
 from ..core.vault.saved_tree import replaced_tree
 from .checkpoint_files import (
@@ -20,10 +23,10 @@ from .checkpoint_files import (
     plain_state,
     read_constructor,
     read_state,
-    revived,
     write_component,
 )
-from .class_names import UnknownClassError, find_class, saved_name
+from .class_names import saved_name
+from .slots import COMPONENT
 
 Names = str | Collection[str] | None
 
@@ -177,6 +180,7 @@ class Checkpointable(abc.ABC):
         path: str | os.PathLike[str],
         filesystem: Any = None,
         *,
+        trust: Words = None,
         module_classes: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> Self:
@@ -185,15 +189,17 @@ class Checkpointable(abc.ABC):
         Args:
             path: The folder.
             filesystem: Only None: local files.
-            module_classes: Your own classes and functions by the dotted name the file gives them.
+            trust: Your own classes and functions that the folder names: a list of them, or a
+                mapping of the dotted names in the file.
+            module_classes: Another spelling of `trust`.
             **kwargs: Handed to `restore_from_path`.
 
         Raises:
-            UnknownClassError: It names a class that neither rlconnect nor you have given.
+            UnknownClassError: It names classes or functions that neither rlconnect nor you have.
             ConfigError: It holds something else than `cls`.
         """
         _check_local(filesystem)
-        given = module_classes or {}
+        words = Trust.of(trust) | Trust.of(module_classes)
         with one_load():
             try:
                 saved, args, ctor_kwargs = read_constructor(locate_component(path))
@@ -202,25 +208,26 @@ class Checkpointable(abc.ABC):
                     raise
                 found, args, ctor_kwargs = cls, (), {}
             else:
-                found = _class_of(cls, saved, given)
-            args, ctor_kwargs = found._revived_arguments(args, ctor_kwargs, given)
+                found = _class_of(cls, class_path(saved), words)
+            names = FileNames(words)
+            args, ctor_kwargs = found._live_arguments(args, ctor_kwargs, names)
+            names.check(f"{cls.__name__}.from_checkpoint")
             built = found(*args, **ctor_kwargs)
             built.restore_from_path(path, **kwargs)
             return built
 
     @classmethod
-    def _revived_arguments(
-        cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Mapping[str, Any]
+    def _live_arguments(
+        cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], names: FileNames
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The constructor's arguments, made live again from what a file holds.
 
         Args:
             args: As they were decoded.
             kwargs: As they were decoded.
-            given: The user's classes by the dotted name the file gives them.
+            names: Looks up what they name.
         """
-        find = _finder(given)
-        return tuple(revived(args, find)), dict(revived(kwargs, find))
+        return tuple(live_arguments(args, names)), dict(live_arguments(dict(kwargs), names))
 
     @staticmethod
     def _check_component(name: str, components: Names, not_components: Names) -> bool:
@@ -242,15 +249,13 @@ class Checkpointable(abc.ABC):
         return inside or None
 
 
-def _class_of(cls: type[Any], saved: Any, given: Mapping[str, Any]) -> type[Any]:
-    from ..core.vault.decode.standins import class_path
-
-    path = class_path(saved)
-    found = find_class(path, Checkpointable, given, cls)
-    if found is None and not cls.__abstractmethods__ and path.endswith(f".{cls.__name__}"):
-        found = cls
-    if found is None:
-        raise _unknown(path)
+def _class_of(cls: type[Any], path: str, trust: Trust) -> type[Any]:
+    is_called = path == f"{cls.__module__}.{cls.__qualname__}" or (
+        not cls.__abstractmethods__ and path.endswith(f".{cls.__name__}")
+    )
+    if is_called and trust.find(path) is None:
+        return cls
+    found: type[Any] = resolve(path, COMPONENT, trust, f"{cls.__name__}.from_checkpoint")
     if not issubclass(found, cls):
         raise ConfigError(
             "the checkpoint is of another class",
@@ -259,25 +264,6 @@ def _class_of(cls: type[Any], saved: Any, given: Mapping[str, Any]) -> type[Any]
             hint=f"use {found.__name__}.from_checkpoint().",
         )
     return found
-
-
-def _finder(given: Mapping[str, Any]) -> Any:
-    def find(path: str) -> Any:
-        # Only what can be no harm as an argument: not just any class this process has loaded.
-        found = find_class(path, Checkpointable, given)
-        if found is None:
-            raise _unknown(path)
-        return found
-
-    return find
-
-
-def _unknown(path: str) -> UnknownClassError:
-    return UnknownClassError(
-        f"the checkpoint needs {path!r}, which rlconnect does not have",
-        hint=f"pass it: from_checkpoint(path, module_classes={{{path!r}: ...}}).",
-        class_name=path,
-    )
 
 
 def _as_list(names: Names) -> list[str] | None:

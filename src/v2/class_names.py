@@ -1,17 +1,16 @@
 """Our classes and the names RLlib's checkpoints give them.
 
 A checkpoint names a class by dotted path. Paths below `ray.rllib` are looked up by class name in
-the table of `rlconnect.v2`, old spellings first in `_RENAMED`; nothing is imported because a file
-names it. Written checkpoints name our own classes as RLlib does, so that Ray can read them.
+the table of `rlconnect.v2`, old spellings first in `_RENAMED`; `slots` says which of them a place
+in a file may name. Written checkpoints name our own classes as RLlib does, so that Ray reads them.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
-from ..core.errors import CheckpointError
+from ..core.trust import by_path
 
 _RAY: Final = "ray.rllib."
 _OURS: Final = "rlconnect.v2"
@@ -98,61 +97,26 @@ _RAY_MODULES: Final = {
 }
 
 
-class UnknownClassError(CheckpointError):
-    """A checkpoint is of a class that rlconnect does not have.
-
-    `class_name` is its dotted name. `weights` holds what could be read beside it: the arrays by
-    name of a module, one such table per id of a multi-module.
-    """
-
-
-def find_class(
-    path: str, base: type[Any], given: Mapping[str, Any], called: type[Any] | None = None
-) -> type[Any] | None:
-    """The class that a dotted path means, if it is known and derived from `base`.
-
-    Known are: the classes the caller gave, by full path, `module:qualname` or bare name; our own,
-    by RLlib's names; the class that was called; and what this process has imported already.
+def own_classes(*rooms: str) -> Callable[[str], Any]:
+    """A table for a slot: the public classes of rlconnect.v2 that live in some of its rooms.
 
     Args:
-        path: The dotted path that a file holds.
-        base: What it has to be derived from; anything else is not found.
-        given: The caller's classes.
-        called: The class whose method the caller used.
+        *rooms: Packages and modules: ".common", ".pipeline".
     """
-    module, _, name = path.rpartition(".")
-    for known in (path, f"{module}:{name}", name):
-        if known in given:
-            return given[known]  # type: ignore[no-any-return]  # the caller answers for it
-    if path.startswith((_RAY, f"{_OURS}.")):
-        return _own(name, base)
-    if called is not None and path == f"{called.__module__}.{called.__qualname__}":
-        return called
-    found = _imported(path)
-    return found if isinstance(found, type) and issubclass(found, base) else None
+    from . import _HOME
+    from . import __name__ as package
 
+    inside = tuple(f"{room}." for room in rooms)
+    homes = {name: home for name, home in _HOME.items() if f"{home}.".startswith(inside)}
+    fetch = by_path(homes, package)
 
-def _own(name: str, base: type[Any]) -> type[Any] | None:
-    package = sys.modules[__package__]
-    name = _RENAMED.get(name, name)
-    if name not in package.__all__:
-        return None
-    found = getattr(package, name)
-    return found if isinstance(found, type) and issubclass(found, base) else None
+    def find(path: str) -> Any:
+        if not path.startswith((_RAY, f"{_OURS}.")):
+            return None
+        name = path.rpartition(".")[2]
+        return fetch(_RENAMED.get(name, name))
 
-
-def _imported(path: str) -> Any:
-    """What lies at a dotted path in modules that are loaded already; nothing is loaded."""
-    parts = path.split(".")
-    for split in range(len(parts) - 1, 0, -1):
-        module = sys.modules.get(".".join(parts[:split]))
-        if module is None:
-            continue
-        found: Any = module
-        for name in parts[split:]:
-            found = vars(found).get(name) if hasattr(found, "__dict__") else None
-        return found
-    return None
+    return find
 
 
 def saved_name(cls: Any) -> tuple[str, str]:

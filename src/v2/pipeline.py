@@ -8,11 +8,14 @@ from typing import Any, TypeAlias
 from gymnasium.spaces import Space
 from typing_extensions import override
 
-from ..core.errors import PieceError
+from ..core.errors import CorruptCheckpointError, PieceError
+from ..core.trust import Names
+from ..core.vault.decode.standins import class_path, shown
 from .checkpointable import Checkpointable
 from .connector import ConnectorV2
 from .piece_list import PieceList, piece_of
 from .planning.plan import Plan, Room, Run, Step
+from .slots import PIECE
 
 Given: TypeAlias = tuple[Any, dict[str, Any], Sequence[Any], bool | None, dict[str, Any]]
 """What a run is called with: module, batch, episodes, explore, shared data."""
@@ -281,6 +284,24 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
             "connectors": pieces,
         }
 
+    @classmethod
+    @override
+    def _live_arguments(
+        cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], names: Names
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        rest = {name: value for name, value in kwargs.items() if name != "connectors"}
+        made, by_name = super()._live_arguments(args, rest, names)
+        if "connectors" in kwargs:
+            held = kwargs["connectors"]
+            if not isinstance(held, (list, tuple)):
+                raise CorruptCheckpointError(
+                    f"the pieces of a {cls.__name__}",
+                    expected="a list of (class, args, kwargs)",
+                    found=type(held).__name__,
+                )
+            by_name["connectors"] = [live_piece(each, names) for each in held]
+        return made, by_name
+
     @override
     def reset_state(self) -> None:
         """Let every piece begin anew."""
@@ -296,3 +317,27 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
             if found:
                 merged[name] = piece.merge_states(found)
         return merged
+
+
+def live_piece(
+    held: Any, names: Names
+) -> tuple[type[ConnectorV2], tuple[Any, ...], dict[str, Any]]:
+    """What a file holds of a piece, ready to be built: only pieces are.
+
+    Args:
+        held: The class, args and kwargs.
+        names: Looks up what they name.
+
+    Raises:
+        CorruptCheckpointError: It is something else.
+    """
+    if isinstance(held, (list, tuple)) and len(held) == 3:
+        kind, args, kwargs = held
+        if isinstance(args, (list, tuple)) and isinstance(kwargs, Mapping):
+            found = names.find(class_path(kind), PIECE)
+            # What nobody knows has arguments, too, which may name more that nobody knows.
+            known: type[ConnectorV2] = found if isinstance(found, type) else ConnectorV2
+            return known, *known._live_arguments(tuple(args), kwargs, names)
+    raise CorruptCheckpointError(
+        "a piece of a saved pipeline", expected="(class, args, kwargs)", found=shown(held)
+    )

@@ -8,8 +8,10 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.spaces import Dict as DictSpace
 from rlconnect import v2
 from rlconnect.core.errors import CheckpointError, ConfigError
-from rlconnect.v2.class_names import find_class, saved_name
+from rlconnect.core.trust import find
+from rlconnect.v2.class_names import saved_name
 from rlconnect.v2.reference_pickle import dump
+from rlconnect.v2.slots import MODULE
 
 
 class Counter(v2.Checkpointable):
@@ -194,7 +196,7 @@ def test_our_classes_are_written_by_rllibs_names():
 )
 def test_older_class_names_are_known(path, found):
     """Each default module's names of earlier releases lead to today's class."""
-    kind = find_class(path, v2.RLModule, {})
+    kind = find(path, MODULE)
 
     assert kind is getattr(v2, f"Default{found}TorchRLModule")
 
@@ -204,4 +206,4 @@ def test_older_class_names_are_known(path, found):
 )
 def test_what_is_no_module_is_not_found(path):
     """A name of ours that is no module, a loaded thing that is none, an unknown name."""
-    assert find_class(path, v2.RLModule, {}) is None
+    assert find(path, MODULE) is None

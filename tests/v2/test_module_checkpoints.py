@@ -319,15 +319,18 @@ def test_a_local_class_is_saved_by_reference_and_said_to_be_missing(tmp_path):
     assert type(Local.from_checkpoint(tmp_path / "local")) is Local
 
 
-def test_a_users_class_that_is_loaded_is_found(tmp_path, monkeypatch):
-    """A module class this process already has is used without a word."""
+def test_a_users_class_that_is_loaded_needs_a_word(tmp_path, monkeypatch):
+    """What this process has imported counts for nothing; passed alone, the class is enough."""
     package = types.ModuleType("their_package")
     package.Net = type("Net", (v2.DefaultPPOTorchRLModule,), {"__module__": "their_package"})
     monkeypatch.setitem(sys.modules, "their_package", package)
 
     small(package.Net).save_to_path(tmp_path / "theirs")
 
-    assert type(v2.RLModule.from_checkpoint(tmp_path / "theirs")) is package.Net
+    with pytest.raises(v2.UnknownClassError, match=r"trust=\[Net\]"):
+        v2.RLModule.from_checkpoint(tmp_path / "theirs")
+    loaded = v2.RLModule.from_checkpoint(tmp_path / "theirs", trust=[package.Net])
+    assert type(loaded) is package.Net
 
 
 def test_restoring_takes_the_weights_over(tmp_path):

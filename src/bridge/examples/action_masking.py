@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from ...core.columns import Columns
 from ...core.errors import SpaceError
+from ...core.trust import trust
 from ...legacy import FLOAT_MIN
 from ...v2.modules.ppo import DefaultPPOTorchRLModule
 
@@ -17,6 +18,7 @@ _MASK: Final = "action_mask"
 _INNER: Final = "observations"
 
 
+@trust
 class ActionMaskingTorchRLModule(DefaultPPOTorchRLModule):
     """Takes observations of an "action_mask" (1 where an action is allowed) and "observations".
 

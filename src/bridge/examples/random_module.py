@@ -10,9 +10,11 @@ from ...core import nest
 from ...core.batching import stack_rows
 from ...core.columns import Columns
 from ...core.errors import PieceError
+from ...core.trust import trust
 from ...v2.modules.rl_module import RLModule
 
 
+@trust
 class RandomRLModule(RLModule):
     """Draws actions from the action space, whatever it observes; it does not learn.
 

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from ...core.columns import Columns
 from ...core.errors import PieceError
+from ...core.trust import trust
 from ...legacy.action.adapt_actions import AdaptActionsConnector
 from ...legacy.connector import ActionConnector
 from ...legacy.pipeline import ConnectorPipeline
@@ -22,6 +23,7 @@ from .wrapped_connector import WrappedConnector
 _NO_FETCH = frozenset({Columns.ACTIONS, Columns.ACTIONS_FOR_ENV, Columns.STATE_OUT})
 
 
+@trust
 class LegacyActionConnectorV2(WrappedConnector):
     """Runs a legacy action connector on each action, in module-to-env pipelines.
 

@@ -10,6 +10,7 @@ from gymnasium import spaces
 from typing_extensions import override
 
 from ...core.errors import PieceError
+from ...core.trust import trust
 from ...legacy.connector import AgentConnector
 from ...legacy.types import ActionConnectorDataType, AgentConnectorDataType, AgentConnectorsOutput
 from ...v2.batch_items import key_of, single_agent_episode_iterator
@@ -22,6 +23,7 @@ from .views_beside import columns_beside, is_observation_stacked, windows_of
 from .wrapped_connector import WrappedConnector
 
 
+@trust
 class LegacyAgentConnectorV2(WrappedConnector):
     """Runs a legacy agent connector on the last step of each episode, in env-to-module pipelines.
 

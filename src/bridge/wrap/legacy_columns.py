@@ -10,12 +10,14 @@ from typing_extensions import override
 
 from ...core import nest
 from ...core.columns import Columns
+from ...core.trust import trust
 from ...legacy.types import AgentConnectorsOutput
 from ...v2.batch_items import key_of, single_agent_episode_iterator
 from ...v2.connector import ConnectorV2
 from .step_records import carried
 
 
+@trust
 class LegacyColumnsV2(ConnectorV2):
     """Adds the columns of several wrapped policies, behind the piece that adds observations.
 

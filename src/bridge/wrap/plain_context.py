@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...core.space_codec import space_from_data, space_to_data
+from ...core.trust import NOTHING, Trust
 from ...core.vault.plain import Plainer
 from ...legacy.context import ConnectorContext
 from ...legacy.views import ViewRequirement
@@ -39,8 +40,13 @@ def context_to_data(ctx: ConnectorContext) -> dict[str, Any]:
     }
 
 
-def context_from_data(data: Mapping[str, Any]) -> ConnectorContext:
-    """The context that `context_to_data` described."""
+def context_from_data(data: Mapping[str, Any], trust: Trust = NOTHING) -> ConnectorContext:
+    """The context that `context_to_data` described.
+
+    Args:
+        data: What it gave.
+        trust: Classes of the user's that a saved connector may name.
+    """
     space, original = _space(data["observation_space"]), _space(data["original_space"])
     if original is not None:
         space.original_space = original
@@ -52,6 +58,7 @@ def context_from_data(data: Mapping[str, Any]) -> ConnectorContext:
         _space(data["action_space"]),
         None if views is None else {name: _view(held) for name, held in views.items()},
         bool(data["is_policy_recurrent"]),
+        trust,
     )
 
 

@@ -14,6 +14,7 @@ from typing_extensions import Self, override
 from ...core import nest
 from ...core.columns import Columns
 from ...core.errors import ConfigError, PieceError
+from ...core.trust import trust
 from ...legacy.context import ConnectorContext
 from ...legacy.policy import Policy
 from ...v2.apis import ValueFunctionAPI
@@ -32,6 +33,7 @@ CUSTOM: Final = "legacy_custom"
 """Which one holds the user's own classes: `custom_models`, `custom_distributions`."""
 
 
+@trust
 class LegacyPolicyModule(TorchRLModule, ValueFunctionAPI):
     """Acts as a legacy policy does, bit for bit, and learns as a module of the new stack.
 

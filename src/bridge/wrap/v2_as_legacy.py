@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any, Final
 
 from gymnasium.spaces import Space
 
 from ...core.columns import Columns
-from ...core.errors import PieceError, UnknownNameError
+from ...core.errors import CorruptCheckpointError, PieceError
 from ...core.space_codec import space_from_data, space_to_data
+from ...core.trust import NOTHING, Names, Trust
+from ...core.vault.decode.standins import mapping_of
 from ...core.vault.plain import Plainer
 from ...legacy.action.immutable import locked
 from ...legacy.connector import ActionConnector, AgentConnector
@@ -19,9 +20,9 @@ from ...legacy.registry import register_connector
 from ...legacy.rows import zero_of
 from ...legacy.types import ActionConnectorDataType, AgentConnectorDataType
 from ...v2.batch_items import key_of
-from ...v2.class_names import find_class
 from ...v2.connector import ConnectorV2
 from ...v2.episodes.single_agent import SingleAgentEpisode
+from ...v2.pipeline import live_piece
 
 _LONGEST: Final = 256
 _KEPT: Final = 64
@@ -60,7 +61,8 @@ class V2AsLegacyConnector(AgentConnector, ActionConnector):  # type: ignore[misc
         rl_module: Any = None,
     ) -> None:
         super().__init__(ctx)
-        self.piece: ConnectorV2 = piece if isinstance(piece, ConnectorV2) else _built(piece)
+        trust = NOTHING if ctx is None else ctx.trust
+        self.piece: ConnectorV2 = piece if isinstance(piece, ConnectorV2) else _built(piece, trust)
         self.rl_module = rl_module
         self._episodes: dict[Any, dict[Any, SingleAgentEpisode]] = {}
         self._actions: dict[tuple[Any, Any], Any] = {}
@@ -201,26 +203,28 @@ def _columns_of(batch: Mapping[str, Any], episode: SingleAgentEpisode) -> dict[s
     }
 
 
-def _built(saved: Mapping[str, Any]) -> ConnectorV2:
+def _built(saved: Any, trust: Trust) -> ConnectorV2:
     """The piece that `to_state` described.
 
     Raises:
-        UnknownNameError: Its class is not known here.
+        CorruptCheckpointError: It describes none.
+        UnknownClassError: Its class, or one among its arguments, is not known here.
     """
-    name = saved["class"]
-    kind = find_class(name, ConnectorV2, {})
-    if kind is None and name.startswith("rlconnect."):
-        module, _, own = name.rpartition(".")
-        kind = getattr(import_module(module), own, None)
-    if kind is None:
-        raise UnknownNameError(
-            f"piece {name!r} is of a class that is not known here",
-            hint="import its module first.",
+    held = mapping_of(saved)
+    spaces = held.get("spaces", {})
+    if not isinstance(spaces, Mapping):
+        raise CorruptCheckpointError(
+            "a saved V2AsLegacyConnector",
+            expected="the spaces of its piece",
+            found=type(spaces).__name__,
         )
-    spaces = {name: _space(data) for name, data in saved.get("spaces", {}).items() if data}
-    piece: ConnectorV2 = kind(*saved["args"], **saved["kwargs"], **spaces)
-    if saved.get("state"):
-        piece.set_state(saved["state"])
+    names = Names(trust)
+    kind, args, kwargs = live_piece([held.get(part) for part in ("class", "args", "kwargs")], names)
+    names.check()
+    known = {name: _space(spaces[name]) for name in _SPACES if spaces.get(name)}
+    piece: ConnectorV2 = kind(*args, **kwargs, **known)
+    if held.get("state"):
+        piece.set_state(held["state"])
     return piece
 
 

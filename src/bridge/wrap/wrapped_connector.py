@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 from gymnasium.spaces import Space
 from typing_extensions import override
 
+from ...core.trust import Names
 from ...legacy.connector import Connector
 from ...v2.connector import ConnectorV2
 from .connector_state import learnt_by, live_connector, reset_of, restored
-from .plain_context import context_to_data
+from .plain_context import context_from_data, context_to_data
 from .slots import Slots
 
 
@@ -68,6 +69,16 @@ class WrappedConnector(ConnectorV2):
     def reset_state(self) -> None:
         """Forget running episodes."""
         self._slots.clear()
+
+    @classmethod
+    @override
+    def _live_arguments(
+        cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], names: Names
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        made, by_name = super()._live_arguments(args, kwargs, names)
+        if isinstance(by_name.get("context"), Mapping):
+            by_name["context"] = context_from_data(by_name["context"], names.trust)
+        return made, by_name
 
     @override
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -22,13 +22,15 @@ from typing_extensions import Self, override
 
 from ...core.budget import one_load
 from ...core.errors import CheckpointError, ConfigError
+from ...core.trust import Names as FileNames
+from ...core.trust import Trust, Words, find, resolve
 from ...core.vault.decode.standins import class_path
 from ...core.vault.one_save import of_one_save
 from ..checkpoint_files import locate_component, read_constructor
 from ..checkpointable import Checkpointable, Names
-from ..class_names import UnknownClassError, find_class
 from ..config.saved_config import restored_config, saved_settings
 from ..metrics import names
+from ..slots import ALGORITHM
 from .random_states import random_state_of, set_random_state
 from .saved_run import SavedRun
 
@@ -197,6 +199,8 @@ class SavedAlgorithm(Checkpointable):
         filesystem: Any = None,
         *,
         config: Any = None,
+        env: Any = None,
+        trust: Words = None,
         module_classes: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> Self:
@@ -206,25 +210,33 @@ class SavedAlgorithm(Checkpointable):
             path: The folder; RLlib's are read, too.
             filesystem: Only None: local files.
             config: Settings to take instead of the folder's.
-            module_classes: Your own classes and functions by the dotted name the file gives them:
-                connectors, environments, callbacks, mapping functions.
+            env: The environment to take instead of the folder's, as for `config.environment`. What
+                the folder names is made only if it is registered already.
+            trust: Your own classes and functions that the folder names: connectors, environments,
+                callbacks, mapping functions. A list of them, or a mapping of the dotted names in
+                the file.
+            module_classes: Another spelling of `trust`.
             **kwargs: Handed to `restore_from_path`.
 
         Raises:
-            UnknownClassError: It names a class or function that nobody has given.
+            UnknownClassError: It names classes or functions that nobody has given; all are told.
             ConfigError: It holds something else than `cls`.
         """
-        given = module_classes or {}
+        words = Trust.of(trust) | Trust.of(module_classes)
         with one_load():
             saved, args, ctor_kwargs = read_constructor(locate_component(path))
-            found = _class_of(cls, class_path(saved), given)
+            found = _class_of(cls, class_path(saved), words)
             if config is None:
                 held = args[0] if args else ctor_kwargs.get("config")
                 if not isinstance(held, Mapping):
                     raise CheckpointError(
                         f"{path} holds no settings", hint="from_checkpoint(path, config=...)."
                     )
-                config = restored_config(held, given)
+                in_file = FileNames(words)
+                config = restored_config(held, in_file, {} if env is None else {"env": env})
+                in_file.check("from_checkpoint")
+            elif env is not None:
+                config = config.copy(copy_frozen=False).environment(env)
             made = found(config=config)
             made.restore_from_path(path, filesystem=filesystem, **kwargs)
         return made  # type: ignore[no-any-return]
@@ -255,16 +267,13 @@ class SavedAlgorithm(Checkpointable):
         self.restore_from_path(checkpoint_dir)
 
 
-def _class_of(cls: type[Any], path: str, given: Mapping[str, Any]) -> Any:
-    found = find_class(path, SavedAlgorithm, given, cls)
+def _class_of(cls: type[Any], path: str, trust: Trust) -> Any:
+    found = cls if path == f"{cls.__module__}.{cls.__qualname__}" else None
+    found = find(path, ALGORITHM, trust) or found
     if found is None and not cls.__abstractmethods__:
         found = cls
     if found is None:
-        raise UnknownClassError(
-            f"the checkpoint is of {path!r}, which rlconnect does not have",
-            hint=f"pass it: from_checkpoint(path, module_classes={{{path!r}: ...}}).",
-            class_name=path,
-        )
+        found = resolve(path, ALGORITHM, trust)
     if not issubclass(found, cls):
         raise ConfigError(
             "the checkpoint is of another class", expected=cls.__name__, found=found.__name__

@@ -6,6 +6,7 @@ from typing import Final
 
 from gymnasium.spaces import Space
 
+from .. import slots
 from ..modules.model_config import as_settings
 from . import rules
 from .policies import as_policies, as_test, default_policy_mapping_fn
@@ -26,7 +27,12 @@ _SPACE: Final = Rule(lambda value: isinstance(value, Space), "a gymnasium space"
 ENVIRONMENT: Final = Section(
     "environment",
     {
-        "env": Setting(None, rules.ENVIRONMENT, "A name, class or function that makes one."),
+        "env": Setting(
+            None,
+            rules.ENVIRONMENT,
+            "A name, class or function that makes one.",
+            slot=slots.ENVIRONMENT,
+        ),
         "env_config": settings_dict("What the environment gets; adds to what it got before."),
         "observation_space": Setting(None, _SPACE, "Where the environment's is not known."),
         "action_space": Setting(None, _SPACE, "Where the environment's is not known."),
@@ -45,7 +51,7 @@ ENVIRONMENT: Final = Section(
 ENV_RUNNERS: Final = Section(
     "env_runners",
     {
-        "env_runner_cls": Setting(None, CLASS, "A class of your own."),
+        "env_runner_cls": Setting(None, CLASS, "A class of your own.", slot=slots.ENV_RUNNER),
         "num_env_runners": Setting(0, AT_LEAST_0, "How many run beside; 0 samples right here."),
         "create_local_env_runner": Setting(True, FLAG, "Whether there is one right here as well."),
         "num_envs_per_env_runner": Setting(1, AT_LEAST_1, "Environments stepped as one."),
@@ -59,24 +65,28 @@ ENV_RUNNERS: Final = Section(
             CALLABLE,
             "(env, spaces, device) to one piece or several, before the default ones.",
             "_env_to_module_connector",
+            slot=slots.FUNCTION,
         ),
         "module_to_env_connector": Setting(
             None,
             CALLABLE,
             "(env, spaces) to one piece or several, before actions are normalised.",
             "_module_to_env_connector",
+            slot=slots.FUNCTION,
         ),
         "env_to_module_connector_end": Setting(
             None,
             CALLABLE,
             "(env, spaces, device) to pieces after the default ones; not in RLlib.",
             "_env_to_module_connector_end",
+            slot=slots.FUNCTION,
         ),
         "module_to_env_connector_end": Setting(
             None,
             CALLABLE,
             "(env, spaces) to pieces after the default ones; not in RLlib.",
             "_module_to_env_connector_end",
+            slot=slots.FUNCTION,
         ),
         "add_default_connectors_to_env_to_module_pipeline": Setting(
             True, FLAG, "Whether default pieces are added."
@@ -160,10 +170,17 @@ MULTI_AGENT: Final = Section(
             convert=as_policies,
         ),
         "policy_mapping_fn": Setting(
-            default_policy_mapping_fn, CALLABLE, "(agent id, episode) to module id."
+            default_policy_mapping_fn,
+            CALLABLE,
+            "(agent id, episode) to module id.",
+            slot=slots.FUNCTION,
         ),
         "policies_to_train": Setting(
-            None, rules.TRAINED, "Ids, or (module id, batch) to a bool.", convert=as_test
+            None,
+            rules.TRAINED,
+            "Ids, or (module id, batch) to a bool.",
+            convert=as_test,
+            slot=slots.FUNCTION,
         ),
         "count_steps_by": Setting(
             "env_steps", one_of("env_steps", "agent_steps"), "What a step is."
@@ -196,7 +213,10 @@ EVALUATION: Final = Section(
             True, FLAG, "Whether evaluations begin with new episodes."
         ),
         "custom_evaluation_function": Setting(
-            None, CALLABLE, "(algorithm, its evaluation runners) to results, steps."
+            None,
+            CALLABLE,
+            "(algorithm, its evaluation runners) to results, steps.",
+            slot=slots.FUNCTION,
         ),
         "evaluation_sample_timeout_s": Setting(120.0, NOT_NEGATIVE, "How long a sample may take."),
         "off_policy_estimation_methods": Setting({}, instead="compare policies by evaluation"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from .. import slots
 from . import rules
 from .rules import (
     AT_LEAST_0,
@@ -50,12 +51,15 @@ LEARNERS: Final = Section(
         "num_gpus_per_learner": Setting(0, NOT_NEGATIVE, "1 learns on a GPU."),
         "custom_resources_per_learner": Setting({}, rules.SETTINGS, "What each asks Ray for."),
         "local_gpu_idx": Setting(0, AT_LEAST_0, "Which GPU a learner right here takes."),
-        "learner_class": Setting(None, None, "A class of your own.", "_learner_class"),
+        "learner_class": Setting(
+            None, None, "A class of your own.", "_learner_class", slot=slots.LEARNER
+        ),
         "learner_connector": Setting(
             None,
             CALLABLE,
             "(observation space, action space) to one piece or several, before the default ones.",
             "_learner_connector",
+            slot=slots.FUNCTION,
         ),
         "learner_connector_end": Setting(
             None,
@@ -63,6 +67,7 @@ LEARNERS: Final = Section(
             "(observation space, action space) to pieces after the default ones, before those a "
             "learner itself appends; not in RLlib.",
             "_learner_connector_end",
+            slot=slots.FUNCTION,
         ),
         "add_default_connectors_to_learner_pipeline": Setting(
             True, FLAG, "Whether default pieces are added."
@@ -80,7 +85,10 @@ OFFLINE_DATA: Final = Section(
     "offline_data",
     {
         "input_": Setting(
-            "sampler", None, "Recorded episodes, files of them, or a function that gives them."
+            "sampler",
+            None,
+            "Recorded episodes, files of them, or a function that gives them.",
+            slot=slots.FUNCTION,
         ),
         "dataset_num_iters_per_learner": Setting(None, AT_LEAST_1, "Updates per train()."),
         "actions_in_input_normalized": Setting(False, FLAG, "Whether actions are in -1 to 1."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from .. import slots
 from ..callbacks import HOOKS, RLlibCallback
 from . import rules
 from .rules import (
@@ -20,9 +21,17 @@ from .section import Section, Setting, idle
 CALLBACKS: Final = Section(
     "callbacks",
     {
-        "callbacks_class": Setting(RLlibCallback, CALLABLES, "One class or a list of them."),
+        "callbacks_class": Setting(
+            RLlibCallback, CALLABLES, "One class or a list of them.", slot=slots.CALLBACKS
+        ),
         **{
-            name: Setting(None, CALLABLES, "One function or several.", f"callbacks_{name}")
+            name: Setting(
+                None,
+                CALLABLES,
+                "One function or several.",
+                f"callbacks_{name}",
+                slot=slots.FUNCTION,
+            )
             for name in HOOKS
         },
     },

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from ...core.vault.decode.standins import GlobalRef, Opaque, class_path
-from ..checkpoint_files import revived
-from ..class_names import UnknownClassError, find_class
+from ...core.errors import UnknownClassError
+from ...core.trust import Names, Slot, find, live_arguments
+from ...core.trust.arguments import ARGUMENT
+from ...core.vault.decode.standins import GlobalRef, Opaque, class_path, mapping_of
+from ..envs.registry import check_env_config, env_of_file
+from ..modules.saved_specs import RECORDS
+from ..slots import CONFIG
 from .algorithm_config import AlgorithmConfig
+from .store import SPELLINGS
 
 _CLASS: Final = "class"
 _OURS_ALONE: Final = ("stats_cls_lookup", "sample_collector", "_is_frozen", "algo_class")
@@ -42,46 +47,134 @@ def saved_settings(config: AlgorithmConfig) -> dict[str, Any]:
     return held
 
 
-def restored_config(held: Mapping[str, Any], given: Mapping[str, Any]) -> AlgorithmConfig:
+def restored_config(
+    held: Mapping[str, Any], names: Names, given: Mapping[str, Any] | None = None
+) -> AlgorithmConfig:
     """Make a config of what a checkpoint holds; no code of the file runs.
 
     Args:
         held: The decoded settings, of ours or of RLlib's.
-        given: The user's classes and functions by the dotted name the file gives them.
+        names: Looks up classes and functions that settings are; what nobody knows it remembers.
+        given: Settings of the caller's, in place of the checkpoint's.
 
     Raises:
-        UnknownClassError: A setting is a class or function that nobody has given.
+        UnknownClassError: The settings are of a class that nobody has given.
     """
-    found = class_path(held[_CLASS]) if _CLASS in held else ""
-    cls = find_class(found, AlgorithmConfig, given)
+    path = class_path(held.get(_CLASS))
+    cls = find(path, CONFIG, names.trust)
     if isinstance(cls, AlgorithmConfig):  # Somebody gave settings in place of a class.
-        return cls
+        return cls.update_from_dict(given) if given else cls
     if cls is None:
         raise UnknownClassError(
-            f"the checkpoint's settings are of {found or 'no class'}, which is not known",
+            f"the checkpoint's settings are of {path or 'no class'}, which is not known",
             hint="pass them: from_checkpoint(path, config=...).",
-            class_name=found,
+            class_name=path,
+            kinds={path: CONFIG.kind},
         )
     config: AlgorithmConfig = cls()
+    config.update_from_dict(given or {})
+    reading = _Reading(cls, names, config.env)
     known = vars(config)
-    left_out = {*_OURS_ALONE, *_of_no_effect(cls)}
-    for name, value in held.items():
+    left_out = {*_OURS_ALONE, *_of_no_effect(cls), *(given or ())}
+    for name, value in reading.in_order(held):
         if name not in known or name in left_out or _is_default(value, known[name]):
             continue
-        try:
-            made = revived(value, _finder(given))
-        except UnknownClassError as error:
-            raise UnknownClassError(
-                f"the setting {name!r} is {error.class_name}, which is not in the checkpoint",
-                hint="pass it: from_checkpoint(path, module_classes={name: it}), or all settings: "
-                "from_checkpoint(path, config=...).",
-                class_name=error.class_name,
-            ) from error
+        made = reading.live(name, value)
         if name == "policies":
-            config.multi_agent(policies={key: _as_spec(each) for key, each in made.items()})
+            config.multi_agent(policies=made)
         else:
             known[name] = made
     return config
+
+
+class _Reading:
+    """Makes settings of what a file holds of them, each by what may stand there.
+
+    Args:
+        cls: Whose settings.
+        names: Looks names up.
+        env: The caller's environment.
+    """
+
+    def __init__(self, cls: type[AlgorithmConfig], names: Names, env: Any) -> None:
+        self.cls = cls
+        self.names = names
+        self.env = env
+        self.places = {
+            section.attribute(name): (section, name)
+            for section in cls.SECTIONS.values()
+            for name in section.settings
+        }
+
+    def in_order(self, held: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        """The settings, the environment before what it is told."""
+        return sorted(
+            ((key, value) for key, value in held.items() if isinstance(key, str)),
+            key=lambda item: item[0] != "env",
+        )
+
+    def live(self, name: str, value: Any) -> Any:
+        """One setting.
+
+        Args:
+            name: The config's attribute.
+            value: What the file holds.
+
+        Raises:
+            ConfigError: It is not what the setting takes.
+            UnsafeCheckpointError: It would steer how an environment is made.
+        """
+        if name == "evaluation_config":
+            return self._differing(value)
+        if name == "policies":
+            return {key: self._policy(each) for key, each in mapping_of(value).items()}
+        if name == "algorithm_config_overrides_per_module":
+            return {key: self._differing(each) for key, each in mapping_of(value).items()}
+        section, own = self.places.get(name, (None, ""))
+        slot = section.settings[own].slot if section is not None else None
+        count = len(self.names.missing)
+        made = self._made(name, value, replace(slot or ARGUMENT, kind=_kind(name, slot)))
+        if section is not None and slot is not None and count == len(self.names.missing):
+            section.check(own, made)
+        if name == "env" and self.env is None:
+            self.env = made
+        if name == "env_config":
+            check_env_config(self.env, made)
+        return made
+
+    def _made(self, name: str, value: Any, slot: Slot) -> Any:
+        if name == "env" and isinstance(value, str):
+            known = env_of_file(value)
+            return self.names.find(value, slot) if known is None else known
+        return live_arguments(value, self.names, slot, RECORDS)
+
+    def _differing(self, value: Any) -> Any:
+        """Settings that differ somewhere: a dict of them, or a whole config."""
+        if isinstance(value, Opaque):
+            return restored_config({_CLASS: value, **value.mapping()}, self.names)
+        if not isinstance(value, Mapping):
+            return live_arguments(value, self.names)
+        own = value.get("env")
+        inside = _Reading(self.cls, self.names, self.live("env", own) if own else self.env)
+        return {
+            key: inside.live(SPELLINGS.get(key, key), part) for key, part in inside.in_order(value)
+        }
+
+    def _policy(self, value: Any) -> Any:
+        """A PolicySpec's four parts; a class among them changes nothing here."""
+        if isinstance(value, Opaque):
+            held = value.mapping()
+            parts = [held.get(part) for part in ("observation_space", "action_space", "config")]
+        elif isinstance(value, (list, tuple)) and len(value) == 4:
+            parts = list(value[1:])
+        else:
+            return live_arguments(value, self.names)
+        spaces = [live_arguments(part, self.names) for part in parts[:2]]
+        return (None, *spaces, None if parts[2] is None else self._differing(parts[2]))
+
+
+def _kind(name: str, slot: Slot | None) -> str:
+    return f"the setting {name!r}, {(slot or ARGUMENT).kind}"
 
 
 def _of_no_effect(cls: type[AlgorithmConfig]) -> set[str]:
@@ -94,10 +187,6 @@ def _of_no_effect(cls: type[AlgorithmConfig]) -> set[str]:
     }
 
 
-def _as_spec(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
 def _is_default(value: Any, default: Any) -> bool:
     """Whether a value means what the setting is anyway."""
     if value == -1 and default is None:  # RLlib's word for a setting that has moved.
@@ -107,26 +196,3 @@ def _is_default(value: Any, default: Any) -> bool:
     name = getattr(default, "__qualname__", type(default).__qualname__)
     path = class_path(value)
     return path.endswith(f".{name}") or path.rpartition(".")[2] == "DEFAULT_POLICY_MAPPING_FN"
-
-
-def _finder(given: Mapping[str, Any]) -> Any:
-    def find(path: str) -> Any:
-        module, _, name = path.rpartition(".")
-        for known in (path, f"{module}:{name}", name):
-            if known in given:
-                return given[known]
-        found = _loaded(module, name)
-        if found is None:
-            raise UnknownClassError(f"{path} is not known", class_name=path)
-        return found
-
-    return find
-
-
-def _loaded(module: str, name: str) -> Any:
-    """What a module that is loaded already has under a name; nothing is loaded."""
-    if module.startswith("ray.rllib."):
-        from ... import v2
-
-        return getattr(v2, name, None) if name in v2.__all__ else None
-    return getattr(sys.modules.get(module), name, None)

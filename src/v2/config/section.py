@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ...core.errors import ConfigError
+from ...core.trust import Slot
 from ..tuning.search_space import is_open
 from .not_provided import NotProvided
 from .rules import SETTINGS, Rule
@@ -33,6 +34,7 @@ class Setting:
         merges: Whether a dict adds to the one that is there.
         convert: Makes of a given value what is kept.
         instead: What to do instead: only the default is supported.
+        slot: What of a checkpoint may stand there, where a class or function may at all.
     """
 
     default: Any = None
@@ -42,6 +44,7 @@ class Setting:
     merges: bool = False
     convert: Callable[[Any], Any] | None = None
     instead: str = ""
+    slot: Slot | None = None
 
 
 IDLE = "Accepted for RLlib's sake; changes nothing here."

@@ -12,7 +12,7 @@ from ...core.errors import ConfigError
 from .policies import PolicySpec
 from .section import Section, UnknownSettingError, unknown_setting
 
-_SPELLINGS: Final = {
+SPELLINGS: Final = {
     "lambda": "lambda_",
     "input": "input_",
     "framework": "framework_str",
@@ -20,7 +20,7 @@ _SPELLINGS: Final = {
     "create_env_on_driver": "create_env_on_local_worker",
     "custom_eval_function": "custom_evaluation_function",
 }
-_SHOWN: Final = {attribute: name for name, attribute in _SPELLINGS.items()}
+_SHOWN: Final = {attribute: name for name, attribute in SPELLINGS.items()}
 
 
 class FrozenConfigError(ConfigError, AttributeError):
@@ -97,7 +97,7 @@ class SettingsStore:
             if key == "multiagent":
                 self.update_from_dict(value)
             else:
-                self._update_one(_SPELLINGS.get(key, key), value)
+                self._update_one(SPELLINGS.get(key, key), value)
         return self
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
@@ -108,7 +108,7 @@ class SettingsStore:
         """
         made = self.copy(copy_frozen=False)
         for key in values:
-            setattr(made, _SPELLINGS.get(key, key), None)
+            setattr(made, SPELLINGS.get(key, key), None)
         return made.update_from_dict(values)
 
     def _update_one(self, key: str, value: Any) -> None:
@@ -145,18 +145,26 @@ class SettingsStore:
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Any:
         """Make a config of what `get_state` gave."""
-        made = state.get("class", cls)()
+        kind = state.get("class", cls)
+        if not (isinstance(kind, type) and issubclass(kind, SettingsStore)):
+            raise ConfigError(
+                f"{cls.__name__}.from_state()",
+                expected="settings with a class of settings",
+                found=repr(kind),
+                hint="Algorithm.from_checkpoint(path) takes settings from files.",
+            )
+        made = kind()
         made.__dict__.update({key: value for key, value in state.items() if key != "class"})
         return made
 
     def __getitem__(self, key: str) -> Any:
-        return getattr(self, _SPELLINGS.get(key, key))
+        return getattr(self, SPELLINGS.get(key, key))
 
     def __setitem__(self, key: str, value: Any) -> None:
         self.update_from_dict({key: value})
 
     def __contains__(self, key: object) -> bool:
-        return _SPELLINGS.get(key, key) in self.__dict__ if isinstance(key, str) else False
+        return SPELLINGS.get(key, key) in self.__dict__ if isinstance(key, str) else False
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.to_dict())

@@ -12,6 +12,7 @@ from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ...core.errors import ConfigError
+from ...core.trust import Names
 from ...core.vault.decode.standins import mapping_of
 from ..checkpointable import Checkpointable
 from ..config.saved_config import restored_config
@@ -218,15 +219,14 @@ class EnvRunner(Checkpointable):
 
     @classmethod
     @override
-    def _revived_arguments(
-        cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Mapping[str, Any]
+    def _live_arguments(
+        cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], names: Names
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         rest = {name: value for name, value in kwargs.items() if name != "config"}
-        made, by_name = super()._revived_arguments(args, rest, given)
+        made, by_name = super()._live_arguments(args, rest, names)
         held = kwargs.get("config")
         if held is not None:
-            settings = {"class": held, **mapping_of(held)}
-            by_name["config"] = restored_config(settings, given)
+            by_name["config"] = restored_config({"class": held, **mapping_of(held)}, names)
         return made, by_name
 
     @override

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 import gymnasium as gym
 
-from ...core.errors import ConfigError
+from ...core.errors import ConfigError, UnsafeCheckpointError
 from .context import EnvContext
 
 EnvCreator: TypeAlias = Callable[[EnvContext], Any]
@@ -69,6 +69,83 @@ def env_creator_of(env: Any) -> EnvCreator:
         expected="a registered name, a gymnasium id, a class or a function",
         found=repr(env),
     )
+
+
+_MAKES_OTHERS: Final = ("GymV21Environment", "GymV26Environment")
+"""Ids of gymnasium's whose environments are made by another library from a further name."""
+
+_STEERING: Final = frozenset(
+    (
+        "additional_wrappers",
+        "apply_api_compatibility",
+        "autoreset",
+        "disable_env_checker",
+        "entry_point",
+        "id",
+        "num_envs",
+        "vector_entry_point",
+        "vector_kwargs",
+        "vectorization_mode",
+        "wrappers",
+    )
+)
+"""What `gym.make` and `make_vec` take for themselves in any of their releases."""
+
+
+def env_of_file(name: str) -> str | None:
+    """The environment that a name in a file may mean: one that is registered already.
+
+    A module before the id is not imported; the id without it counts. A name without a version
+    means the newest one that gymnasium holds.
+
+    Args:
+        name: The name.
+
+    Returns:
+        What `register_env` or gymnasium call it; None if neither knows it.
+
+    Example:
+        >>> env_of_file("somebodys_module:CartPole-v1"), env_of_file("somebodys_module:Theirs-v0")
+        ('CartPole-v1', None)
+    """
+    if name in _creators:
+        return name
+    id_ = name.rpartition(":")[2]
+    newest = [
+        spec for spec in gym.registry.values() if f"{spec.namespace}/{spec.name}" == _full(id_)
+    ]
+    if id_ not in gym.registry and newest:
+        id_ = max(newest, key=lambda spec: spec.version or 0).id
+    if id_ not in gym.registry or gym.registry[id_].name in _MAKES_OTHERS:
+        return None
+    return id_
+
+
+def _full(id_: str) -> str:
+    namespace, slash, name = id_.rpartition("/")
+    return f"{namespace if slash else None}/{name}"
+
+
+def check_env_config(env: Any, env_config: Any) -> None:
+    """Refuse settings from a file that would steer how gymnasium makes an environment.
+
+    Args:
+        env: The environment; a registered one takes what settings it likes.
+        env_config: The settings.
+
+    Raises:
+        UnsafeCheckpointError: Some would.
+    """
+    if not isinstance(env, str) or env in _creators or not isinstance(env_config, Mapping):
+        return
+    steering = sorted(_STEERING & {str(key) for key in env_config})
+    if steering:
+        raise UnsafeCheckpointError(
+            f"the checkpoint's env_config says how gymnasium is to make {env!r}",
+            expected="settings of the environment",
+            found=", ".join(steering),
+            hint="give the environment yourself: from_checkpoint(path, env=...).",
+        )
 
 
 class UnknownEnvError(ConfigError, gym.error.NameNotFound):

@@ -5,16 +5,26 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from ...core.asking import check_count, check_space
-from ...core.errors import ConfigError, MissingPartError, NotACheckpointError, WeightsError
+from ...core.errors import (
+    ConfigError,
+    MissingPartError,
+    NotACheckpointError,
+    UnknownClassError,
+    WeightsError,
+)
+from ...core.trust import Slot, Trust, find, together
+from ...core.trust.names import unknown
 from ...core.vault import Checkpoint, ModuleRecord, open_checkpoint
 from ...core.weight_room import BeyondWeightsError, WeightRoom
 from ..apis import InferenceOnlyAPI, TargetNetworkAPI
-from ..class_names import UnknownClassError, find_class, saved_name
+from ..class_names import saved_name
+from ..slots import CATALOG, MODULE
 from .misfits import asked_shapes, deciding, shape_misfit, warn_of_encoders
 from .model_config import as_settings
 from .multi_rl_module import MultiRLModule
@@ -29,7 +39,7 @@ _GIVE: Final = "if you want it so, give its settings: from_checkpoint(path, mode
 def load_module(
     cls: type[_M],
     path: str | os.PathLike[str],
-    given: Mapping[str, Any],
+    trust: Trust,
     *,
     strict: bool = True,
     overrides: Mapping[str, Any] | None = None,
@@ -45,7 +55,7 @@ def load_module(
             if checkpoint.policies
             else "",
         )
-    loader = _Loader(checkpoint, given, strict, overrides or {})
+    loader = _Loader(checkpoint, trust, strict, overrides or {})
     module: RLModule
     if checkpoint.kind == "module":
         (record,) = checkpoint.modules.values()
@@ -67,7 +77,7 @@ class _Loader:
 
     Args:
         checkpoint: Its records.
-        given: The caller's classes.
+        trust: The caller's classes.
         strict: Whether all weights must fit.
         overrides: Constructor arguments that go before the saved ones.
     """
@@ -75,12 +85,12 @@ class _Loader:
     def __init__(
         self,
         checkpoint: Checkpoint,
-        given: Mapping[str, Any],
+        trust: Trust,
         strict: bool,
         overrides: Mapping[str, Any],
     ) -> None:
         self.checkpoint = checkpoint
-        self.given = given
+        self.trust = trust
         self.strict = strict
         self.overrides = overrides
 
@@ -88,8 +98,10 @@ class _Loader:
         """All modules in one."""
         kind = cls if issubclass(cls, MultiRLModule) else MultiRLModule
         multi = kind()
-        for module_id, record in self.checkpoint.modules.items():
-            multi.add_module(module_id, self.module(record, RLModule))
+        records = self.checkpoint.modules
+        made = together(*(partial(self.module, record, RLModule) for record in records.values()))
+        for module_id, module in zip(records, made, strict=True):
+            multi.add_module(module_id, module)
         parts = list(multi.values())
         multi.inference_only = bool(parts) and all(part.inference_only for part in parts)
         return multi
@@ -98,8 +110,9 @@ class _Loader:
         """One module with its weights."""
         if not record.weights:
             raise self._without_weights(record)
-        kind = self._class_of(record, cls)
-        arguments = self._arguments(record)
+        kind, arguments = together(
+            partial(self._class_of, record, cls), partial(self._arguments, record)
+        )
         module = self._built(kind, arguments, record)
         own = _own_names(module, set(record.weights))
         spare = _spare(module, own) if own is not None else set()
@@ -110,33 +123,36 @@ class _Loader:
         return module
 
     def _class_of(self, record: ModuleRecord, cls: type[RLModule]) -> type[RLModule]:
-        found = find_class(record.module_class, RLModule, self.given, cls)
+        path = record.module_class
+        found = find(path, MODULE, self.trust)
+        if found is None and path == f"{cls.__module__}.{cls.__qualname__}":
+            found = cls
         if found is None and not _is_base(cls):
-            name = record.module_class.rpartition(".")[2]
+            name = path.rpartition(".")[2]
             found = cls if name in ("", cls.__name__) else None
         if found is not None and not _is_base(found):
-            return found
-        tables = {key: held.weights for key, held in self.checkpoint.modules.items()}
-        name = record.module_class
+            kind: type[RLModule] = found
+            return kind
+        if path:
+            raise self._unknown(record, path, MODULE)
         raise UnknownClassError(
-            f"module {record.id!r} is of class {name!r}, which rlconnect does not have"
-            if name
-            else f"the checkpoint does not say of which class module {record.id!r} is",
-            hint=(
-                f"pass it: from_checkpoint(path, module_classes={{{name!r}: YourClass}})"
-                if name
-                else "call from_checkpoint() of that class"
-            )
-            + "; its weights are in this error's `weights`.",
-            class_name=name,
-            module_id=record.id,
-            record=record,
-            weights=record.weights if self.checkpoint.kind == "module" else tables,
+            f"the checkpoint does not say of which class module {record.id!r} is",
+            hint="call from_checkpoint() of that class; its weights are in this error's `weights`.",
+            class_name="",
+            kinds={"": "a module"},
+            **self._facts(record),
         )
 
-    def _arguments(self, record: ModuleRecord) -> dict[str, Any]:
-        from .catalog import Catalog
+    def _unknown(self, record: ModuleRecord, name: str, slot: Slot) -> UnknownClassError:
+        what = f"module {record.id!r} needs"
+        return unknown({name: slot}, what=what, **self._facts(record))
 
+    def _facts(self, record: ModuleRecord) -> dict[str, Any]:
+        tables = {key: held.weights for key, held in self.checkpoint.modules.items()}
+        weights = record.weights if self.checkpoint.kind == "module" else tables
+        return {"module_id": record.id, "record": record, "weights": weights}
+
+    def _arguments(self, record: ModuleRecord) -> dict[str, Any]:
         catalog = record.catalog_class
         arguments = {
             "observation_space": record.observation_space,
@@ -144,20 +160,12 @@ class _Loader:
             "inference_only": bool(record.inference_only),
             "learner_only": bool(record.extra.get("learner_only", False)),
             "model_config": modern_settings(record.model_config, _shapes(record)),
-            "catalog_class": find_class(catalog, Catalog, self.given) if catalog else None,
+            "catalog_class": find(catalog, CATALOG, self.trust) if catalog else None,
             **self.overrides,
         }
         warn_of_encoders(record, as_settings(arguments["model_config"]))
         if catalog and arguments["catalog_class"] is None:
-            raise UnknownClassError(
-                f"module {record.id!r} needs catalog {catalog!r}, which rlconnect does not have",
-                hint=f"pass it: from_checkpoint(path, module_classes={{{catalog!r}: YourCatalog}})"
-                ", or another as catalog_class=.",
-                class_name=catalog,
-                module_id=record.id,
-                record=record,
-                weights=record.weights,
-            )
+            raise self._unknown(record, catalog, CATALOG)
         return arguments
 
     def _built(

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.spaces import Space
 
 from ...core.errors import ConfigError
-from ..class_names import find_class, saved_name
+from ...core.trust import Names, Trust, Words, find, live_arguments
+from ...core.vault.decode.standins import class_path, mapping_of
+from ..class_names import saved_name
+from ..slots import MODULE
 from .spec import RLModuleSpec, _space_data, _space_of
 
 if TYPE_CHECKING:
@@ -133,25 +136,46 @@ class MultiRLModuleSpec:
 
     @classmethod
     def from_dict(
-        cls, d: Mapping[str, Any], *, module_classes: Mapping[str, Any] | None = None
+        cls,
+        d: Mapping[str, Any],
+        *,
+        trust: Words = None,
+        module_classes: Mapping[str, Any] | None = None,
     ) -> MultiRLModuleSpec:
         """Take back what `to_dict` gave.
 
         Args:
             d: The data.
-            module_classes: Your own classes by dotted name.
+            trust: Your own classes that it names: a list, or a mapping of the names in it.
+            module_classes: Another spelling of `trust`.
+
+        Raises:
+            UnknownClassError: It names classes that nobody has given; all are told.
+        """
+        names = Names(Trust.of(trust) | Trust.of(module_classes))
+        made = cls.in_file(d, names)
+        names.check("from_dict")
+        return made
+
+    @classmethod
+    def in_file(cls, d: Mapping[str, Any], names: Names) -> MultiRLModuleSpec:
+        """What a file holds of a spec, `to_dict`'s data or the attributes of a pickled one.
+
+        Args:
+            d: The data.
+            names: Looks up what it names.
         """
         base = _multi_rl_module()
-        name = d.get("multi_rl_module_class") or ""
+        found = find(class_path(d.get("multi_rl_module_class")), MODULE, names.trust)
+        held = mapping_of(d.get("rl_module_specs") or d.get("module_specs"))
         return cls(
-            multi_rl_module_class=find_class(name, base, module_classes or {}) or base,
-            observation_space=_space_of(d.get("observation_space")),
-            action_space=_space_of(d.get("action_space")),
+            multi_rl_module_class=found if found and issubclass(found, base) else base,
+            observation_space=_space_of(live_arguments(d.get("observation_space"), names)),
+            action_space=_space_of(live_arguments(d.get("action_space"), names)),
             inference_only=d.get("inference_only"),
-            model_config=d.get("model_config"),
+            model_config=live_arguments(d.get("model_config"), names),
             rl_module_specs={
-                key: RLModuleSpec.from_dict(spec, module_classes=module_classes)
-                for key, spec in d.get("rl_module_specs", {}).items()
+                key: RLModuleSpec.in_file(mapping_of(spec), names) for key, spec in held.items()
             },
         )
 

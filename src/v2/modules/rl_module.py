@@ -18,6 +18,7 @@ from ...core.budget import one_load
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import PieceError
 from ...core.load_room import room_of_the_load
+from ...core.trust import Trust, Words
 from ...core.vault.one_save import of_one_save
 from ..checkpointable import Checkpointable, _check_local
 from .module_config import ConfigOfModule
@@ -209,6 +210,7 @@ class RLModule(Checkpointable):
         path: str | os.PathLike[str],
         filesystem: Any = None,
         *,
+        trust: Words = None,
         module_classes: Mapping[str, Any] | None = None,
         strict: bool = True,
         **kwargs: Any,
@@ -218,8 +220,9 @@ class RLModule(Checkpointable):
         Args:
             path: A module's or multi-module's folder, or a checkpoint that contains one.
             filesystem: Only None: local files.
-            module_classes: Your own classes by the dotted name the checkpoint gives them:
-                modules, catalogs, whatever its settings name.
+            trust: Your own classes that the checkpoint names: modules, catalogs. A list of them,
+                or a mapping of the dotted names in the file.
+            module_classes: Another spelling of `trust`.
             strict: Whether every weight must be there and fit; otherwise what fits is taken.
             **kwargs: Constructor arguments to use in place of the saved ones.
 
@@ -231,8 +234,9 @@ class RLModule(Checkpointable):
         from .loading import load_module
 
         _check_local(filesystem)
+        words = Trust.of(trust) | Trust.of(module_classes)
         with one_load():
-            return load_module(cls, path, module_classes or {}, strict=strict, overrides=kwargs)
+            return load_module(cls, path, words, strict=strict, overrides=kwargs)
 
     def as_multi_rl_module(self) -> MultiRLModule:
         """Give a multi-module that holds only this one, by the default id."""

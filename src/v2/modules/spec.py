@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gymnasium.spaces import Space
 
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
 from ...core.space_codec import gym_space_to_dict, space_from_ray
-from ..class_names import UnknownClassError, find_class, saved_name
+from ...core.trust import Names, Slot, Trust, Words, live_arguments
+from ...core.vault.decode.standins import GlobalRef, Opaque, class_path
+from ..class_names import saved_name
+from ..slots import CATALOG, MODULE
 from .model_config import as_settings
 
 if TYPE_CHECKING:
     from .multi_spec import MultiRLModuleSpec
     from .rl_module import RLModule
+
+NAMES: Final = (str, GlobalRef, Opaque)
+"""What a file has where a class is."""
 
 
 @dataclass
@@ -117,29 +123,43 @@ class RLModuleSpec:
 
     @classmethod
     def from_dict(
-        cls, d: Mapping[str, Any], *, module_classes: Mapping[str, Any] | None = None
+        cls,
+        d: Mapping[str, Any],
+        *,
+        trust: Words = None,
+        module_classes: Mapping[str, Any] | None = None,
     ) -> RLModuleSpec:
         """Take back what `to_dict` gave.
 
         Args:
             d: The data.
-            module_classes: Your own classes by dotted name.
+            trust: Your own classes that it names: a list, or a mapping of the names in it.
+            module_classes: Another spelling of `trust`.
 
         Raises:
             UnknownClassError: It names a class that nobody has given.
         """
-        from .catalog import Catalog
-        from .rl_module import RLModule
+        names = Names(Trust.of(trust) | Trust.of(module_classes))
+        made = cls.in_file(d, names)
+        names.check("from_dict")
+        return made
 
-        given = module_classes or {}
+    @classmethod
+    def in_file(cls, d: Mapping[str, Any], names: Names) -> RLModuleSpec:
+        """What a file holds of a spec, `to_dict`'s data or the attributes of a pickled one.
+
+        Args:
+            d: The data.
+            names: Looks up what it names.
+        """
         return cls(
-            module_class=_named(d.get("module_class"), RLModule, given),
-            observation_space=_space_of(d.get("observation_space")),
-            action_space=_space_of(d.get("action_space")),
+            module_class=_named(d.get("module_class"), MODULE, names),
+            observation_space=_space_of(live_arguments(d.get("observation_space"), names)),
+            action_space=_space_of(live_arguments(d.get("action_space"), names)),
             inference_only=d.get("inference_only", False),
             learner_only=d.get("learner_only", False),
-            model_config=d.get("model_config"),
-            catalog_class=_named(d.get("catalog_class"), Catalog, given),
+            model_config=live_arguments(d.get("model_config"), names),
+            catalog_class=_named(d.get("catalog_class"), CATALOG, names),
         )
 
     def update(self, other: RLModuleSpec, override: bool = True) -> None:
@@ -180,17 +200,8 @@ def _name(cls: Any) -> str | None:
     return None if cls is None else ".".join(saved_name(cls))
 
 
-def _named(path: Any, base: type[Any], given: Mapping[str, Any]) -> Any:
-    if not isinstance(path, str):
-        return path
-    found = find_class(path, base, given)
-    if found is None:
-        raise UnknownClassError(
-            f"the spec names {path!r}, which rlconnect does not have",
-            hint=f"pass it: from_dict(data, module_classes={{{path!r}: ...}}).",
-            class_name=path,
-        )
-    return found
+def _named(path: Any, slot: Slot, names: Names) -> Any:
+    return names.find(class_path(path), slot) if isinstance(path, NAMES) else path
 
 
 def _space_data(space: Space[Any] | None) -> Any:

@@ -5,7 +5,12 @@ import json
 import gymnasium as gym
 import numpy as np
 import pytest
-from rlconnect.core.errors import CheckpointNotFoundError, ConfigError, CorruptCheckpointError
+from rlconnect.core.errors import (
+    CheckpointNotFoundError,
+    ConfigError,
+    CorruptCheckpointError,
+    UnknownClassError,
+)
 from rlconnect.v2 import (
     BC,
     PPO,
@@ -15,7 +20,6 @@ from rlconnect.v2 import (
     RLModule,
     make_multi_agent,
 )
-from rlconnect.v2.class_names import UnknownClassError
 
 from tests.v2.algorithms.algorithm_cases import Countdown, curve, small
 
@@ -52,7 +56,7 @@ def test_a_resumed_run_goes_on_exactly(tmp_path, settings, model):
     expected = [curve(algo.train()) for _ in range(3)]
     algo.stop()
 
-    resumed = Algorithm.from_checkpoint(tmp_path / "at two")
+    resumed = Algorithm.from_checkpoint(tmp_path / "at two", trust=[piece])
 
     assert isinstance(resumed, PPO)
     assert [curve(resumed.train()) for _ in range(3)] == expected
@@ -215,7 +219,7 @@ def test_callback_after_loading(tmp_path):
 
 
 def test_unknown_functions_are_named_and_can_be_given(tmp_path):
-    """A lambda is in no file: the error says which setting, and either way to give it works."""
+    """One error names a lambda, its setting and an environment; either way to give them works."""
     config = small(env_to_module_connector=lambda env, spaces, device: MeanStdFilter())
     algo = config.environment(Countdown).build_algo()
     algo.train()
@@ -224,8 +228,10 @@ def test_unknown_functions_are_named_and_can_be_given(tmp_path):
 
     with pytest.raises(UnknownClassError, match="_env_to_module_connector") as caught:
         Algorithm.from_checkpoint(path)
-    name = caught.value.class_name
-    by_name = Algorithm.from_checkpoint(path, module_classes={name: piece})
+    env, builder = caught.value.missing
+    assert env.endswith(".Countdown")
+    assert builder.endswith(".<lambda>")
+    by_name = Algorithm.from_checkpoint(path, trust={env: Countdown, builder: piece})
     by_config = Algorithm.from_checkpoint(path, config=config)
     for made in (by_name, by_config):
         assert made.iteration == 1

@@ -477,7 +477,7 @@ def test_a_runner_comes_back_from_its_checkpoint(tmp_path, gives_config):
     runner.save_to_path(tmp_path / "runner")
 
     again = SingleAgentEnvRunner.from_checkpoint(
-        tmp_path / "runner", module_classes={"PPOConfig": config} if gives_config else None
+        tmp_path / "runner", trust={"PPOConfig": config} if gives_config else [Count]
     )
 
     assert again.config.seed == 3

@@ -1,0 +1,75 @@
+"""Arguments from files: plain data, spaces, and what the slots for names let in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from ..keys import table_of
+from ..space_codec import space_from_pickled
+from ..vault.decode.standins import GlobalRef, Opaque, class_path, mapping_of
+from .names import Names
+from .slot import Slot
+
+Records: TypeAlias = Mapping[str, Callable[[Mapping[str, Any], Names], Any]]
+
+ARGUMENT: Final = Slot("a class or function among the arguments")
+OBJECT: Final = Slot(
+    "an object among the arguments", fits=lambda thing: not isinstance(thing, type)
+)
+_TEXTS: Final = ("torch.device", "gymnasium.envs.registration.VectorizeMode")
+"""Classes whose objects are taken by their names wherever they may stand."""
+
+
+def live_arguments(
+    value: Any, names: Names, slot: Slot = ARGUMENT, records: Records | None = None
+) -> Any:
+    """Decoded data with its spaces made, and its names looked up; nothing is called.
+
+    A name that nobody knows stays a stand-in, and `names` remembers it.
+
+    Args:
+        value: What the vault decoded.
+        names: Looks names up.
+        slot: Where a class or function in it stands.
+        records: Last part of a class's name -> what makes its objects of their attributes.
+    """
+    if isinstance(value, dict):
+        return {key: live_arguments(part, names, slot, records) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(live_arguments(part, names, slot, records) for part in value)
+    if isinstance(value, GlobalRef) or (isinstance(value, Opaque) and value.is_by_value):
+        return names.find(class_path(value), slot)
+    if isinstance(value, Opaque):
+        path = class_path(value)
+        if ".spaces" in path:
+            return _space(value)
+        last = path.rpartition(".")[2]
+        if last == "DefaultModelConfig":
+            return mapping_of(value)
+        if records and last in records:
+            return records[last](mapping_of(value), names)
+        if path in _TEXTS and all(isinstance(arg, (str, int)) for arg in value.args):
+            return ":".join(map(str, value.args))
+        return names.find(path, OBJECT)
+    return value
+
+
+def _space(value: Opaque) -> Any:
+    state = dict(value.mapping())
+    if not state and value.args and isinstance(value.args[0], dict):
+        state = dict(value.args[0])
+    return space_from_pickled(class_path(value), {k: _with_spaces(v) for k, v in state.items()})
+
+
+def _with_spaces(part: Any) -> Any:
+    if isinstance(part, Opaque):
+        if ".spaces" in class_path(part):
+            return _space(part)
+        held = table_of(part.entries)
+        return {key: _with_spaces(item) for key, item in held.items()} if held else part
+    if isinstance(part, dict):
+        return {key: _with_spaces(item) for key, item in part.items()}
+    if isinstance(part, (list, tuple)):
+        return type(part)(_with_spaces(item) for item in part)
+    return part

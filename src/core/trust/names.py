@@ -1,0 +1,150 @@
+"""From a file's names to what they stand for; all that nobody knows is told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from ..errors import UnknownClassError
+from ..vault.decode.standins import GlobalRef
+from .slot import Slot
+from .words import NOTHING, PROCESS, Trust
+
+_MOST_SHOWN: Final = 8
+_LONGEST: Final = 200
+_OWN_FACTS: Final = ("class_name", "missing", "kinds")
+
+
+def find(name: str, slot: Slot, trust: Trust = NOTHING) -> Any:
+    """What a file's name stands for in a slot; None where nobody knows, or it does not fit.
+
+    The caller's words count first, then our own table, then what `rlconnect.trust` was given.
+
+    Args:
+        name: The dotted name in the file.
+        slot: Where it stands.
+        trust: The caller's words.
+    """
+    if not name:
+        return None
+    for known in (trust.find, PROCESS.exactly, slot.table, PROCESS.find):
+        found = known(name)
+        if found is not None and slot.fits(found):
+            return found
+    return None
+
+
+def resolve(name: str, slot: Slot, trust: Trust = NOTHING, call: str = "") -> Any:
+    """What a file's name stands for in a slot.
+
+    Args:
+        name: The dotted name in the file.
+        slot: Where it stands.
+        trust: The caller's words.
+        call: What the caller called, for the error: "from_checkpoint".
+
+    Raises:
+        UnknownClassError: Nobody has given it a meaning.
+    """
+    names = Names(trust)
+    found = names.find(name, slot)
+    names.check(call)
+    return found
+
+
+class Names:
+    """Looks up the names of one file, and remembers which nobody knows.
+
+    Args:
+        trust: The caller's words.
+
+    Attributes:
+        missing: Names that nobody knows, and the slots they stand in.
+    """
+
+    def __init__(self, trust: Trust = NOTHING) -> None:
+        self.trust = trust
+        self.missing: dict[str, Slot] = {}
+
+    def find(self, name: str, slot: Slot) -> Any:
+        """What a name stands for; an inert stand-in where nobody knows."""
+        found = find(name, slot, self.trust)
+        if found is None:
+            self.missing.setdefault(name, slot)
+            module, _, last = name.rpartition(".")
+            return GlobalRef(module, last)
+        return found
+
+    def check(self, call: str = "") -> None:
+        """Tell what nobody knows.
+
+        Raises:
+            UnknownClassError: There is something; it names all of it.
+        """
+        if self.missing:
+            raise unknown(self.missing, call)
+
+
+def unknown(
+    missing: dict[str, Slot], call: str = "", *, what: str = "the checkpoint needs", **facts: Any
+) -> UnknownClassError:
+    """The error that tells names nobody knows, and the call that would let them in.
+
+    Args:
+        missing: The names, and where they stand.
+        call: What the caller called.
+        what: How the message begins.
+        **facts: For the error.
+    """
+    names = list(missing)
+    listed = ", ".join(
+        f"{name[:_LONGEST]!r} ({missing[name].kind})" for name in names[:_MOST_SHOWN]
+    )
+    more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
+    registers = dict.fromkeys(slot.register for slot in missing.values() if slot.register)
+    them = "it" if len(names) == 1 else "them"
+    hint = f"pass {them}: {call or 'from_checkpoint'}(..., {words(names)})"
+    return UnknownClassError(
+        f"{what} {listed}{more}, which rlconnect does not have",
+        hint=", or call ".join([hint, *registers, "rlconnect.trust(...) once"]) + ".",
+        **{
+            "class_name": names[0],
+            "missing": names,
+            "kinds": {name: missing[name].kind for name in names},
+            **facts,
+        },
+    )
+
+
+def words(names: Iterable[str]) -> str:
+    """How a caller would let names in: `trust=[Mine]`."""
+    held = list(names)[:_MOST_SHOWN]
+    short = [name.rpartition(".")[2] for name in held]
+    if all(each.isidentifier() for each in short) and len(set(short)) == len(short):
+        return f"trust=[{', '.join(short)}]"
+    return "trust={" + ", ".join(f"{name[:_LONGEST]!r}: ..." for name in held) + "}"
+
+
+def together(*steps: Callable[[], Any]) -> list[Any]:
+    """Do several things; what any of them misses is told in one error.
+
+    Raises:
+        UnknownClassError: Names that nobody knows; all of them.
+    """
+    made: list[Any] = []
+    failed: list[UnknownClassError] = []
+    for step in steps:
+        try:
+            made.append(step())
+        except UnknownClassError as error:
+            failed.append(error)
+    if len(failed) == 1:
+        raise failed[0]
+    if failed:
+        slots = {
+            name: Slot(kind) for error in failed for name, kind in error.facts["kinds"].items()
+        }
+        others = {**failed[-1].facts, **failed[0].facts}
+        rest = {key: fact for key, fact in others.items() if key not in _OWN_FACTS}
+        raise unknown(slots, **rest) from failed[0]
+    return made

@@ -1,0 +1,51 @@
+"""A place where a file may name something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+
+def _nothing(name: str) -> Any:
+    return None
+
+
+def _anything(thing: Any) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Slot:
+    """What may stand in one kind of place.
+
+    Args:
+        kind: What stands there, in words: "a piece of a pipeline".
+        table: Gives what rlconnect itself has under a dotted name, None where it has nothing.
+        fits: Whether something may stand there at all, whoever gave it.
+        register: The call that lets files name one for the whole process.
+    """
+
+    kind: str
+    table: Callable[[str], Any] = _nothing
+    fits: Callable[[Any], bool] = _anything
+    register: str = ""
+
+
+def by_path(homes: Mapping[str, str], package: str) -> Callable[[str], Any]:
+    """A table of a package's own names, each loaded when a file first names it.
+
+    Args:
+        homes: Last part of a dotted name -> where it lives, `.module` or `.module:Name`.
+        package: The package that homes are relative to.
+    """
+
+    def fetch(name: str) -> Any:
+        last = name.rpartition(".")[2]
+        if last not in homes:
+            return None
+        module, _, own = homes[last].partition(":")
+        return getattr(import_module(module, package), own or last)
+
+    return fetch

@@ -1,0 +1,147 @@
+"""What a caller lets a file name: classes and functions, for one call or for the process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, TypeAlias, TypeVar, Union
+
+from ..errors import ConfigError
+
+T = TypeVar("T")
+
+Words: TypeAlias = Union["Trust", Mapping[str, Any], Iterable[Any], None]
+"""How a caller may say it: a mapping of the file's names, or the classes and functions alone."""
+
+
+class Trust:
+    """Classes and functions by the names that a file may have for them.
+
+    Args:
+        named: By the name that stands in the file: dotted, `module:qualname` or the last part.
+        alone: By their own names: dotted, or the last part where only one of them is called so.
+
+    Example:
+        >>> class Mine: ...
+        >>> words = Trust.of([Mine])
+        >>> words.find("somebodys_module.Mine") is Mine, words.find("os.system")
+        (True, None)
+    """
+
+    def __init__(
+        self, named: Mapping[str, Any] | None = None, alone: Iterable[Any] | None = None
+    ) -> None:
+        self._named: dict[str, Any] = dict(named or {})
+        self._alone: dict[str, Any] = {}
+        self._short: dict[str, list[Any]] = {}
+        for each in alone or ():
+            self.add(each)
+
+    @classmethod
+    def of(cls, words: Words) -> Trust:
+        """What a caller said, in any of the ways it may be said.
+
+        Raises:
+            ConfigError: It holds something that has no name.
+        """
+        if words is None:
+            return NOTHING
+        if isinstance(words, Trust):
+            return words
+        if isinstance(words, Mapping):
+            return cls(words)
+        if isinstance(words, (str, bytes)) or not isinstance(words, Iterable):
+            return cls(alone=[words])
+        return cls(alone=words)
+
+    def add(self, thing: Any) -> None:
+        """Let a class or function be named.
+
+        Raises:
+            ConfigError: It has no name.
+        """
+        module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
+        if not callable(thing) or not module or not name:
+            raise ConfigError(
+                "trust=...",
+                expected="classes and functions, or a mapping of names to them",
+                found=repr(thing),
+                hint='give it by the name that the file has for it: trust={"module.name": ...}.',
+            )
+        short = self._short.setdefault(_last(name), [])
+        path = f"{module}.{name}"
+        before = self._alone.get(path)
+        self._alone[path] = thing
+        self._short[_last(name)] = [*(each for each in short if each is not before), thing]
+
+    def find(self, name: str) -> Any:
+        """What a name of a file stands for; None if nobody gave it a meaning.
+
+        Args:
+            name: The dotted name.
+        """
+        if not self:
+            return None
+        path = name.replace(":", ".")
+        module, _, last = path.rpartition(".")
+        for known in (name, path, f"{module}:{last}", last):
+            if known in self._named:
+                return self._named[known]
+        found = self._alone.get(path)
+        if found is None:
+            alike = self._short.get(last, ())
+            found = alike[0] if len(alike) == 1 else None
+        return found
+
+    def exactly(self, name: str) -> Any:
+        """What was given under this very name; None if nothing."""
+        return self._alone.get(name)
+
+    def __bool__(self) -> bool:
+        return bool(self._named or self._alone)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._named, *self._alone))
+
+    def __or__(self, other: Trust) -> Trust:
+        """Both; where they differ, the first one counts."""
+        if not self or not other:
+            return self or other
+        made = Trust({**other._named, **self._named})
+        for each in (*other._alone.values(), *self._alone.values()):
+            made.add(each)
+        return made
+
+    def __repr__(self) -> str:
+        return f"Trust({', '.join(self)})"
+
+
+NOTHING: Final = Trust()
+"""The words of a caller who said nothing."""
+
+PROCESS: Final = Trust()
+"""What `trust` let all files name."""
+
+
+def trust(thing: T) -> T:
+    """Let files name a class or function of yours, in this process; a decorator, too.
+
+    A file that names it gets it where something of its kind may stand. `trust=[...]` does the
+    same for one call.
+
+    Args:
+        thing: The class or function. One of the same module and name takes its place.
+
+    Returns:
+        The same.
+
+    Example:
+        >>> @trust
+        ... def agent_zero_only(agent_id, episode, **kwargs):
+        ...     return "p0"
+    """
+    PROCESS.add(thing)
+    return thing
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
