@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from .bridge.proof.verify import verify
     from .core.trust import trust
     from .core.vault import open_checkpoint
+    from .core.vault.audit.files import audit
 
 __all__ = [
     "CheckpointError",
     "RlconnectError",
     "__version__",
     "adapt",
+    "audit",
     "load",
     "migrate",
     "open_checkpoint",
@@ -40,6 +42,7 @@ __all__ = [
 
 _LAZY = {
     "adapt": ".bridge.adapt",
+    "audit": ".core.vault.audit.files",
     "load": ".bridge.loading",
     "migrate": ".bridge.migrate.front_door",
     "open_checkpoint": ".core.vault",

@@ -17,7 +17,7 @@ import typer
 from ..core.errors import CheckpointError, RlconnectError
 from ..core.version import __version__
 from . import codemod_command, export_command, migrate_command, proof_commands
-from .options import DONE, FINDING, MISTAKE, Json, print_json
+from .options import DONE, FINDING, MISTAKE, Audit, Json, print_json
 
 _INTERRUPTED: Final = 130
 _LONGEST_LINE: Final = 1200
@@ -67,12 +67,18 @@ def inspect(
     weights: Annotated[
         bool, typer.Option("--weights", help="List every array with its shape and range.")
     ] = False,
+    audit: Audit = False,
 ) -> None:
     """Show what a checkpoint is, who wrote it, what it needs and what to do next."""
+    if audit:
+        from .audit_page import show_audits
+
+        raise typer.Exit(show_audits([path], as_json=as_json))
     from ..core.vault import open_checkpoint
+    from ..core.vault.audit.files import with_audit
     from ..core.vault.description import describe_checkpoint
 
-    checkpoint = open_checkpoint(path)
+    checkpoint = with_audit(open_checkpoint(path))
     description = describe_checkpoint(checkpoint, policy=policy)
     if as_json:
         print_json(description)
@@ -86,7 +92,7 @@ def inspect(
         steps = description["next"][1 if weights else 0 :]  # the first one lists the weights
         for line in next_lines(steps):
             out.print(line, soft_wrap=True)
-    if description["verdict"]["level"] in ("damaged", "no weights"):
+    if description["verdict"]["level"] in ("damaged", "no weights", "unsafe"):
         raise typer.Exit(FINDING)
 
 
@@ -94,8 +100,14 @@ def inspect(
 def scan(
     folder: Annotated[Path, typer.Argument(help="Where to look; all folders below count.")],
     as_json: Json = False,
+    audit: Audit = False,
 ) -> None:
     """List every checkpoint below a folder, with a verdict on each."""
+    if audit:
+        from .audit_page import show_audits
+        from .scan_table import checkpoints_in
+
+        raise typer.Exit(show_audits(checkpoints_in(folder), as_json=as_json, one=False))
     from .scan_table import lines_below, scan_rows, scan_table
     from .theme import console
 
@@ -107,7 +119,7 @@ def scan(
         out.print(scan_table(folder, rows, width=out.width))
         for line in lines_below(folder, rows):
             out.print(line, soft_wrap=True)
-    if any(row.level in ("damaged", "unreadable", "no weights") for row in rows):
+    if any(row.level in ("damaged", "unreadable", "no weights", "unsafe") for row in rows):
         raise typer.Exit(FINDING)
 
 
@@ -127,11 +139,12 @@ def main(argv: list[str] | None = None) -> int:
         rlconnect ...
         0
     """
-    from .theme import tolerate_narrow_encodings
+    from .theme import one_line_warnings, tolerate_narrow_encodings
 
     tolerate_narrow_encodings()
     try:
-        code = app(args=argv, prog_name="rlconnect", standalone_mode=False)
+        with one_line_warnings():
+            code = app(args=argv, prog_name="rlconnect", standalone_mode=False)
         sys.stdout.flush()
     except RlconnectError as error:
         ask = "rlconnect scan FOLDER lists what can be read."

@@ -14,6 +14,7 @@ _TOUR: Final = (
     ("rlconnect inspect PATH --weights", "every array, its shape and range"),
     ("rlconnect inspect PATH --policy ID", "one policy or module of many"),
     ("rlconnect inspect PATH --json", "all of it, config included, for a script"),
+    ("rlconnect inspect PATH --audit", "what would run if others opened it?"),
 )
 _PROOF: Final = (
     ("rlconnect rollout PATH --env CartPole-v1", "let it play, see what it earns"),

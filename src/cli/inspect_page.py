@@ -52,6 +52,9 @@ def inspect_page(
         parts.append(_policy(visible_data(record)))
         if with_weights:
             parts.append(weights_table(checkpoint.acting[name].weights, width=width))
+    if told["unsafe"]:
+        parts += _section("programs that an ordinary unpickler would run")
+        parts += _unsafe(told["unsafe"])
     components = [part for part in told["components"] if part["pieces"] or part["filters"]]
     if components:
         parts += _section("pipelines")
@@ -220,6 +223,20 @@ def _component_lines(components: list[dict[str, Any]]) -> list[tuple[str | Text,
             )
         lines += [("filter", _filter(found)) for found in part["filters"]]
     return lines
+
+
+def _unsafe(calls: list[dict[str, Any]]) -> list[RenderableType]:
+    lines = []
+    for call in calls[:_MAX_SHOWN]:
+        arguments = f"({call['arguments']})" if call["how"] == "called" else f"  {call['how']}"
+        lines.append(
+            Text.assemble((call["name"], "bad"), arguments, (f"  {call['what']}", "label"))
+        )
+        lines.append(Text(f"  in {call['where']}", "label", overflow="fold"))
+    if len(calls) > _MAX_SHOWN:
+        lines.append(Text(f"and {len(calls) - _MAX_SHOWN} more: see --audit", "label"))
+    lines.append(Text("rlconnect keeps these as inert data: do not open the files with others."))
+    return [Padding(line, (0, 0, 0, 2), expand=False) for line in lines]
 
 
 def _foreign(foreign: list[dict[str, Any]]) -> list[RenderableType]:

@@ -11,6 +11,10 @@ FINDING: Final = 1
 MISTAKE: Final = 2
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a page.")]
+Audit = Annotated[
+    bool,
+    typer.Option("--audit", help="List what an ordinary unpickler would call; nothing here does."),
+]
 Env = Annotated[
     str | None,
     typer.Option("--env", metavar="ENV", help="An id of gymnasium's, or module:NAME of your own."),

@@ -51,8 +51,8 @@ class ScanRow:
         return asdict(self)
 
 
-def scan_rows(folder: Path, *, show_progress: bool = True) -> list[ScanRow]:
-    """A row for every checkpoint below `folder`.
+def checkpoints_in(folder: Path, progress: Progress | None = None) -> list[Path]:
+    """Every checkpoint below `folder`.
 
     Raises:
         CheckpointNotFoundError: There is no such folder.
@@ -69,20 +69,27 @@ def scan_rows(folder: Path, *, show_progress: bool = True) -> list[ScanRow]:
             expected="a folder to look through",
             hint=f"rlconnect scan {shlex.quote(str(folder.parent))}",
         ) from None
+    found = []
+    looking = progress.add_task("looking for checkpoints", total=None) if progress else None
+    for path in checkpoints_below(folder, DEFAULT_LIMITS):
+        found.append(path)
+        if progress is not None and looking is not None:
+            progress.update(looking, completed=len(found))
+    return found
+
+
+def scan_rows(folder: Path, *, show_progress: bool = True) -> list[ScanRow]:
+    """A row for every checkpoint below `folder`; see `checkpoints_in`."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     out = errors_console()
     quiet = not (show_progress and out.is_terminal)
     with Progress(*columns, console=out, transient=True, disable=quiet) as progress:
-        looking = progress.add_task("looking for checkpoints", total=None)
-        found = []
-        for path in checkpoints_below(folder, DEFAULT_LIMITS):
-            found.append(path)
-            progress.update(looking, completed=len(found))
-        progress.update(looking, description="reading", total=len(found), completed=0)
+        found = checkpoints_in(folder, progress)
+        reading = progress.add_task("reading", total=len(found))
         rows = []
         for path in found:
             rows.append(_row(path))
-            progress.advance(looking)
+            progress.advance(reading)
     return rows
 
 

@@ -9,9 +9,13 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import Final
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
 
 from rich.console import Console
+from rich.text import Text
 from rich.theme import Theme
 
 WIDTH_IN_A_PIPE: Final = 100
@@ -35,6 +39,7 @@ LEVEL_STYLES: Final = {
     "no weights": "bad",
     "damaged": "bad",
     "unreadable": "bad",
+    "unsafe": "bad",
 }
 LEVEL_MARKS: Final = {"good": "●", "warn": "◐", "bad": "○", "label": "·"}
 
@@ -50,6 +55,26 @@ def errors_console() -> Console:
     return Console(
         theme=THEME, stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False
     )
+
+
+@contextmanager
+def one_line_warnings() -> Iterator[None]:
+    """Show warnings of ours as a line without the place in our sources; others as always."""
+    from ..core.errors import RlconnectError
+    from .visible import visible
+
+    with warnings.catch_warnings():
+        before = warnings.showwarning
+
+        def show(message: Any, *args: Any, **kwargs: Any) -> None:
+            if isinstance(message, RlconnectError):
+                line = f" {visible(message.summary, 2000)}"
+                errors_console().print(Text.assemble(("warning:", "warn"), line))
+            else:
+                before(message, *args, **kwargs)
+
+        warnings.showwarning = show
+        yield
 
 
 def tolerate_narrow_encodings() -> None:

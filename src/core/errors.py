@@ -19,6 +19,7 @@
         +-- UnknownClassError (UnknownNameError)  it names a class or function that nobody gave
         +-- CorruptCheckpointError         cut, flipped or contradicting bytes
         +-- UnsafeCheckpointError          data built to harm, refused
+            +-- UnsafeContentWarning (UserWarning)       read without harm, but others would run it
         +-- LimitExceededError             more memory, depth or work than allowed
         +-- CheckpointWriteError (OSError) writing failed; the old file is untouched
 
@@ -165,6 +166,13 @@ class CorruptCheckpointError(CheckpointError):
 
 class UnsafeCheckpointError(CheckpointError):
     """Data that can only have been built to do harm; refused."""
+
+
+class UnsafeContentWarning(UnsafeCheckpointError, UserWarning):
+    """A file was read without harm that would run programs if an ordinary unpickler opened it.
+
+    A warning; `warnings.simplefilter("error", UnsafeContentWarning)` refuses such files.
+    """
 
 
 class LimitExceededError(CheckpointError):

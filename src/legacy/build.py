@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import MissingPartError, UnknownNameError
 from ..core.vault import Checkpoint, ConnectorRecord, PolicyRecord, open_checkpoint
+from ..core.vault.audit.warning import warn_of_unsafe
 from ..core.vault.old_policy import merged_config, policy_record
 from .defaults import create_connectors_for_policy, restore_connectors_for_policy
 from .preprocessors import register_custom_preprocessor
@@ -34,6 +35,7 @@ def load_policies(
 ) -> Any:
     """A policy from a policy folder; a dict of policies from any other."""
     checkpoint = open_checkpoint(path)
+    warn_of_unsafe(checkpoint.unsafe)
     if not checkpoint.policies:
         raise _no_policies(checkpoint)
     if isinstance(policy_ids, str):

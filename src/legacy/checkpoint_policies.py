@@ -11,6 +11,7 @@ from gymnasium.spaces import Space
 
 from ..core.types import Array
 from ..core.vault import PolicyRecord, open_checkpoint
+from ..core.vault.audit.warning import warn_of_unsafe
 from .build import serialized
 from .policy import Policy
 from .policy_spec import PolicySpec
@@ -46,7 +47,9 @@ def parse_policy_specs_from_checkpoint(
     Raises:
         CheckpointError: The checkpoint cannot be read.
     """
-    records = open_checkpoint(path).policies
+    checkpoint = open_checkpoint(path)
+    warn_of_unsafe(checkpoint.unsafe)
+    records = checkpoint.policies
     config = next((dict(record.config) for record in records.values()), {})
     specs = {
         name: PolicySpec(

@@ -50,7 +50,7 @@ def read_state(node: Node) -> Any:
     """The component's own state as plain data; None where its folder holds none."""
     if node.state_file is None:
         return None
-    return Decoding(node.path, DEFAULT_LIMITS).require(node.state_file, "state")
+    return Decoding(node.path, DEFAULT_LIMITS).load(node.state_file, "state")
 
 
 def read_constructor(node: Node) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
@@ -64,7 +64,7 @@ def read_constructor(node: Node) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
             f"{node.path} has no class_and_ctor_args file",
             hint="build the object yourself and call its restore_from_path().",
         )
-    held = mapping_of(Decoding(node.path, DEFAULT_LIMITS).require(node.class_file, "constructor"))
+    held = mapping_of(Decoding(node.path, DEFAULT_LIMITS).load(node.class_file, "constructor"))
     call = held.get("ctor_args_and_kwargs")
     args, kwargs = call if isinstance(call, (tuple, list)) and len(call) == 2 else ((), {})
     return held.get("class"), tuple(args), dict(mapping_of(kwargs))

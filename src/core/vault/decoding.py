@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from ..errors import CheckpointError
+from .audit.calls import unsafe_calls
+from .audit.warning import warn_of_unsafe
 from .decode.constructors import CONSTRUCTORS
 from .decode.pickle_machine import PickleMachine, Trace
 from .decode.standins import GlobalRef, Opaque
@@ -20,7 +23,7 @@ from .decode.walk import named_places
 from .files import read_bytes
 from .layout import ENCODINGS
 from .limits import Limits, one_load
-from .records import FileRecord, ForeignReference, Problem, ProblemKind
+from .records import CallRecord, FileRecord, ForeignReference, Problem, ProblemKind
 
 # Modules whose names in a file are no news: they are what RLlib itself stands on.
 _FAMILIAR: Final = frozenset(sys.stdlib_module_names) - {"__main__"} | {
@@ -62,6 +65,7 @@ class Decoding:
         self.skipped: list[str] = []
         self.files: dict[str, FileRecord] = {}
         self._foreign: dict[str, ForeignReference] = {}
+        self._unsafe: dict[tuple[str, str], CallRecord] = {}
         self._decoded: dict[Path, Any] = {}  # a component's class file is asked for more than once
 
     def place(self, path: Path) -> str:
@@ -108,6 +112,12 @@ class Decoding:
             told = {"expected": error.expected, "found": error.found, "hint": error.hint}
             raise type(error)(f"{place}: {error.message}", **told, **error.facts) from None
 
+    def load(self, path: Path, role: str) -> Any:
+        """As `require`, with a warning where an ordinary unpickler would run programs."""
+        value = self.require(path, role)
+        warn_of_unsafe(self.unsafe)
+        return value
+
     def decode(self, path: Path, role: str) -> Any:
         """The decoded content of a pickle, msgpack or torch file.
 
@@ -131,11 +141,18 @@ class Decoding:
         def machine(content: bytes | memoryview) -> PickleMachine:
             return PickleMachine(content, budget, constructors=CONSTRUCTORS, trace=trace)
 
+        value = None
         try:
             if encoding == "msgpack":
-                from .decode.msgpack_file import decode_msgpack
+                from .decode.msgpack_file import array_in, decode_msgpack
 
-                value = decode_msgpack(data, budget)
+                def look(pickled: bytes) -> None:
+                    with suppress(CheckpointError):
+                        machine(pickled).load()
+
+                value = decode_msgpack(
+                    data, budget, hook=lambda held: array_in(held, budget, on_pickle=look)
+                )
             elif encoding == "torch":
                 value = decode_torch(data, machine)
             else:
@@ -143,6 +160,9 @@ class Decoding:
         except CheckpointError:
             budget.left = left  # what was made is gone; other files shall not lack it
             raise
+        finally:  # what stands before the damage, an ordinary unpickler would have called
+            for call in unsafe_calls(trace, value, place):
+                self._unsafe.setdefault((call.name, call.how), call)
         self.skipped.extend(f"{place}: {why}" for why in trace.skipped)
         self.note_foreign(value, place, trace.references)
         return value
@@ -157,6 +177,11 @@ class Decoding:
             found = _foreign(part, f"{place}: {path}" if path else place)
             if found and found.name not in self._foreign and len(self._foreign) < _MAX_FOREIGN:
                 self._foreign[found.name] = found
+
+    @property
+    def unsafe(self) -> tuple[CallRecord, ...]:
+        """What would run programs if an ordinary unpickler opened these files."""
+        return tuple(self._unsafe.values())[:_MAX_FOREIGN]
 
     @property
     def foreign(self) -> tuple[ForeignReference, ...]:

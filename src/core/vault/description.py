@@ -73,6 +73,7 @@ def describe_checkpoint(checkpoint: Checkpoint, *, policy: str | None = None) ->
             if isinstance(record, ModuleRecord)
         },
         "components": [_component(part) for part in checkpoint.components],
+        "unsafe": [vars(call) for call in checkpoint.unsafe],
         "foreign": [vars(reference) for reference in checkpoint.foreign],
         "problems": [vars(problem) for problem in checkpoint.problems],
         "skipped": list(checkpoint.skipped),
@@ -200,6 +201,13 @@ def next_steps(checkpoint: Checkpoint) -> list[dict[str, str]]:
     shown = short_path(checkpoint.path)
     path = shlex.quote(shown)
     steps = []
+    if checkpoint.unsafe:
+        steps.append(
+            {
+                "command": f"rlconnect inspect {path} --audit",
+                "purpose": "list everything an ordinary unpickler would call",
+            }
+        )
     if checkpoint.has_weights:
         name = next(name for name, record in checkpoint.acting.items() if record.weights)
         is_one_of_many = len(checkpoint.acting) > 1 and name.isprintable()

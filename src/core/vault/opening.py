@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CheckpointError
+from .audit.warning import unsafe_line
 from .decoding import Decoding
 from .layout import KNOWN_VERSIONS, Node, locate
 from .limits import DEFAULT_LIMITS, Limits, one_load
@@ -54,6 +55,15 @@ def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = Non
 def _open(root: Path, limits: Limits) -> Checkpoint:
     node = locate(root, limits)
     decoding = Decoding(root if root.is_dir() else root.parent, limits)
+    try:
+        return _described(root, node, decoding)
+    except CheckpointError as error:
+        if decoding.unsafe:
+            error.hint = f"{unsafe_line(decoding.unsafe)}. {error.hint}".strip()
+        raise
+
+
+def _described(root: Path, node: Node, decoding: Decoding) -> Checkpoint:
     for part in node.walk():
         if part.problem:
             place = decoding.place(part.path / part.metadata_file)
@@ -80,6 +90,7 @@ def _open(root: Path, limits: Limits) -> Checkpoint:
             checkpoint,
             path=str(root),
             foreign=decoding.foreign,
+            unsafe=decoding.unsafe,
             skipped=tuple(decoding.skipped),
             problems=tuple(decoding.problems),
             files=tuple(decoding.files.values()),

@@ -225,6 +225,33 @@ class ForeignReference:
 
 
 @dataclass(frozen=True)
+class CallRecord:
+    """What an ordinary unpickler would call or look up on opening the files; nothing here does.
+
+    Args:
+        name: Dotted name of the function or class.
+        kind: "rebuilding", "author", "unknown" or "runner"; see `audit.kinds`.
+        what: What it is or does, in words.
+        how: "called", "named" without a call, or "changed" where attributes of it would be set.
+        where: File, and the path inside it or the byte where that is first.
+        count: How often.
+        arguments: Those of the first call, in short.
+    """
+
+    name: str
+    kind: str
+    what: str
+    how: str
+    where: str
+    count: int = 1
+    arguments: str = ""
+
+    def __str__(self) -> str:
+        call = f"{self.name}({self.arguments})" if self.how == "called" else self.name
+        return f"{call} ({self.what}) in {self.where}"
+
+
+@dataclass(frozen=True)
 class Problem:
     """Something the checkpoint should hold and does not, or that could not be read.
 
@@ -277,6 +304,7 @@ class Checkpoint:
         counters: Training counters.
         training_iteration: How often `train()` had run.
         foreign: User classes and functions the files name.
+        unsafe: What would run programs if an ordinary unpickler opened the files.
         skipped: What was passed over while decoding.
         problems: What is missing or damaged.
         files: The files it consists of.
@@ -300,6 +328,7 @@ class Checkpoint:
     counters: Mapping[str, Any] = field(default_factory=dict)
     training_iteration: int | None = None
     foreign: tuple[ForeignReference, ...] = ()
+    unsafe: tuple[CallRecord, ...] = ()
     skipped: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     files: tuple[FileRecord, ...] = ()

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from .audit.warning import unsafe_line
 from .records import Checkpoint, ModuleRecord, PolicyRecord
 
-Level = Literal["complete", "needs code", "weights only", "no weights", "state only", "damaged"]
+Level = Literal[
+    "complete", "needs code", "weights only", "no weights", "state only", "damaged", "unsafe"
+]
 
 
 @dataclass(frozen=True)
@@ -17,8 +20,8 @@ class Verdict:
     Args:
         level: One of "complete" (spaces, config, weights: nothing is missing), "needs code" (it
             names a model class of its author), "weights only" (config or spaces are lost), "no
-            weights", "state only" (a pipeline, runner or piece; it never held weights) and
-            "damaged" (files cannot be read).
+            weights", "state only" (a pipeline, runner or piece; it never held weights), "damaged"
+            (files cannot be read) and "unsafe" (opened by an ordinary unpickler, it runs programs).
         reason: Why, in one line.
     """
 
@@ -27,7 +30,17 @@ class Verdict:
 
 
 def verdict(checkpoint: Checkpoint) -> Verdict:
-    """The verdict on a whole checkpoint: that of its weakest policy or module."""
+    """The verdict on a whole checkpoint: that of its weakest policy or module.
+
+    What would run programs elsewhere goes first, whatever else is there.
+    """
+    beside = _verdict(checkpoint)
+    if checkpoint.unsafe:
+        return Verdict("unsafe", f"{unsafe_line(checkpoint.unsafe)}. Beside that: {beside.level}")
+    return beside
+
+
+def _verdict(checkpoint: Checkpoint) -> Verdict:
     acting = checkpoint.acting
     if not acting:
         lost = [problem for problem in checkpoint.problems if problem.kind != "note"]

@@ -77,7 +77,7 @@ def read_episodes(path: str | os.PathLike[str]) -> list[Any]:
             return [episode for file in files for episode in read_episodes(file)]
     if not place.is_file():
         raise CheckpointNotFoundError(f"there are no episodes at {place}")
-    held = Decoding(place.parent, DEFAULT_LIMITS).require(place, "episodes")
+    held = Decoding(place.parent, DEFAULT_LIMITS).load(place, "episodes")
     if not isinstance(held, dict) or held.get("format") != FORMAT:
         raise UnknownFormatError(f"{place} holds no episodes", expected=FORMAT)
     if held.get("version") != VERSION:

@@ -21,6 +21,7 @@ from ...core.errors import (
 from ...core.trust import Slot, Trust, find, together
 from ...core.trust.names import unknown
 from ...core.vault import Checkpoint, ModuleRecord, open_checkpoint
+from ...core.vault.audit.warning import warn_of_unsafe
 from ...core.weight_room import BeyondWeightsError, WeightRoom
 from ..apis import InferenceOnlyAPI, TargetNetworkAPI
 from ..class_names import saved_name
@@ -46,6 +47,7 @@ def load_module(
 ) -> _M:
     """Build what `cls.from_checkpoint(path)` asks for; see there."""
     checkpoint = open_checkpoint(path)
+    warn_of_unsafe(checkpoint.unsafe)
     if not checkpoint.modules:
         raise NotACheckpointError(
             f"{checkpoint.path} holds no RLModule",

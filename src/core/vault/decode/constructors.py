@@ -123,6 +123,8 @@ def _attach_state(machine: PickleMachine, args: tuple[Any, ...]) -> Any:
     target, state = args
     if isinstance(target, Opaque):
         target.state = state
+    else:
+        machine.patch(target)
     return target
 
 

@@ -76,14 +76,28 @@ def decode_msgpack(data: bytes | memoryview, budget: Budget, *, hook: Hook | Non
         return _Reader(memoryview(data).cast("B"), budget, hook).read()
 
 
-def array_in(value: dict[Any, Any], budget: Budget) -> Any:
-    """The array a map stands for, or the map; arrays of pickles and records are stand-ins."""
+def array_in(
+    value: dict[Any, Any], budget: Budget, *, on_pickle: Callable[[bytes], Any] | None = None
+) -> Any:
+    """The array a map stands for, or the map; arrays of pickles and records are stand-ins.
+
+    Args:
+        value: The map.
+        budget: What making the array costs is taken from here.
+        on_pickle: Told the bytes that other readers would unpickle.
+    """
+
+    def pickled(data: bytes) -> Any:
+        if on_pickle is not None:
+            on_pickle(data)
+        return _pickled(data)
+
     declared = value.get(b"type", value.get("type"))
     data = value.get(b"data", value.get("data"))
     if isinstance(declared, str) and "U" in declared[:3] and isinstance(data, (bytes, memoryview)):
         budget.spend(21 * len(data), "an array of text")  # looked at as one str for each item
     try:
-        found = decode_msgpack_object(value, on_pickle=_pickled)
+        found = decode_msgpack_object(value, on_pickle=pickled)
     except UnsafeCheckpointError:
         return _pickled(b"")
     if isinstance(found, (np.ndarray, np.generic)):

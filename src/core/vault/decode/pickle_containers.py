@@ -51,6 +51,7 @@ def extend(m: PickleMachine, items: list[Any]) -> None:
     elif type(target) is Opaque:
         target.items.extend(items)
     else:
+        m.patch(target)
         raise m.damaged(f"items appended to a {type(target).__name__}")
 
 
@@ -65,6 +66,7 @@ def set_items(m: PickleMachine, items: list[Any]) -> None:
         m.budget.spend(40 * len(items), "entries")
         target.entries.extend(zip(items[::2], items[1::2], strict=True))
     else:
+        m.patch(target)
         raise m.damaged(f"entries set on a {type(target).__name__}")
 
 
@@ -84,6 +86,7 @@ def add_items(m: PickleMachine) -> None:
     elif type(target) is Opaque:
         target.items.extend(items)
     else:
+        m.patch(target)
         raise m.damaged(f"items added to a {type(target).__name__}")
 
 

@@ -62,15 +62,19 @@ class NotBuiltError(Exception):
 
 @dataclass
 class Trace:
-    """What a file named while it was read.
+    """What a file named while it was read, and what its opener would have called.
 
     Args:
         references: How often each (module, name) was named.
         skipped: Known constructors whose arguments did not fit, in words.
+        objects: The calls that stayed stand-ins, each with the byte where it ends.
+        patched: The names of live things whose attributes or items it would have set.
     """
 
     references: dict[tuple[str, str], int] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
+    objects: list[tuple[int, Opaque]] = field(default_factory=list)
+    patched: list[tuple[int, GlobalRef]] = field(default_factory=list)
 
 
 class PickleMachine:
@@ -294,8 +298,16 @@ class PickleMachine:
                     self.skip(f"{what.path}: {error.summary[:160]}")
                 except (NotBuiltError, *DAMAGED) as error:
                     self.skip(f"{what.path}: {str(error)[:160] or type(error).__name__}")
-        self.budget.spend(320, "an object")
-        return Opaque(what, args, kwargs if isinstance(kwargs, dict) else None)
+        self.budget.spend(380, "an object")
+        made = Opaque(what, args, kwargs if isinstance(kwargs, dict) else None)
+        self.trace.objects.append((self.position, made))
+        return made
+
+    def patch(self, target: Any) -> None:
+        """Note that the file would have changed something that lives outside it."""
+        if type(target) is GlobalRef:
+            self.budget.spend(100, "a note")
+            self.trace.patched.append((self.position, target))
 
     def skip(self, why: str) -> None:
         """Note something that could not be read, once."""

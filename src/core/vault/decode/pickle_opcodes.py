@@ -117,6 +117,8 @@ def _build(m: PickleMachine) -> None:
 
         m.budget.work(STATE_STEPS, "the pickle")
         set_state(m, target, state)
+    else:
+        m.patch(target)
 
 
 def _persistent(m: PickleMachine, id_: Any) -> None:

@@ -154,9 +154,11 @@ def _decode_stream(machine: PickleMachine) -> Any:
 
     machine.persistent = note
     left, skipped = machine.budget.left, len(machine.trace.skipped)
+    objects, patched = len(machine.trace.objects), len(machine.trace.patched)
     machine.load(start)
     machine.budget.left = left
     del machine.trace.skipped[skipped:]
+    del machine.trace.objects[objects:], machine.trace.patched[patched:]
     keys = machine.load(machine.position)
     storages: dict[str, Storage] = {}
     for key in keys if isinstance(keys, list) else []:

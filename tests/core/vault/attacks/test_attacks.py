@@ -49,7 +49,7 @@ def notes(tmp_path_factory):
 
 
 def _audit(result, part):
-    script = Path(__file__).parents[1] / "audit.py"
+    script = Path(__file__).parents[1] / "watched.py"
     command = [sys.executable, str(script), str(result), str(part), str(PARTS)]
     subprocess.run(command, check=True)
 

@@ -1,6 +1,6 @@
 """Decode hostile files while Python's audit hook watches what the process does.
 
-    python tests/core/vault/audit.py RESULTS.json [PART PARTS]
+    python tests/core/vault/watched.py RESULTS.json [PART PARTS]
 
 A hook cannot be taken off again, so this runs in a process of its own: it writes every attack
 into a folder, reads it by every way a user could, and notes what came out and each audit event

@@ -1,0 +1,131 @@
+"""The page `--audit` shows: what an ordinary unpickler would call, the dangerous in red."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Final
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from ..core.vault.audit.files import Audit, audit
+from ..core.vault.description import short_path
+from ..core.vault.records import CallRecord
+from .options import DONE, FINDING, MISTAKE, print_json
+from .theme import console
+from .visible import visible
+
+_STYLES: Final = {"runner": "bad", "unknown": "warn", "author": "name", "rebuilding": "good"}
+_TITLES: Final = {
+    "runner": "runs programs, or reaches what does",
+    "unknown": "unknown: treat as code",
+    "author": "code of its author",
+    "rebuilding": "harmless rebuilding",
+}
+_MOST_LINES: Final = 40
+_MOST_NAMES: Final = 8
+
+
+def show_audits(paths: Sequence[str | os.PathLike[str]], *, as_json: bool, one: bool = True) -> int:
+    """Print an audit of each path and give the exit code.
+
+    Args:
+        paths: Files or folders.
+        as_json: One JSON document instead of pages.
+        one: Whether the document is the audit of one path, or a list.
+    """
+    found = [audit(path) for path in paths]
+    if as_json:
+        data = [each.as_data() for each in found]
+        print_json(data[0] if one else data)
+    else:
+        out = console()
+        for each in found:
+            out.print(audit_page(each))
+        if not one:
+            bad = sum(bool(each.unsafe) for each in found)
+            out.print(Text(f"{len(found)} audited, {bad} would run programs", "title"))
+    if any(each.unsafe for each in found):
+        return FINDING
+    return MISTAKE if any(each.unread for each in found) else DONE
+
+
+def audit_page(found: Audit) -> RenderableType:
+    """Everything that was named, by kind, the dangerous first."""
+    parts: list[RenderableType] = [_header(found)]
+    for kind, title in _TITLES.items():
+        calls = found.of_kind(kind)
+        if calls:
+            parts += [Text(), Rule(Text(title, style=_STYLES[kind]), align="left", style="dim")]
+            parts += _groups(calls) if kind == "rebuilding" else _lines(calls, _STYLES[kind])
+    if found.unread:
+        parts += [Text(), Rule(Text("not read to the end", style="bad"), align="left", style="dim")]
+        parts += [Text(f"  {visible(problem)}") for problem in found.unread[:_MOST_LINES]]
+    return Group(*parts, Text())
+
+
+def _header(found: Audit) -> Panel:
+    if found.unsafe:
+        style, mark, said = "bad", "○", "unsafe: opened by an ordinary unpickler, it runs programs"
+        rest = "Do not open it with pickle, torch.load or Ray; rlconnect reads it as data."
+    elif found.unread:
+        style, mark, said = "warn", "◐", "not known: not every file can be read to its end"
+        rest = "What can be read runs no programs."
+    else:
+        style, mark, said = "good", "●", "nothing here runs programs"
+        rest = "All that these files name rebuilds data."
+        if found.of_kind("author") or found.of_kind("unknown"):
+            rest = "It names code beside RLlib's own: whoever opens it elsewhere trusts that code."
+    count = len(found.files)
+    files = f"{count} file{'' if count == 1 else 's'} with pickles"
+    body = Text.assemble((f"{mark} {said}", style), f"\n{rest}", (f"\n{files}", "label"))
+    return Panel(
+        body,
+        title=Text("what an ordinary unpickler would call", "title"),
+        subtitle=Text(visible(short_path(found.path)), "label"),
+        title_align="left",
+        subtitle_align="left",
+        box=box.ROUNDED,
+        border_style=style,
+        padding=(1, 2),
+    )
+
+
+def _lines(calls: Sequence[CallRecord], style: str) -> list[RenderableType]:
+    """Two lines for each name: what would be called, and what that does, how often and where."""
+    lines = []
+    for call in calls[:_MOST_LINES]:
+        name = Text(visible(call.name), style)
+        if call.how == "called" and call.kind != "author":
+            name.append(f"({visible(call.arguments, 160)})", "default")
+        where = visible(call.where, 400)
+        told = f"{visible(call.what)}, {call.how} {_times(call.count)}, in {where}"
+        lines += [(name, 2), (Text(told, "label"), 4)]
+    if len(calls) > _MOST_LINES:
+        lines.append((Text(f"and {len(calls) - _MOST_LINES} more: see --json", "label"), 2))
+    return [Padding(line, (0, 0, 0, left), expand=False) for line, left in lines]
+
+
+def _groups(calls: Sequence[CallRecord]) -> list[RenderableType]:
+    """A line for each sort of harmless thing, with some of the names."""
+    groups: dict[str, list[CallRecord]] = {}
+    for call in calls:
+        groups.setdefault(call.what, []).append(call)
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold", style="label")
+    for what, held in groups.items():
+        names = [visible(call.name.rpartition(".")[2], 60) for call in held[:_MOST_NAMES]]
+        more = f" and {len(held) - _MOST_NAMES} more" if len(held) > _MOST_NAMES else ""
+        table.add_row(Text(f"  {what}", "good"), ", ".join(names) + more)
+    return [table]
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"

@@ -1,0 +1,250 @@
+"""Looks into one file after the other for pickles in any wrapping; see `files` for the whole."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+import struct
+import zipfile
+import zlib
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final
+
+from ...errors import CheckpointError, CorruptCheckpointError, LimitExceededError
+from ..decode.constructors import CONSTRUCTORS
+from ..decode.msgpack_file import array_in, decode_msgpack
+from ..decode.pickle_machine import DAMAGED, PickleMachine, Trace
+from ..decode.standins import GlobalRef, PersistentRef
+from ..decode.torch_file import MAX_MEMBERS
+from ..decode.walk import children
+from ..files import access_error, read_bytes
+from ..limits import Budget, Limits
+from ..records import CallRecord, Problem
+from .calls import calls_of
+from .wrappings import (
+    DAMAGED_ARCHIVE,
+    HEAD,
+    bytes_in_text,
+    kind_of_bytes,
+    npy_header,
+    starts_pickle,
+)
+
+_MOST_PARTS: Final = 64  # pickles one behind the other in a file
+_MOST_CALLS: Final = 2000
+
+
+class Auditor:
+    """Goes through files and what lies inside them.
+
+    Args:
+        limits: How much reading a file may take.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.calls: dict[tuple[str, str, str], CallRecord] = {}
+        self.files: list[str] = []
+        self.unread: list[Problem] = []
+        self.budget = Budget(limits, 0)
+
+    def file(self, path: Path, place: str, *, alone: bool = False) -> None:
+        """Look at one file; `alone` where it was asked for by name."""
+        try:
+            head = b""
+            if stat.S_ISREG(path.stat().st_mode):
+                with open(path, "rb") as file:
+                    head = file.read(HEAD)
+            kind = kind_of_bytes(head, path.name)
+            if not kind and not alone:
+                return
+            data = read_bytes(path, self.limits)
+            self.budget = Budget(self.limits, len(data))
+            self.content(data, place, kind or "pickle", 0)
+        except CheckpointError as error:
+            self.miss(place, error)
+        except OSError as error:
+            if alone:
+                raise access_error(path, error) from None
+            self.unread.append(Problem(place, f"cannot be read: {error.strerror}", "", "damaged"))
+
+    def miss(self, place: str, error: CheckpointError) -> None:
+        """Note what could not be read to its end."""
+        found = Problem(place, f"is not read to its end: {error.summary}", error.hint, "damaged")
+        if found not in self.unread and len(self.unread) < _MOST_CALLS:
+            self.unread.append(found)
+
+    def content(self, data: bytes | memoryview, place: str, kind: str, depth: int) -> None:
+        """Look at bytes of a kind that `kind_of_bytes` told."""
+        if depth > self.limits.max_nested_files:
+            raise LimitExceededError(f"files lie more than {depth - 1} deep inside each other")
+        looks = {
+            "pickle": self._pickles,
+            "zip": self._zip,
+            "msgpack": self._msgpack,
+            "json": self._json,
+            "npy": self._npy,
+            "packed": self._packed,
+        }
+        try:
+            looks[kind](data, place, depth)
+        except CheckpointError as error:
+            self.miss(place, error)
+
+    def _pickles(self, data: bytes | memoryview, place: str, depth: int) -> None:
+        """One pickle, and those that follow it in the same file."""
+        self._count(place)
+        position, values = 0, []
+        for number in range(_MOST_PARTS):
+            trace, value = Trace(), None
+            machine = PickleMachine(
+                data, self.budget, constructors=CONSTRUCTORS, trace=trace, persistent=PersistentRef
+            )
+            try:
+                value = machine.load(position)
+            finally:
+                told = place if number == 0 else f"{place} (pickle {number + 1})"
+                self.note(calls_of(trace, value, told))
+            values.append(value)
+            values += [part for _, made in trace.objects for part in (made.args, made.kwargs)]
+            position = machine.position
+            if not starts_pickle(bytes(data[position : position + HEAD])):
+                break
+        for value in values:
+            self._inside(value, place, depth)
+
+    def _zip(self, data: bytes | memoryview, place: str, depth: int) -> None:
+        try:
+            with zipfile.ZipFile(BytesIO(data)) as archive:
+                members = archive.infolist()
+                if len(members) > MAX_MEMBERS:
+                    raise LimitExceededError(f"an archive of more than {MAX_MEMBERS:,} members")
+                for member in members:
+                    self.budget.work(HEAD, "the archive")
+                    inside = f"{place} > {member.filename[:200]}"
+                    try:
+                        held = self._member(archive, member, data)
+                    except (*DAMAGED, *DAMAGED_ARCHIVE) as error:
+                        self.miss(inside, CorruptCheckpointError(str(error)[:200]))
+                        continue
+                    kind = kind_of_bytes(bytes(held[:HEAD]), member.filename)
+                    if kind:
+                        self.content(held, inside, kind, depth + 1)
+        except CheckpointError:
+            raise
+        except (*DAMAGED, *DAMAGED_ARCHIVE) as error:
+            why = str(error)[:200]
+            raise CorruptCheckpointError(f"the archive cannot be read ({why})") from None
+
+    def _member(
+        self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, data: bytes | memoryview
+    ) -> bytes | memoryview:
+        """A member's bytes; where it is stored as it is, a wrong checksum stops nobody."""
+        if member.compress_type == zipfile.ZIP_STORED:
+            names = struct.unpack_from("<HH", data, member.header_offset + 26)
+            start = member.header_offset + 30 + sum(names)
+            return memoryview(data)[start : start + member.file_size]
+        with archive.open(member) as file:
+            head = file.read(HEAD)
+            if not kind_of_bytes(head, member.filename):
+                return head
+            self.budget.spend(member.file_size, "an archive's member")
+            return head + file.read(max(0, member.file_size - len(head)))
+
+    def _msgpack(self, data: bytes | memoryview, place: str, depth: int) -> None:
+        def pickled(held: bytes) -> None:
+            self.content(held, f"{place} (an array of objects)", "pickle", depth + 1)
+
+        value = decode_msgpack(
+            data, self.budget, hook=lambda held: array_in(held, self.budget, on_pickle=pickled)
+        )
+        self._inside(value, place, depth)
+
+    def _json(self, data: bytes | memoryview, place: str, depth: int) -> None:
+        if len(data) > self.limits.max_json_bytes:
+            raise LimitExceededError(f"{len(data):,} bytes of JSON")
+        text = bytes(data).decode("utf-8", "replace")
+        try:
+            values: list[Any] = [json.loads(text)]
+        except (ValueError, RecursionError):
+            values = [_json_value(line) for line in text.splitlines()]
+        for value in values:
+            self._inside(value, place, depth)
+
+    def _npy(self, data: bytes | memoryview, place: str, depth: int) -> None:
+        start = npy_header(data)
+        if re.search(rb"'descr':\s*'\|?O", bytes(data[:start])):
+            self.content(data[start:], f"{place} (an array of objects)", "pickle", depth + 1)
+
+    def _packed(self, data: bytes | memoryview, place: str, depth: int) -> None:
+        """Zlib or gzip, as far as the budget goes."""
+        unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
+        try:
+            head = unpacker.decompress(bytes(data[:4096]), HEAD)
+            kind = kind_of_bytes(head, place)
+            if not kind:
+                return
+            unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
+            held = unpacker.decompress(bytes(data), self.budget.left // 2)
+        except zlib.error:
+            return
+        self.budget.spend(len(held), "packed data")
+        if unpacker.unconsumed_tail:
+            raise LimitExceededError("packed data unfolds to more than the file may take")
+        self.content(held, f"{place} (packed)", kind, depth + 1)
+
+    def _inside(self, value: Any, place: str, depth: int) -> None:
+        """What lies as bytes or text in decoded data."""
+        seen: set[int] = set()
+        pending: list[tuple[Any, str]] = [(value, "")]
+        while pending:
+            part, path = pending.pop()
+            if isinstance(part, (bytes, memoryview)):
+                self._held(part, f"{place}: {path}" if path else place, depth)
+            elif isinstance(part, str):
+                self._text(part, f"{place}: {path}" if path else place, depth)
+            elif id(part) not in seen:
+                seen.add(id(part))
+                self.budget.work(1, "its structure")
+                pending += [
+                    (child, step if not path else f"{path}/{step}"[:300])
+                    for step, child in children(part)
+                    if not isinstance(child, (int, float, GlobalRef))
+                ]
+
+    def _held(self, data: bytes | memoryview, place: str, depth: int) -> None:
+        kind = kind_of_bytes(bytes(data[:HEAD]), "")
+        if kind and kind != "json":
+            self.content(data, place, kind, depth + 1)
+
+    def _text(self, text: str, place: str, depth: int) -> None:
+        data = bytes_in_text(text)
+        if data:
+            self.budget.spend(len(text), "text")
+            self._held(data, place, depth)
+
+    def note(self, calls: list[CallRecord]) -> None:
+        """Collect calls, those of one name and kind as one."""
+        for call in calls:
+            key = call.name, call.kind, call.how
+            known = self.calls.get(key)
+            if known is not None:
+                self.calls[key] = replace(known, count=known.count + call.count)
+            elif len(self.calls) < _MOST_CALLS or call.kind == "runner":
+                self.calls[key] = call
+
+    def _count(self, place: str) -> None:
+        file = place.partition(" > ")[0]
+        if file not in self.files and len(self.files) < self.limits.max_entries:
+            self.files.append(file)
+
+
+def _json_value(line: str) -> Any:
+    """A line of JSON, or the line where it is none."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return line

@@ -1,0 +1,184 @@
+"""What the trace of a pickle amounts to: each name, its kind, whether it would be called.
+
+A call counts whether or not its result lands anywhere in the data, and whether or not the file can
+be read to its end: an ordinary unpickler calls as it goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from ..decode.constructors import CONSTRUCTORS
+from ..decode.pickle_machine import Trace
+from ..decode.standins import BY_VALUE_CLASSES, GlobalRef, Opaque, shown
+from ..decode.walk import children, named_places
+from ..records import CallRecord
+from .kinds import Kind, kind_of
+
+_GETATTR: Final = frozenset({("builtins", "getattr"), ("__builtin__", "getattr")})
+_STANDARD_STREAMS: Final = frozenset({"stdin", "stdout", "stderr"})
+_IMPORTERS: Final = frozenset({"subimport", "dynamic_subimport"})
+# Functions and classes by value: what their state names is named by code, not called on opening.
+_STATES: Final = frozenset(
+    {"_cell_set", "_class_setstate", "_fill_function", "_function_setstate", "_make_cell"}
+    | {"_rehydrate_skeleton_class"}
+)
+_CLASS_MAKERS: Final = BY_VALUE_CLASSES | {"_make_skel_func", "ABCMeta", "new_class", "type"}
+_MADE: Final = "calls what it has just made"
+_MOST_ARGUMENTS: Final = 4
+
+
+def unsafe_calls(trace: Trace, value: Any, place: str) -> list[CallRecord]:
+    """What of a pickle would run programs on opening; quick where there is nothing.
+
+    Args:
+        trace: What reading it noted.
+        value: What came out; None where it could not be read to its end.
+        place: The file it lies in.
+    """
+    named = any(kind_of(*pair)[0] == "runner" and pair not in _GETATTR for pair in trace.references)
+    if not (named or trace.patched or any(map(_is_telling, trace.objects))):
+        return []
+    return [found for found in calls_of(trace, value, place) if found.kind == "runner"]
+
+
+def _is_telling(noted: tuple[int, Opaque]) -> bool:
+    """Whether a call needs a closer look than the names in the file."""
+    ref = noted[1].ref
+    return type(ref) is not GlobalRef or (ref.module, ref.name) in _GETATTR
+
+
+def calls_of(trace: Trace, value: Any, place: str) -> list[CallRecord]:
+    """Everything a pickle names, the calls first; see `unsafe_calls`."""
+    found: dict[tuple[str, str, str], CallRecord] = {}
+    paths = {id(part): path for path, part in named_places(value)}
+
+    def note(record: CallRecord) -> None:
+        key = record.name, record.kind, record.how
+        known = found.get(key)
+        found[key] = record if known is None else replace(known, count=known.count + 1)
+
+    called: set[tuple[str, str]] = set()
+    for position, made in trace.objects:
+        name, kind, what = _judged(made)
+        if isinstance(made.ref, GlobalRef):
+            called.add((made.ref.module, made.ref.name))
+        where = _where(place, paths.get(id(made)), position)
+        note(CallRecord(name, kind, what, "called", where, 1, _arguments(made)))
+    for position, ref in trace.patched:
+        kind = "author" if kind_of(ref.module, ref.name)[0] == "author" else "runner"
+        what = "its attributes or items would be set"
+        note(CallRecord(ref.path, kind, what, "changed", _where(place, None, position)))
+    outside = _NamedOutside(trace, value)
+    for pair, count in trace.references.items():
+        if pair in called:
+            continue
+        kind, what = kind_of(*pair)
+        if kind == "runner" and not outside.holds(pair):
+            kind, what = "author", f"named by code that lies in the file; {what} if that is run"
+        if pair in _GETATTR and not outside.reaches(pair):
+            kind, what = "rebuilding", "an attribute of a class the file names"
+        held = outside.first(pair, paths)
+        where = f"{place}: {paths[id(held)]}" if held is not None else place
+        how = "called" if pair in CONSTRUCTORS and kind != "runner" else "named"
+        note(CallRecord(".".join(pair), kind, what, how, where, count))
+    return list(found.values())
+
+
+def _judged(made: Opaque) -> tuple[str, Kind, str]:
+    """Name, kind and words of a call."""
+    ref = made.ref
+    if isinstance(ref, GlobalRef):
+        if (ref.module, ref.name) in _GETATTR:
+            return ref.path, *_attribute(made)
+        if ref.name in _IMPORTERS and made.args:
+            return ref.path, "author", f"imports {shown(made.args[0])} for code in the file"
+        return ref.path, *kind_of(ref.module, ref.name)
+    if not isinstance(ref, Opaque):
+        return shown(ref), "unknown", "nothing that can be called"
+    inner = ref.ref
+    if isinstance(inner, GlobalRef):
+        if inner.name in _CLASS_MAKERS:
+            return made.path, "author", "an object of a class whose code lies in the file"
+        if inner.path == "functools.partial" and ref.args and isinstance(ref.args[0], GlobalRef):
+            return ref.args[0].path, *kind_of(ref.args[0].module, ref.args[0].name)
+    name = ref.by_value_name if ref.is_by_value else ref.path
+    return name or made.path, "runner", _MADE
+
+
+def _attribute(made: Opaque) -> tuple[Kind, str]:
+    """What `getattr(owner, name)` of an owner that the file makes comes to."""
+    owner, name = made.args[:2] if len(made.args) >= 2 else (None, None)
+    if not isinstance(owner, Opaque) or not isinstance(name, str) or name.startswith("__"):
+        return "runner", "reaches any attribute by name"
+    importer = owner.ref.name if isinstance(owner.ref, GlobalRef) else ""
+    if importer in _IMPORTERS and not (owner.args == ("sys",) and name in _STANDARD_STREAMS):
+        return "runner", f"reaches {name!r} of a module it imports"
+    if importer and kind_of(owner.ref.module, owner.ref.name)[0] == "runner":
+        return "runner", f"reaches {name!r} of what {owner.ref.path} gives"
+    return "author", f"the attribute {name!r} of an object in the file"
+
+
+def _arguments(made: Opaque) -> str:
+    """The first arguments of a call, safely short."""
+    told = [shown(part) for part in made.args[:_MOST_ARGUMENTS]]
+    return ", ".join(told) + (", ..." if len(made.args) > _MOST_ARGUMENTS or made.kwargs else "")
+
+
+def _where(place: str, path: str | None, position: int) -> str:
+    return f"{place}: {path}" if path else f"{place}: byte {position:,}"
+
+
+class _NamedOutside:
+    """Which names stand outside the states of functions and classes held by value."""
+
+    def __init__(self, trace: Trace, value: Any) -> None:
+        self._roots: list[Any] = [value, *(made for _, made in trace.objects)]
+        self._found: dict[tuple[str, str], GlobalRef] | None = None
+        self._inside: dict[tuple[str, str], GlobalRef] = {}
+
+    def holds(self, pair: tuple[str, str]) -> bool:
+        """Whether a name stands outside, or nowhere: then it was dropped after use."""
+        return self.reaches(pair) or pair not in self._inside
+
+    def reaches(self, pair: tuple[str, str]) -> bool:
+        """Whether a name stands as a value outside."""
+        return pair in self._walked()
+
+    def first(self, pair: tuple[str, str], paths: dict[int, str]) -> GlobalRef | None:
+        """The reference, if it has a place in the data."""
+        ref = self._walked().get(pair) or self._inside.get(pair)
+        return ref if ref is not None and paths.get(id(ref)) else None
+
+    def _walked(self) -> dict[tuple[str, str], GlobalRef]:
+        if self._found is None:
+            self._found = _references(self._roots, inside=False)
+            self._inside = _references(self._roots, inside=True)
+        return self._found
+
+
+def _references(roots: list[Any], *, inside: bool) -> dict[tuple[str, str], GlobalRef]:
+    seen: set[int] = set()
+    found: dict[tuple[str, str], GlobalRef] = {}
+    pending = list(roots)
+    while pending:
+        part = pending.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, GlobalRef):
+            found.setdefault((part.module, part.name), part)
+        pending.extend(_parts(part, inside=inside))
+    return found
+
+
+def _parts(part: Any, *, inside: bool) -> Iterator[Any]:
+    if isinstance(part, Opaque) and isinstance(part.ref, GlobalRef) and not inside:
+        if part.ref.name in _STATES:
+            return
+        if part.is_by_value or part.ref.name == "_make_empty_cell":
+            yield from (*part.args, part.kwargs)
+            return
+    yield from (child for _, child in children(part))

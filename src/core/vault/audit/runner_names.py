@@ -1,0 +1,122 @@
+"""Names that run programs or reach what does, by what they do; a name stands for all below it.
+
+Beside the plain ones (`os.system`) these are what is known of pickles that got past scanners:
+functions of the standard library, numpy, torch and others that end in `exec`, in `subprocess` or in
+another unpickler.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_BY_WORDS: Final = {
+    "runs programs": """
+        _aix_support _distutils_hack _osx_support _posixsubprocess _pyrepl antigravity
+        asyncio.base_events asyncio.create_subprocess_exec asyncio.create_subprocess_shell
+        asyncio.events asyncio.run asyncio.subprocess asyncio.unix_events commands.getoutput
+        commands.getstatusoutput ctypes.util distutils ensurepip idlelib imaplib.IMAP4_stream
+        lib2to3 mailcap nt numpy.distutils numpy.f2py numpy.random._examples numpy.testing os
+        pexpect.run pexpect.spawn pip pkg_resources platform.popen popen2 posix pty pydoc
+        ray._private ray.autoscaler ray.dashboard ray.job_submission ray.runtime_env ray.scripts
+        ray.serve setuptools subprocess sysconfig test.support torch._inductor
+        torch.backends._nnapi torch.distributed.elastic torch.distributed.launch
+        torch.distributed.run torch.utils.bottleneck torch.utils.collect_env
+        torch.utils.cpp_extension torch.utils.model_dump turtledemo uuid._get_command_stdout
+        venv webbrowser
+    """,
+    "runs Python source or bytecode": """
+        IPython _lsprof annotationlib bdb bpython builtins.apply builtins.breakpoint
+        builtins.compile builtins.eval builtins.exec builtins.execfile builtins.help
+        builtins.input cProfile cffi cgitb code.InteractiveConsole code.InteractiveInterpreter
+        code.interact codeop compileall dataclasses._create_fn dataclasses.make_dataclass
+        doctest jinja2 keras.layers.Lambda keras.models keras.saving.load_model
+        keras.src.saving.saving_lib.load_model logging.config mako marshal numexpr.evaluate
+        pandas.DataFrame.eval pandas.DataFrame.query pandas.core.computation
+        pandas.core.frame.DataFrame.eval pandas.core.frame.DataFrame.query pandas.eval pdb
+        profile.Profile profile.run profile.runctx ptpython py_compile rlcompleter runpy
+        scipy.weave site.addsitedir site.execsitecustomize string.Formatter sympy.parsing
+        sympy.sympify symtable tensorflow.keras.layers.Lambda tensorflow.keras.models
+        tensorflow.numpy_function tensorflow.py_function
+        tensorflow.python.keras.layers.core.Lambda tensorflow.python.keras.models
+        tensorflow.python.keras.saving tensorflow.python.ops.script_ops
+        tensorflow.python.saved_model tensorflow.saved_model timeit torch._dynamo torch._ops
+        torch.compile torch.fx torch.hub torch.jit torch.onnx torch.ops torch.package
+        torch.testing._internal torch.utils._config_module torch.utils.data.datapipes
+        trace.Trace trace.main typing.ForwardRef typing.get_type_hints unittest yaml.constructor
+        yaml.full_load yaml.load yaml.load_all yaml.unsafe_load zipimport
+    """,
+    "imports modules by name": """
+        builtins.__import__ django.utils.module_loading encodings gym.envs.registration.load
+        gym.envs.registration.make gym.envs.registration.spec gym.make
+        gymnasium.envs.registration.load_env_creator gymnasium.envs.registration.make
+        gymnasium.envs.registration.make_vec gymnasium.envs.registration.spec gymnasium.make
+        gymnasium.make_vec hydra.utils imp importlib modulefinder pkgutil pydantic.utils
+        ray.rllib.utils.from_config ray.rllib.utils.serialization
+        ray.tune.registry.get_trainable_cls six.moves werkzeug.utils xmlrpc.server zipapp
+    """,
+    "reaches any attribute by name": """
+        _operator.attrgetter _operator.call _operator.methodcaller builtins.__build_class__
+        builtins.__dict__ builtins.delattr builtins.dir builtins.getattr builtins.globals
+        builtins.locals builtins.object.__getattribute__ builtins.setattr builtins.super
+        builtins.vars functools.cached_property gc operator.attrgetter operator.call
+        operator.methodcaller types.BuiltinFunctionType types.DynamicClassAttribute
+        types.MethodType unittest.mock weakref.finalize wrapt
+    """,
+    "opens, writes or deletes files": """
+        _io _pyio _sqlite3 builtins.file builtins.open bz2 codecs.open
+        configparser.ConfigParser.write dbm fcntl fileinput fsspec.open glob gzip io linecache
+        logging.FileHandler logging.basicConfig logging.handlers lzma mmap numpy.DataSource
+        numpy._core.memmap numpy.core.memmap numpy.core.records.fromfile numpy.fromfile
+        numpy.genfromtxt numpy.lib._datasource numpy.lib._npyio_impl numpy.lib.format
+        numpy.lib.npyio numpy.loadtxt numpy.memmap numpy.ndarray.dump numpy.ndarray.tofile
+        numpy.save numpy.savetxt numpy.savez pandas.read_csv pathlib.Path.chmod
+        pathlib.Path.mkdir pathlib.Path.open pathlib.Path.read_bytes pathlib.Path.read_text
+        pathlib.Path.rename pathlib.Path.replace pathlib.Path.rmdir pathlib.Path.symlink_to
+        pathlib.Path.touch pathlib.Path.unlink pathlib.Path.write_bytes pathlib.Path.write_text
+        pyarrow.fs pyarrow.parquet ray.tune.logger shutil sqlite3 tarfile tempfile tensorflow.io
+        tensorflow.python.lib.io tensorflow.python.ops.gen_io_ops tensorflow.python.ops.io_ops
+        tensorflow.python.training.saver tensorflow.raw_ops tensorflow.train.Checkpoint
+        torch.from_file torch.save torch.utils.tensorboard zipfile
+    """,
+    "talks to the network": """
+        _socket _ssl aiohttp asynchat boto3 botocore datasets.load_dataset ftplib gcsfs http
+        httplib httpx huggingface_hub imaplib keras.utils.get_file nntplib paramiko poplib
+        requests s3fs selectors smtpd smtplib socket socketserver ssl telnetlib
+        tensorflow.keras.utils.get_file torch.utils.model_zoo urllib urllib2 urllib3 wsgiref
+        xmlrpc
+    """,
+    "unpickles once more": """
+        _pickle cPickle cloudpickle.cloudpickle.load cloudpickle.cloudpickle.loads
+        cloudpickle.cloudpickle_fast.load cloudpickle.cloudpickle_fast.loads cloudpickle.load
+        cloudpickle.loads copyreg.add_extension copyreg.pickle dill joblib jsonpickle
+        msgpack_numpy.unpack msgpack_numpy.unpackb numpy.compat.py3k
+        numpy.core.multiarray.fromfile numpy.load numpy.loads pandas.compat.pickle_compat
+        pandas.read_hdf pandas.read_pickle pickle pickletools pyarrow.deserialize
+        ray.cloudpickle.cloudpickle.load ray.cloudpickle.cloudpickle.loads
+        ray.cloudpickle.cloudpickle_fast.load ray.cloudpickle.cloudpickle_fast.loads
+        ray.cloudpickle.compat ray.cloudpickle.load ray.cloudpickle.loads ray.cloudpickle.pickle
+        ray.train.load_checkpoint scipy.io shelve skops.io torch._weights_only_unpickler
+        torch.distributed.checkpoint torch.distributed.distributed_c10d torch.distributed.rpc
+        torch.load torch.multiprocessing.reductions torch.serialization
+        torch.utils.serialization
+    """,
+    "calls native code": """
+        _cffi_backend _ctypes _tkinter _winapi _winreg crypt ctypes curses msilib msvcrt nis
+        numpy.ctypeslib ossaudiodev readline spwd tkinter winreg
+    """,
+    "changes the running interpreter": """
+        _interpreters _opcode _signal _testcapi _testinternalcapi _xxsubinterpreters atexit
+        builtins.exit builtins.quit faulthandler interpreters nturl2path numpy._core._internal
+        numpy.core._internal ray.init ray.kill ray.shutdown signal sys tracemalloc
+        warnings.showwarning
+    """,
+    "starts threads or processes": """
+        _multiprocessing _thread.start_new _thread.start_new_thread asyncio concurrent
+        dask.compute multiprocessing ray._raylet ray.actor ray.client_builder ray.get ray.put
+        ray.remote ray.remote_function ray.tune.Tuner ray.tune.run ray.tune.tune ray.tune.tuner
+        ray.util.client ray.util.dask ray.util.joblib ray.util.multiprocessing ray.util.rpdb
+        ray.util.spark ray.wait thread.start_new_thread threading.Thread threading.Timer
+        torch.multiprocessing
+    """,
+}
+RUNNERS: Final = {name: words for words, names in _BY_WORDS.items() for name in names.split()}

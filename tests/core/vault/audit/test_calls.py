@@ -1,0 +1,126 @@
+"""What the trace of a pickle amounts to: calls, names, and where they lie."""
+
+import functools
+import operator
+import os
+import pickle
+
+import pytest
+from rlconnect.core.errors import CheckpointError
+from rlconnect.core.vault.audit.calls import calls_of, unsafe_calls
+from rlconnect.core.vault.decode.constructors import CONSTRUCTORS
+from rlconnect.core.vault.decode.pickle_machine import PickleMachine, Trace
+from rlconnect.core.vault.limits import DEFAULT_LIMITS, Budget
+
+cloudpickle = pytest.importorskip("cloudpickle")
+
+
+class Call:
+    """Pickles as a call of a function."""
+
+    def __init__(self, function, *args):
+        self.pair = function, args
+
+    def __reduce__(self):
+        return self.pair
+
+
+def traced(data):
+    """The trace of a pickle and what came out, None where it is damaged."""
+    trace, value = Trace(), None
+    try:
+        machine = PickleMachine(
+            data, Budget(DEFAULT_LIMITS, len(data)), constructors=CONSTRUCTORS, trace=trace
+        )
+        value = machine.load()
+    except CheckpointError:
+        pass
+    return trace, value
+
+
+def runners(data):
+    """Names of what would run programs."""
+    return [call.name for call in unsafe_calls(*traced(data), "f.pkl")]
+
+
+def test_a_call_is_told_with_its_arguments_and_place():
+    """A page needs what, with which arguments, how often and where."""
+    data = pickle.dumps({"weights": [1], "config": {"env": Call(os.system, "touch x")}})
+
+    (found,) = unsafe_calls(*traced(data), "state.pkl")
+
+    assert (found.name, found.how, found.count) == (f"{os.name}.system", "called", 1)
+    assert found.arguments == "'touch x'"
+    assert found.where == "state.pkl: config/env"
+    assert str(found) == "posix.system('touch x') (runs programs) in state.pkl: config/env"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Call(map, os.system, ["x"]),
+        Call(functools.partial, os.system, "x"),
+        Call(functools.reduce, os.system, ["x"]),
+        {"callbacks": os.system},
+        Call(operator.attrgetter, "system"),
+        Call(operator.methodcaller, "system", "x"),
+        Call(getattr, Call(__import__, "os"), "system"),
+        Call(getattr, Call(list, "ab"), "__class__"),
+        Call(getattr, dict, "__subclasses__"),
+        Call(exec, "1"),
+        Call(pickle.loads, b"."),
+    ],
+)
+def test_indirect_calls_are_runners(value):
+    """A runner handed to something that calls it, and attributes by name, count as calls."""
+    assert runners(pickle.dumps(value))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"cos\nsystem\n0}.",  # named and dropped
+        b"cos\nsystem\n(S'x'\ntR0}.",  # called and dropped
+        b"cos\nsystem\n(S'x'\ntRgarbage",  # called, then damage
+        b"(S'ls'\nios\nsystem\n.",
+        b"(cos\nsystem\nS'ls'\no.",
+        b"c__builtin__\nexec\n(S'1'\ntR.",
+        b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02ls\x85\x81.",
+        b"cbuiltins\ndict\n}S'fromkeys'\nI1\nsb.",  # state set on a live class
+        b"ccopyreg\n_reconstructor\n(csubprocess\nPopen\nc__builtin__\nobject\nNtR.",
+    ],
+)
+def test_calls_that_leave_nothing_behind_are_told(data):
+    """An unpickler calls as it goes: what is dropped, damaged later or patched counts."""
+    assert runners(data)
+
+
+def test_calling_a_function_from_the_file_is_a_runner():
+    """Code by value that the pickle itself calls runs on opening, whatever it names."""
+    data = cloudpickle.dumps(Call(lambda: 1))
+
+    assert runners(data)
+
+
+def honest_function():
+    """A function that would run a program if somebody called it."""
+    return os.system("x")
+
+
+honest_function.__module__ = "__main__"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"mapping": lambda agent: agent, "run": honest_function},
+        {"cls": type("Own", (dict,), {"__module__": "__main__", "f": lambda self: os.getcwd()})},
+        [Call(getattr, dict, "fromkeys"), print],
+    ],
+)
+def test_code_of_an_author_is_no_runner(value):
+    """Functions and classes by value are told as their author's, what they import as well."""
+    trace, decoded = traced(cloudpickle.dumps(value))
+
+    assert unsafe_calls(trace, decoded, "f.pkl") == []
+    assert {"author", "unknown", "rebuilding"} >= {c.kind for c in calls_of(trace, decoded, "f")}
