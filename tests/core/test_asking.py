@@ -1,5 +1,7 @@
 """What a file may ask for: numbers and spaces held to their bounds."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -60,3 +62,11 @@ def test_spaces_whose_values_are_huge_are_refused(space):
     """A value that would be encoded in millions of numbers is refused by its space."""
     with pytest.raises(AskedTooMuchError, match="observations of"):
         check_space(space, "observations", "observation_space=...")
+
+
+def test_the_docs_list_each_bound():
+    """The page of bounds says what the table says."""
+    page = (Path(__file__).parents[2] / "docs/bounds.md").read_text()
+
+    for name, bound in BOUNDS.items():
+        assert f"| {name} | {bound.most:,} | {bound.unit} | {bound.reason} |" in page

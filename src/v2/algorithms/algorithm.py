@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 from ...core.columns import ALL_MODULES, DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
 from ..config import connector_builders
+from ..config.file_settings import is_told
 from ..config.saved_config import config_from
 from ..env_runners.callback_hooks import CallbackHooks, callback_objects
 from ..logging.progress_line import ProgressLine
@@ -91,7 +92,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         self._rates = Rates()
         self._last_result: ResultDict = {}
         self._logdir: str | None = None
-        self._writer = None if made.output is None else EpisodeWriter(made.output)
+        self._writer = _writer_of(made.output)
         self._logger = None if logger_creator is None else logger_creator(made.to_dict())
         self._line = ProgressLine(sys.stderr) if sys.stderr.isatty() else None
         self.setup(made)
@@ -405,3 +406,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
             env_runner_indices=indices,
             is_evaluation=is_evaluation,
         )
+
+
+def _writer_of(output: Any) -> EpisodeWriter | None:
+    return None if output is None or is_told(output) else EpisodeWriter(output)

@@ -13,6 +13,7 @@ from ...core.actions import get_base_struct_from_space, normalize_action
 from ...core.batching import batch
 from ...core.errors import ConfigError
 from ...core.tagged import stumbling_is_damage
+from ..config.file_settings import is_told
 from ..envs.generator_states import generator_state, set_generator_state
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..episodes.single_agent import SingleAgentEpisode
@@ -68,7 +69,8 @@ class OfflineData:
     """
 
     def __init__(self, config: Any, action_space: Space[Any] | None = None) -> None:
-        episodes = recorded_episodes(config.input_, config)
+        self._told = config.input_ if is_told(config.input_) else None
+        episodes = [] if self._told else recorded_episodes(config.input_, config)
         if config.normalize_actions and not config.actions_in_input_normalized:
             episodes = [_normalized(each, action_space) for each in episodes]
         for each in episodes:
@@ -82,7 +84,16 @@ class OfflineData:
 
         Args:
             num_samples: How many steps at least.
+
+        Raises:
+            ConfigError: A checkpoint names the episodes, and nobody has given them.
         """
+        if self._told:
+            raise ConfigError(
+                "the checkpoint names the episodes that it learnt from, which are not read",
+                found=repr(self._told)[:200],
+                hint="give them: from_checkpoint(path, settings={'input_': ...}).",
+            )
         chosen: list[Any] = []
         steps = 0
         while steps < num_samples:

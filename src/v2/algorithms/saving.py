@@ -15,26 +15,31 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar, Final
 
 from typing_extensions import Self, override
 
 from ...core.budget import one_load
-from ...core.errors import CheckpointError, ConfigError
+from ...core.errors import CheckpointError, ConfigError, WeightsError
+from ...core.load_room import as_the_caller_says, loading_from
 from ...core.trust import Names as FileNames
 from ...core.trust import Trust, Words, find, resolve
 from ...core.vault.decode.standins import class_path
 from ...core.vault.one_save import of_one_save
 from ..checkpoint_files import locate_component, read_constructor
 from ..checkpointable import Checkpointable, Names
+from ..config.file_settings import plain_paths
 from ..config.saved_config import restored_config, saved_settings
 from ..metrics import names
+from ..modules.loading import misfit_with
 from ..slots import ALGORITHM
 from .random_states import random_state_of, set_random_state
 from .saved_run import SavedRun
 
 _RANDOM: Final = "random_states"
+_GIVE: Final = "if you want it so, give the settings: from_checkpoint(path, settings={...})."
 
 
 class SavedAlgorithm(Checkpointable):
@@ -146,7 +151,7 @@ class SavedAlgorithm(Checkpointable):
 
     @override
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        return (saved_settings(self.config),), {}
+        return (plain_paths(saved_settings(self.config)),), {}
 
     # Files
 
@@ -199,6 +204,7 @@ class SavedAlgorithm(Checkpointable):
         filesystem: Any = None,
         *,
         config: Any = None,
+        settings: Mapping[str, Any] | None = None,
         env: Any = None,
         trust: Words = None,
         module_classes: Mapping[str, Any] | None = None,
@@ -209,7 +215,10 @@ class SavedAlgorithm(Checkpointable):
         Args:
             path: The folder; RLlib's are read, too.
             filesystem: Only None: local files.
-            config: Settings to take instead of the folder's.
+            config: All settings, to take instead of the folder's.
+            settings: Single settings that go before the folder's, by name. Only they may say which
+                `output` is written and which `input_` is read, and ask for more than the bounds
+                that `core.asking` lists.
             env: The environment to take instead of the folder's, as for `config.environment`. What
                 the folder names is made only if it is registered already.
             trust: Your own classes and functions that the folder names: connectors, environments,
@@ -221,6 +230,7 @@ class SavedAlgorithm(Checkpointable):
         Raises:
             UnknownClassError: It names classes or functions that nobody has given; all are told.
             ConfigError: It holds something else than `cls`.
+            AskedTooMuchError: It asks for more of something than a file may.
         """
         words = Trust.of(trust) | Trust.of(module_classes)
         with one_load():
@@ -233,12 +243,18 @@ class SavedAlgorithm(Checkpointable):
                         f"{path} holds no settings", hint="from_checkpoint(path, config=...)."
                     )
                 in_file = FileNames(words)
-                config = restored_config(held, in_file, {} if env is None else {"env": env})
+                mine = {**(settings or {}), **({} if env is None else {"env": env})}
+                config = restored_config(held, in_file, mine)
                 in_file.check("from_checkpoint")
-            elif env is not None:
-                config = config.copy(copy_frozen=False).environment(env)
-            made = found(config=config)
-            made.restore_from_path(path, filesystem=filesystem, **kwargs)
+                with _saying_both(path, config), loading_from(path, _GIVE):
+                    made = found(config=config)
+                    made.restore_from_path(path, filesystem=filesystem, **kwargs)
+            else:
+                if env is not None:
+                    config = config.copy(copy_frozen=False).environment(env)
+                with as_the_caller_says():
+                    made = found(config=config)
+                    made.restore_from_path(path, filesystem=filesystem, **kwargs)
         return made  # type: ignore[no-any-return]
 
     def save(self, checkpoint_dir: str | os.PathLike[str] | None = None) -> SavedRun:
@@ -279,6 +295,18 @@ def _class_of(cls: type[Any], path: str, trust: Trust) -> Any:
             "the checkpoint is of another class", expected=cls.__name__, found=found.__name__
         )
     return found
+
+
+@contextmanager
+def _saying_both(path: str | os.PathLike[str], config: Any) -> Iterator[None]:
+    """Tell weights that do not fit with the setting that asks for others."""
+    try:
+        yield
+    except WeightsError as error:
+        misfit = misfit_with(path, config.model_config)
+        if misfit is None:
+            raise
+        raise misfit from error
 
 
 def _begin_anew(runner: Any) -> None:

@@ -14,6 +14,7 @@ from ..envs.registry import check_env_config, env_of_file
 from ..modules.saved_specs import RECORDS
 from ..slots import CONFIG
 from .algorithm_config import AlgorithmConfig
+from .file_settings import attributes_of, check_counts, tell_paths
 from .store import SPELLINGS
 
 _CLASS: Final = "class"
@@ -58,6 +59,7 @@ def restored_config(
         given: Settings of the caller's, in place of the checkpoint's.
 
     Raises:
+        AskedTooMuchError: It asks for more of something than a file may.
         UnknownClassError: The settings are of a class that nobody has given.
     """
     path = class_path(held.get(_CLASS))
@@ -75,7 +77,8 @@ def restored_config(
     config.update_from_dict(given or {})
     reading = _Reading(cls, names, config.env)
     known = vars(config)
-    left_out = {*_OURS_ALONE, *_of_no_effect(cls), *(given or ())}
+    mine = attributes_of(cls, given or ())
+    left_out = {*_OURS_ALONE, *_of_no_effect(cls), *mine}
     for name, value in reading.in_order(held):
         if name not in known or name in left_out or _is_default(value, known[name]):
             continue
@@ -84,6 +87,8 @@ def restored_config(
             config.multi_agent(policies=made)
         else:
             known[name] = made
+    tell_paths(config, mine)
+    check_counts(config, mine)
     return config
 
 

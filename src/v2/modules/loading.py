@@ -15,6 +15,7 @@ from ...core.errors import (
     ConfigError,
     MissingPartError,
     NotACheckpointError,
+    RlconnectError,
     UnknownClassError,
     WeightsError,
 )
@@ -72,6 +73,25 @@ def load_module(
             hint=f"use {type(module).__name__}.from_checkpoint().",
         )
     return module
+
+
+def misfit_with(path: str | os.PathLike[str], model_config: Any) -> WeightsError | None:
+    """The error for settings that ask for other networks than the weights in a folder are of.
+
+    Args:
+        path: The folder.
+        model_config: The settings.
+    """
+    try:
+        checkpoint = open_checkpoint(path)
+        loader = _Loader(checkpoint, Trust.of(None), True, {"model_config": model_config})
+        for record in checkpoint.modules.values():
+            misfit = loader.misfit(record)
+            if misfit is not None:
+                return misfit
+    except RlconnectError:
+        pass  # What led here is told instead.
+    return None
 
 
 class _Loader:
@@ -197,12 +217,18 @@ class _Loader:
             with WeightRoom(size, len(shapes), f"module {record.id!r}", _GIVE):
                 return kind(**arguments)
         except BeyondWeightsError as error:
-            if kind.__module__.startswith(_OURS):
-                own = asked_shapes(lambda: kind(**arguments))
-                misfit = shape_misfit(own, shapes, f"module {record.id!r}", arguments)
-                if misfit is not None:
-                    raise misfit from error
-            raise
+            misfit = self.misfit(record)
+            if misfit is None:
+                raise
+            raise misfit from error
+
+    def misfit(self, record: ModuleRecord) -> WeightsError | None:
+        """The error for a weight that has another shape than the settings ask for, if one has."""
+        kind, arguments = self._class_of(record, RLModule), self._arguments(record)
+        if not kind.__module__.startswith(_OURS):  # It may not do without real tensors.
+            return None
+        own = asked_shapes(lambda: kind(**arguments))
+        return shape_misfit(own, _shapes(record), f"module {record.id!r}", arguments)
 
     def _fill(self, module: RLModule, record: ModuleRecord, arguments: Mapping[str, Any]) -> None:
         if not hasattr(module, "state_dict"):

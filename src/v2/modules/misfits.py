@@ -47,8 +47,7 @@ def shape_misfit(
                 "(size mismatch)",
                 expected=f"{tuple(asked)}, {says}",
                 found=f"weights of shape {tuple(found)}",
-                hint="pass the settings it was trained with: "
-                "from_checkpoint(path, model_config={...}).",
+                hint="give the model_config it was trained with, in place of the file's.",
                 weight=name,
             )
     return None

@@ -1,0 +1,227 @@
+"""Settings that a file brings: counts held to what a file may ask for, paths told but not used."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Final
+
+from ...core.asking import check_count, check_space
+from ...core.errors import ConfigError
+from ..modules.model_config import as_settings
+from .algorithm_config import AlgorithmConfig
+
+_CALL: Final = "from_checkpoint(path, settings={{{!r}: ...}})"
+
+_COUNTS: Final[Mapping[str, str]] = {
+    "num_envs_per_env_runner": "environments",
+    "num_env_runners": "processes",
+    "evaluation_num_env_runners": "processes",
+    "num_learners": "processes",
+    "episode_lookback_horizon": "steps",
+    "rollout_fragment_length": "batch",
+    "train_batch_size": "batch",
+    "_train_batch_size_per_learner": "batch",
+    "train_batch_size_per_learner": "batch",
+    "minibatch_size": "batch",
+    "min_train_timesteps_per_iteration": "batch",
+    "min_sample_timesteps_per_iteration": "batch",
+    "num_epochs": "rounds",
+    "dataset_num_iters_per_learner": "rounds",
+    "evaluation_duration": "rounds",
+    "metrics_num_episodes_for_smoothing": "rounds",
+    "max_num_env_runner_restarts": "rounds",
+}
+"""Settings that say how many, and the bound on each."""
+
+_MODEL_COUNTS: Final[Mapping[str, str]] = {"max_seq_len": "steps"}
+"""The same in a module's settings; the sizes of its layers follow the weights."""
+
+_PATHS: Final = ("output", "input_", "input_config", "output_config")
+_NETWORKS: Final = ("model_config", "_model_config", "rl_module_spec", "_rl_module_spec")
+_SAMPLER: Final = "sampler"
+
+
+class ToldPath(str):
+    """A path that a file names: it is shown and saved again, and never read or written.
+
+    Example:
+        >>> ToldPath("/data/episodes")
+        ToldPath('/data/episodes')
+    """
+
+    def __repr__(self) -> str:
+        return f"ToldPath({str(self)!r})"
+
+
+def is_told(value: Any) -> bool:
+    """Whether a setting is, or holds, a path that a file named."""
+    if isinstance(value, (list, tuple)):
+        return any(map(is_told, value))
+    if isinstance(value, Mapping):
+        return any(map(is_told, value.values()))
+    return isinstance(value, ToldPath)
+
+
+def plain_paths(value: Any) -> Any:
+    """Settings as files hold them, told paths as text."""
+    if isinstance(value, ToldPath):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: plain_paths(part) for key, part in value.items()}
+    return type(value)(map(plain_paths, value)) if is_told(value) else value
+
+
+def attributes_of(cls: type[AlgorithmConfig], names: Iterable[str]) -> set[str]:
+    """What a config calls the settings of some names, older ones too."""
+    found = set(names)
+    for section in cls.SECTIONS.values():
+        for name in list(found):
+            now = section.renamed.get(name, name)
+            if now in section.settings:
+                found.add(section.attribute(now))
+    return found
+
+
+def check_counts(config: AlgorithmConfig, mine: Collection[str] = ()) -> None:
+    """Hold the counts and spaces of a config from a file to their bounds.
+
+    Args:
+        config: The config.
+        mine: Attributes that are the caller's.
+
+    Raises:
+        AskedTooMuchError: The file asks for more of something than it may.
+        ConfigError: A count is none.
+    """
+    _check_counts(config, {name: own for name, own in vars(config).items() if name not in mine})
+
+
+def tell_paths(config: AlgorithmConfig, mine: Collection[str] = ()) -> None:
+    """Mark the paths of a config from a file as told, and say so.
+
+    Args:
+        config: The config; it is changed.
+        mine: Attributes that are the caller's.
+    """
+    told = _tell_paths(config, {k: own for k, own in vars(config).items() if k not in mine})
+    if told:
+        names = ", ".join(f"{name}={value!r}"[:120] for name, value in told.items())
+        warnings.warn(
+            f"the checkpoint's settings name paths, which are not used: {names}. To use them, give "
+            f"them: {_CALL.format(next(iter(told)))}.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _check_counts(config: AlgorithmConfig, held: Mapping[str, Any], where: str = "") -> None:
+    is_async = str(held.get("gym_env_vectorize_mode")).lower().endswith("async")
+    has_processes = is_async or held.get("env_step_timeout_s") is not None
+    for name, value in held.items():
+        bound = _COUNTS.get(name)
+        if bound is not None:
+            _check_rule(config, name, value)
+            is_process = has_processes and bound == "environments"
+            kind = "processes" if is_process else bound
+            check_count(where + name, value, kind, _CALL.format(name))
+    for name in ("observation_space", "action_space"):
+        check_space(held.get(name), where + name, _CALL.format(name))
+    for spec in _specs_of(config) if not where else ():
+        for name in ("observation_space", "action_space"):
+            check_space(getattr(spec, name, None), name, _CALL.format(name))
+        _check_model(getattr(spec, "model_config", None))
+    _check_model(held.get("_model_config", held.get("model_config")))
+    _check_inner(config, held, where)
+
+
+def _check_inner(config: AlgorithmConfig, held: Mapping[str, Any], where: str) -> None:
+    """Settings in settings: those for evaluation, and those of single modules."""
+    evaluating = held.get("evaluation_config")
+    if isinstance(evaluating, AlgorithmConfig):
+        evaluating = vars(evaluating)
+    inner = {"evaluation_config": evaluating}
+    per_module = held.get("algorithm_config_overrides_per_module")
+    if isinstance(per_module, Mapping):
+        inner.update(per_module)
+    for name, settings in inner.items():
+        if not isinstance(settings, Mapping) or where.count(":") > 2:
+            continue
+        for network in _NETWORKS:
+            own = settings.get(network)
+            if name == "evaluation_config" and own and own != vars(config).get(network):
+                raise ConfigError(
+                    f"the file's evaluation_config asks for other networks by its {network}",
+                    expected="those that learn",
+                    hint=f"{_CALL.format('evaluation_config')}.",
+                )
+        _check_counts(config, settings, f"{where}{name}: ")
+
+
+def _check_rule(config: AlgorithmConfig, name: str, value: Any) -> None:
+    for section in type(config).SECTIONS.values():
+        setting = section.settings.get(name)
+        if setting is not None and setting.rule is not None and value is not None:
+            section.check(name, value)
+
+
+def _check_model(model_config: Any) -> None:
+    if not isinstance(model_config, Mapping) and not is_dataclass(model_config):
+        return
+    settings = as_settings(model_config)
+    for name, bound in _MODEL_COUNTS.items():
+        check_count(name, settings.get(name), bound, _CALL.format("model_config"))
+
+
+def _specs_of(config: AlgorithmConfig) -> list[Any]:
+    spec = vars(config).get("_rl_module_spec")
+    inside = getattr(spec, "rl_module_specs", None)
+    specs = [spec, *(inside.values() if isinstance(inside, Mapping) else ())]
+    return [each for each in (*specs, *config.policies.values()) if each is not None]
+
+
+def _tell_paths(config: AlgorithmConfig, held: Mapping[str, Any]) -> dict[str, Any]:
+    """Mark the paths of a config as told; gives those that would have been used."""
+    found = {}
+    for name in _PATHS:
+        value = held.get(name)
+        marked = _marked(value) if value != _SAMPLER else value
+        if is_told(marked):
+            vars(config)[name] = marked
+            if not name.endswith("_config"):
+                found[name] = value
+    if "_rl_module_spec" in held or "rl_module_spec" in held:
+        spec = vars(config).get("_rl_module_spec")
+        paths = _starting_paths(spec)
+        if paths:
+            found["load_state_path"] = paths
+            vars(config)["_rl_module_spec"] = _without_paths(spec)
+    return found
+
+
+def _marked(value: Any) -> Any:
+    if isinstance(value, str):
+        return ToldPath(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_marked, value))
+    if isinstance(value, dict):
+        return {key: _marked(part) for key, part in value.items()}
+    return value
+
+
+def _starting_paths(spec: Any) -> list[str]:
+    inside = getattr(spec, "rl_module_specs", None) or {}
+    each = [spec, *(inside.values() if isinstance(inside, Mapping) else ())]
+    return [str(one.load_state_path) for one in each if getattr(one, "load_state_path", None)]
+
+
+def _without_paths(spec: Any) -> Any:
+    if not is_dataclass(spec) or isinstance(spec, type):
+        return spec
+    changes: dict[str, Any] = {"load_state_path": None}
+    inside = getattr(spec, "rl_module_specs", None)
+    if isinstance(inside, Mapping):
+        changes["rl_module_specs"] = {key: _without_paths(own) for key, own in inside.items()}
+    known = {field.name for field in fields(spec)}
+    return replace(spec, **{name: value for name, value in changes.items() if name in known})
