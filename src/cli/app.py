@@ -160,8 +160,11 @@ def main(argv: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except OSError as error:
+        from ..core.vault.own.write_errors import hint_for
+
         reason = error.strerror or type(error).__name__
-        return _complain(f"the output cannot be written: {reason.lower()}", "free some space.")
+        hint = hint_for(error.errno) or "look at where it goes to, and try again."
+        return _complain(f"the output cannot be written: {reason.lower()}", hint)
     return code if isinstance(code, int) else DONE
 
 

@@ -92,6 +92,19 @@ def test_verify_compares_two_checkpoints_and_writes_the_report(tmp_path, capsys)
     assert "Both do the same" in report.read_text()
 
 
+def test_a_report_that_cannot_be_written_says_why(tmp_path, capsys):
+    """The hint is about the reason: a folder that is not there is no full disk."""
+    report = tmp_path / "nowhere" / "report.html"
+
+    code = main(["verify", CARTPOLE, CARTPOLE, "--samples", "4", "--report", str(report)])
+
+    told = capsys.readouterr().err
+    assert code == 2
+    assert "no such file or directory" in told
+    assert "make the folder" in told
+    assert "free some space" not in told
+
+
 def test_verify_ends_with_1_where_they_differ(tmp_path, capsys):
     """A damaged copy parts at its outputs; JSON tells by how much."""
     from rlconnect.legacy import Policy

@@ -1,8 +1,8 @@
 """A policy's whole step as one file other programs run: torch.export's `.pt2`, or ONNX.
 
 The artifact takes raw observations of an environment and gives actions for it; states go in and
-come out explicitly. Beside it lies a manifest, JSON, that says everything a runner must know. The
-manifest is written last: where there is one, the artifact is whole.
+come out explicitly. Beside it lies a manifest, JSON, that says everything a runner must know, the
+artifact's SHA-256 among it. It is written last: where there is one, it is of this artifact.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ import torch
 from gymnasium.spaces import Space
 
 from ...core.array_codec import array_to_data
-from ...core.errors import CheckpointWriteError, PieceError
+from ...core.errors import PieceError
 from ...core.space_codec import space_to_data
 from ...core.types import Array
-from ...core.vault.own.atomic import replaced_file
+from ...core.vault.own.atomic import flush_file, make_parents, removed, replaced_file
+from ...core.vault.own.write_errors import refusals
 from ...core.version import __version__
 from ..actor.actor import Actor
 from ..actor.pipeline_player import PipelinePlayer
@@ -82,23 +83,35 @@ def export_actor(
         )
     step = FlatStep(plan)
     program = exported(step)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with replaced_file(target) as staged:
-            data = _pt2(program) if kind == "pt2" else onnx_model(program, step, opset)
-            run = _pt2_runner(data) if kind == "pt2" else onnx_runner(data, step)
-            _compare(step, run, plan.name)
-            staged.write_bytes(data)
-        manifest = _manifest(plan, step, kind, opset, data)
-        with replaced_file(target.with_name(target.name + MANIFEST_ENDING)) as staged:
-            staged.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
-    except OSError as error:
-        if isinstance(error, CheckpointWriteError):
-            raise
-        raise CheckpointWriteError(
-            f"{target} cannot be written", found=str(error.strerror or error)
-        ) from error
+    data = _pt2(program) if kind == "pt2" else onnx_model(program, step, opset)
+    run = _pt2_runner(data) if kind == "pt2" else onnx_runner(data, step)
+    _compare(step, run, plan.name)
+    manifest = _manifest(plan, step, kind, opset, data)
+    _write(target, data, json.dumps(manifest, indent=1, sort_keys=True) + "\n")
     return manifest
+
+
+def _write(target: Path, data: bytes, manifest: str) -> None:
+    """Write an artifact and its manifest; never does one lie beside another's.
+
+    Both are on the disk before the older manifest goes and the two take their places.
+    """
+    beside = target.with_name(target.name + MANIFEST_ENDING)
+    with refusals(target):
+        make_parents(target)
+        older = beside.read_bytes() if beside.is_file() else b""
+    try:
+        with replaced_file(beside) as described:
+            described.write_text(manifest)
+            flush_file(described)
+            with replaced_file(target, before=lambda: removed(beside)) as staged:
+                staged.write_bytes(data)
+            older = b""
+    except BaseException:
+        if older and not beside.exists():  # The artifact it is of is still there.
+            with replaced_file(beside) as described:
+                described.write_bytes(older)
+        raise
 
 
 def plan_of(

@@ -13,7 +13,8 @@ from gymnasium.spaces import Space
 from ...core.budget import one_load
 from ...core.errors import ConfigError, CorruptCheckpointError, UnknownNameError
 from ...core.space_codec import space_from_data, space_to_data
-from ...core.vault.own.atomic import replaced_file
+from ...core.vault.own.atomic import removed, replaced_file
+from ...core.vault.own.writer import is_own
 from ...legacy.adapted import seen_space
 from ...legacy.defaults import create_connectors_for_policy
 from ...legacy.policy import Policy
@@ -164,15 +165,20 @@ class MigrationPlan:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan's state as JSON; a live policy is exported beside it.
 
+        The folder of an older plan's policy stays until the new plan is on the disk.
+
         Args:
             path: The file to write.
+
+        Raises:
+            CheckpointWriteError: The disk refuses; what was there before is untouched.
         """
         target = Path(path)
-        source = self.source
+        source, older = self.source, ""
         if not source:
-            beside = target.with_name(target.name + ".policy")
-            self.policy.export_checkpoint(beside)
-            source = beside.name
+            first, second = (target.name + ending for ending in (".policy", ".policy-2"))
+            source, older = (second, first) if _source_in(target) == first else (first, second)
+            self.policy.export_checkpoint(target.with_name(source))
         data = {
             "format": _FORMAT,
             "version": _VERSION,
@@ -185,6 +191,8 @@ class MigrationPlan:
         }
         with replaced_file(target) as staged:
             staged.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+        if older and is_own(target.with_name(older)):
+            removed(target.with_name(older))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **options: Any) -> MigrationPlan:
@@ -319,3 +327,12 @@ def one_policy(source: str, policy_id: str | None, **options: Any) -> Policy:
 
 def _custom(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name.startswith("custom_") and value}
+
+
+def _source_in(file: Path) -> str:
+    """Where the policy of an older plan lies; empty where there is none."""
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    return str(data.get("source", "")) if isinstance(data, dict) else ""

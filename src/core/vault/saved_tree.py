@@ -25,7 +25,7 @@ from .limits import DEFAULT_LIMITS
 from .own.atomic import flush_file, make_parents, replaced_folder
 from .own.manifest import OUR_FILES
 from .own.write_errors import refusal, refusals
-from .save_manifest import SAVE_MANIFEST, read_if_whole, read_manifest, write_manifest
+from .save_manifest import SAVE_MANIFEST, read_if_whole, write_manifest
 
 _PARTS_OF_ALGORITHMS: Final = frozenset({"learner_group", "env_runner", "eval_env_runner"})
 _UNFINISHED: Final = re.compile(r"\..+\.tmp-[0-9a-f]{12}")
@@ -34,7 +34,10 @@ _open: ContextVar[Path | None] = ContextVar("open_tree", default=None)
 
 @contextmanager
 def replaced_tree(
-    target: Path, is_ours: Callable[[Path], bool] = lambda folder: False
+    target: Path,
+    is_ours: Callable[[Path], bool] = lambda folder: False,
+    *,
+    has_manifest: bool = True,
 ) -> Iterator[Path]:
     """Give a folder to fill; when the block ends, all of it is at `target`, or nothing.
 
@@ -45,6 +48,7 @@ def replaced_tree(
         target: The final place; missing parents are made, too.
         is_ours: Whether an older folder without a manifest holds nothing but what the caller
             writes.
+        has_manifest: Whether to describe the files; a mere copy is left as it is.
 
     Raises:
         CheckpointWriteError: The disk refuses, or a file of the user's is in the way; what was at
@@ -61,38 +65,49 @@ def replaced_tree(
             raise refusal(target, "a file lies there", "save to another path.")
         make_parents(target)
         whole = target.exists() and read_if_whole(target) is None and is_ours(target)
-        with replaced_folder(target, carry=None if whole else carry_over) as folder:
+        written: frozenset[str] = frozenset()
+
+        def carry(old: Path, new: Path) -> None:
+            carry_over(old, new, written)
+
+        with replaced_folder(target, carry=None if whole else carry) as folder:
             token = _open.set(folder)
             try:
                 yield folder
             finally:
                 _open.reset(token)
-            older = read_if_whole(target)
-            write_manifest(folder, 1 + (older.generation if older else 0))
+            if has_manifest:
+                older = read_if_whole(target)
+                write_manifest(folder, 1 + (older.generation if older else 0))
+            written = _files_below(folder)
             if target.exists():
                 shutil.copymode(target, folder)
 
 
-def carry_over(old: Path, new: Path) -> None:
+def carry_over(old: Path, new: Path, written: frozenset[str]) -> None:
     """Bring everything of the user's from an older folder into a new one.
 
     What is there already, as the same file, is left alone, so it may be called again.
+
+    Args:
+        old: The older folder.
+        new: The new one.
+        written: The paths of what was saved into it.
 
     Raises:
         CheckpointWriteError: A file of the user's lies where a new folder is to be, or the other
             way round.
     """
-    fresh = _listed(new)
-    _Carrying(
-        _written_before(old, fresh),
-        fresh,
-        frozenset(str(folder) for name in fresh for folder in PurePosixPath(name).parents),
-    ).folder(old, new)
+    folders = {str(folder) for name in written for folder in PurePosixPath(name).parents}
+    _Carrying(_written_before(old, written), written, frozenset(folders)).folder(old, new)
 
 
-def _listed(folder: Path) -> frozenset[str]:
-    manifest = read_manifest(folder)
-    return frozenset([SAVE_MANIFEST, *(manifest.files if manifest else ())])
+def _files_below(folder: Path) -> frozenset[str]:
+    return frozenset(
+        Path(place, name).relative_to(folder).as_posix()
+        for place, _, names in os.walk(folder)
+        for name in names
+    )
 
 
 class _Carrying(NamedTuple):

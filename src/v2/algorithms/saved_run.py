@@ -11,6 +11,9 @@ from typing import Any
 
 from typing_extensions import Self
 
+from ...core.vault.one_save import read_as_one
+from ...core.vault.saved_tree import replaced_tree
+
 
 class SavedFolder(os.PathLike[str]):
     """A checkpoint's folder on this machine, as RLlib's `Checkpoint` shows it.
@@ -42,7 +45,7 @@ class SavedFolder(os.PathLike[str]):
         return cls(path)
 
     def to_directory(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Copy the files to another folder.
+        """Copy the files to another folder, all of them or nothing.
 
         Args:
             path: The other one; None gives the folder itself.
@@ -52,7 +55,14 @@ class SavedFolder(os.PathLike[str]):
         """
         if path is None:
             return self.path
-        return str(shutil.copytree(self.path, Path(path), dirs_exist_ok=True))
+        target = Path(path)
+
+        def copy(kept: Path | None) -> None:
+            with replaced_tree(target, has_manifest=False) as folder:
+                shutil.copytree(kept or self.path, folder, dirs_exist_ok=True)
+
+        read_as_one(self.path, copy)
+        return str(target)
 
     @contextmanager
     def as_directory(self) -> Iterator[str]:

@@ -17,6 +17,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from typing_extensions import Self, override
@@ -28,6 +29,7 @@ from ...core.trust import Names as FileNames
 from ...core.trust import Trust, Words, find, resolve
 from ...core.vault.decode.standins import class_path
 from ...core.vault.one_save import of_one_save
+from ...core.vault.saved_tree import replaced_tree
 from ..checkpoint_files import locate_component, read_constructor
 from ..checkpointable import Checkpointable, Names
 from ..config.file_settings import plain_paths
@@ -267,7 +269,8 @@ class SavedAlgorithm(Checkpointable):
             The folder as text, which also has RLlib's `checkpoint` and `metrics`.
         """
         path = tempfile.mkdtemp() if checkpoint_dir is None else os.fspath(checkpoint_dir)
-        self.save_checkpoint(path)
+        with replaced_tree(Path(path)) as folder:
+            self.save_checkpoint(str(folder))
         return SavedRun(path, self._last_result)
 
     def restore(self, checkpoint_path: str | os.PathLike[str]) -> None:

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 
 from typing_extensions import override
 
+from ...core.vault.own.atomic import replaced_file
 from .event_file import EventFile
 from .flat_result import flat, plain, scalars
 
@@ -53,6 +54,7 @@ class CSVLogger(Logger):
         self.path = Path(logdir) / "progress.csv"
         self._columns: list[str] = []
         if self.path.exists():
+            _end_with_a_line(self.path)
             with self.path.open(newline="") as file:
                 self._columns = next(csv.reader(file), [])
         self._file: TextIO = self.path.open("a", newline="")
@@ -73,10 +75,11 @@ class CSVLogger(Logger):
         with self.path.open(newline="") as file:
             rows = list(csv.DictReader(file))
         self._columns = columns
-        self._file = self.path.open("w", newline="")
-        writer = csv.DictWriter(self._file, columns, restval="")
-        writer.writeheader()
-        writer.writerows(rows)
+        with replaced_file(self.path) as staged, staged.open("w", newline="") as file:
+            writer = csv.DictWriter(file, columns, restval="")
+            writer.writeheader()
+            writer.writerows(rows)
+        self._file = self.path.open("a", newline="")
 
     @override
     def close(self) -> None:
@@ -89,8 +92,12 @@ class JsonLogger(Logger):
     def __init__(self, config: Mapping[str, Any] | None, logdir: str | os.PathLike[str]) -> None:
         super().__init__(config, logdir)
         folder = Path(logdir)
-        (folder / "params.json").write_text(json.dumps(plain(self.config), indent=2) + "\n")
-        self._file = (folder / "result.json").open("a")
+        with replaced_file(folder / "params.json") as staged:
+            staged.write_text(json.dumps(plain(self.config), indent=2) + "\n")
+        results = folder / "result.json"
+        if results.exists():
+            _end_with_a_line(results)
+        self._file = results.open("a")
 
     @override
     def on_result(self, result: Mapping[str, Any]) -> None:
@@ -148,3 +155,10 @@ class UnifiedLogger(Logger):
     def close(self) -> None:
         for each in self._loggers:
             each.close()
+
+
+def _end_with_a_line(file: Path) -> None:
+    """Take away the half of a line that a killed process wrote last."""
+    data = file.read_bytes()
+    if not data.endswith(b"\n"):
+        os.truncate(file, data.rfind(b"\n") + 1)

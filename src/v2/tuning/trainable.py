@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ...core.errors import ConfigError
+from ...core.vault.one_save import read_as_one
+from ...core.vault.saved_tree import replaced_tree
 from ..algorithms.iteration import Progress
 from ..algorithms.saved_run import SavedRun
 from .reporting import current
@@ -112,19 +115,20 @@ class Trainable:
         return result
 
     def save(self, checkpoint_dir: str | os.PathLike[str] | None = None) -> SavedRun:
-        """Save it.
+        """Save it, all or nothing: `save_checkpoint` writes into a folder that takes its place.
 
         Args:
             checkpoint_dir: The folder; None makes one.
         """
         path = tempfile.mkdtemp() if checkpoint_dir is None else os.fspath(checkpoint_dir)
-        os.makedirs(path, exist_ok=True)
-        self.save_checkpoint(path)
+        with replaced_tree(Path(path)) as folder:
+            self.save_checkpoint(str(folder))
         return SavedRun(path, self._last_result)
 
     def restore(self, checkpoint_path: str | os.PathLike[str]) -> None:
         """Go on from a folder that `save` wrote."""
-        self.load_checkpoint(os.fspath(checkpoint_path))
+        path = os.fspath(checkpoint_path)
+        read_as_one(path, lambda kept: self.load_checkpoint(path if kept is None else str(kept)))
 
     def stop(self) -> None:
         """End, by `cleanup`."""

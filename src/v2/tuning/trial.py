@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...core.vault.own.atomic import removed
 from ..algorithms.saved_run import SavedFolder
 from ..logging.flat_result import scalars
 from .run_config import CheckpointConfig
@@ -113,7 +113,7 @@ class Checkpoints:
             dropped.append(before)
         for each in dropped:
             if each is not self.latest:
-                shutil.rmtree(each.path, ignore_errors=True)
+                removed(Path(each.path))
         return self.latest
 
     def best(self) -> list[tuple[SavedFolder, dict[str, Any]]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ...core.vault.own.atomic import replaced_file
 from ..algorithms.algorithm import Algorithm
 from ..algorithms.iteration import Progress
 from ..algorithms.saved_run import SavedFolder
@@ -68,7 +69,8 @@ class TrialRun:
                     trial.status = "TERMINATED"
                 except Exception as error:
                     failures += 1
-                    (Path(trial.path) / "error.txt").write_text(traceback.format_exc())
+                    with replaced_file(Path(trial.path) / "error.txt") as told:
+                        told.write_text(traceback.format_exc())
                     if 0 <= max_failures < failures:
                         trial.error, trial.status = error, "ERROR"
         finally:

@@ -1,7 +1,9 @@
 """Exported files take raw observations, give the environment's actions, and say what they are."""
 
+import errno
 import hashlib
 import json
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,10 +13,11 @@ import torch
 from gymnasium import spaces
 from hypothesis import given, settings
 from rlconnect.bridge import Actor
+from rlconnect.bridge.compiled import artifact
 from rlconnect.bridge.compiled.artifact import export_actor
 from rlconnect.bridge.compiled.program import compile_actor
 from rlconnect.cli.app import main
-from rlconnect.core.errors import PieceError
+from rlconnect.core.errors import CheckpointWriteError, PieceError
 from rlconnect.legacy import ConnectorContext, register_lambda_agent_connector
 
 from tests.bridge.compiled.chains import made, new_chains, old_chains
@@ -196,3 +199,42 @@ def test_torchs_compiler_gives_the_same(rng):
         obs = rng.uniform(-3, 3, (4, *wide.shape)).astype(np.float32)
         found, states = program(obs, states, first=np.full(4, step == 0))
         assert np.allclose(actor.act(obs), found.numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize("step", ["removed", "replace", "second replace"])
+def test_an_artifact_never_lies_beside_the_manifest_of_another(tmp_path, monkeypatch, step):
+    """Wherever an export stops, a manifest that is there is of the artifact that is there."""
+    target, beside = tmp_path / "a.pt2", tmp_path / "a.pt2.json"
+
+    def manifest(data):
+        return json.dumps({"sha256": hashlib.sha256(data).hexdigest()})
+
+    def is_pair():
+        if not beside.exists():
+            return None
+        return json.loads(beside.read_text()) == json.loads(manifest(target.read_bytes()))
+
+    artifact._write(target, b"old", manifest(b"old"))
+    assert is_pair()
+    calls = {"replace": 0}
+    replace = os.replace
+
+    def failing(old, new):
+        calls["replace"] += 1
+        if calls["replace"] == (2 if step.startswith("second") else 1):
+            raise OSError(errno.EIO, "no")
+        replace(old, new)
+
+    with monkeypatch.context() as patch:
+        if step == "removed":
+            patch.setattr(artifact, "removed", lambda path: 1 / 0)
+        else:
+            patch.setattr(artifact.os, "replace", failing)
+        with pytest.raises((ZeroDivisionError, CheckpointWriteError)):
+            artifact._write(target, b"new", manifest(b"new"))
+
+    assert is_pair() is not False
+    artifact._write(target, b"new", manifest(b"new"))
+    assert is_pair()
+    assert target.read_bytes() == b"new"
+    assert sorted(os.listdir(tmp_path)) == ["a.pt2", "a.pt2.json"]

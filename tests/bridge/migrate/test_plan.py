@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -288,3 +289,28 @@ def test_spaces_of_counts_are_cast_only_behind_the_filter():
     assert plan.is_done
     assert names[:2] == ["MeanStdFilter", "FlattenObservations"]
     assert not list(itertools.filterfalse(lambda step: step.is_applied, plan.steps))
+
+
+def test_a_plans_policy_stays_until_the_new_plan_is_there(tmp_path, monkeypatch):
+    """A plan that cannot be written leaves the older one with its own policy; a later one none."""
+    first, second = (plan_of(CASES[name]) for name in sorted(FULLY_NATIVE)[1:3])
+    first.source = second.source = ""
+    first.save(tmp_path / "plan.json")
+
+    def failing(target):
+        raise OSError(28, "full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.modules[MigrationPlan.__module__], "replaced_file", failing)
+        with pytest.raises(OSError, match="full"):
+            second.save(tmp_path / "plan.json")
+
+    assert MigrationPlan.load(tmp_path / "plan.json").policy.name == first.policy.name
+    assert [str(step) for step in MigrationPlan.load(tmp_path / "plan.json").steps] == [
+        str(step) for step in first.steps
+    ]
+    for plan in (second, first, second):
+        plan.save(tmp_path / "plan.json")
+        assert len(list(tmp_path.iterdir())) == 2
+    again = MigrationPlan.load(tmp_path / "plan.json")
+    assert [str(step) for step in again.steps] == [str(step) for step in second.steps]

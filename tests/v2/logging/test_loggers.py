@@ -168,3 +168,24 @@ def test_progress_line_tells_return_speed_and_times():
     line.on_result(result)
     line.close()
     assert "return 20.5" in file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(CSVLogger, "progress.csv"), (JsonLogger, "result.json")]
+)
+def test_half_a_line_of_a_killed_process_goes(kind, name, tmp_path):
+    """A run that goes on adds its lines behind the last whole one."""
+    name = {CSVLogger: "progress.csv", JsonLogger: "result.json"}[kind]
+    logger = kind({}, tmp_path)
+    for number in (1, 2):
+        logger.on_result({"a": number})
+    logger.close()
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(whole + whole.splitlines()[-1][:-1])
+
+    again = kind({}, tmp_path)
+    again.on_result({"a": 2})
+    again.close()
+
+    lines = whole.splitlines()
+    assert (tmp_path / name).read_bytes().splitlines() == [*lines, lines[-1]]

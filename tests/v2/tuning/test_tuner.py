@@ -6,7 +6,12 @@ from pathlib import Path
 
 import gymnasium as gym
 import pytest
-from rlconnect.core.errors import ConfigError, MissingExtraError, UnknownNameError
+from rlconnect.core.errors import (
+    ConfigError,
+    CorruptCheckpointError,
+    MissingExtraError,
+    UnknownNameError,
+)
 from rlconnect.v2 import PPO, PPOConfig, tuning
 from rlconnect.v2.tuning.result_grid import NoBestResultError
 
@@ -357,3 +362,22 @@ def test_parameters_are_handed_on(fit):
 
     assert by_class.metrics["score"] == 14
     assert by_function.metrics["_metric"] == 3
+
+
+def test_a_save_that_fails_leaves_the_one_before(tmp_path):
+    """What `save_checkpoint` wrote before it failed is nowhere; a user's own file stays."""
+    steps = Steps({})
+    steps.save(tmp_path / "saved")
+    (tmp_path / "saved" / "notes.txt").write_text("mine")
+    steps.n, write = 5, steps.save_checkpoint
+    steps.save_checkpoint = lambda folder: [write(folder), 1 / 0]
+
+    with pytest.raises(ZeroDivisionError):
+        steps.save(tmp_path / "saved")
+    steps.restore(tmp_path / "saved")
+
+    assert steps.n == 0
+    assert (tmp_path / "saved" / "notes.txt").read_text() == "mine"
+    (tmp_path / "saved" / "n.txt").write_text("7")
+    with pytest.raises(CorruptCheckpointError, match=r"n\.txt"):
+        steps.restore(tmp_path / "saved")

@@ -78,8 +78,12 @@ def replaced_folder(
 
 
 @contextlib.contextmanager
-def replaced_file(target: Path) -> Iterator[Path]:
+def replaced_file(target: Path, before: Callable[[], None] = lambda: None) -> Iterator[Path]:
     """Give an empty file to write; when the block ends, it takes the place of `target`.
+
+    Args:
+        target: The final place; its parent must exist.
+        before: Called right before the file takes its place, when it is on the disk.
 
     Raises:
         CheckpointWriteError: The disk refuses; what was at `target` is untouched.
@@ -90,6 +94,7 @@ def replaced_file(target: Path) -> Iterator[Path]:
         try:
             yield staged
             flush_file(staged)
+            before()
             os.replace(staged, target)
             _flush_parent(target)
         finally:
@@ -103,8 +108,11 @@ def removed(target: Path) -> None:
     aside = _sibling(target, "tmp")
     try:
         os.rename(target, aside)
+    except FileNotFoundError:
+        return
     except OSError:
         aside = target
+    _flush_parent(target)
     _remove(aside)
 
 
