@@ -1,12 +1,19 @@
-"""What every test runs under: one thread a process, a fixed random seed, no flaky examples."""
+"""What every test runs under: one thread a process, a fixed random seed, no flaky examples.
+
+Without torch, whatever imports it is skipped; `test_small_installation.py` holds what is promised
+there.
+"""
 
 import os
+import sys
+from importlib.abc import MetaPathFinder
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch or numpy is loaded
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from rlconnect.core.torch_needed import has_torch
 
 settings.register_profile(
     "suite",
@@ -17,6 +24,18 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("suite")
+
+
+class _NoTorch(MetaPathFinder):
+    """Skips the test, or the module of tests, that imports torch."""
+
+    def find_spec(self, fullname, path, target=None):
+        if fullname == "torch":
+            pytest.skip("torch is not installed", allow_module_level=True)
+
+
+if not has_torch():
+    sys.meta_path.insert(0, _NoTorch())
 
 
 @pytest.fixture

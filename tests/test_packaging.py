@@ -91,6 +91,15 @@ def test_constraints_pin_what_the_project_installs():
             assert requirement.specifier.contains(spec.version, prereleases=True)
 
 
+def test_the_small_installation_lacks_torch_alone():
+    """The line of the README installs every dependency but torch."""
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    (line,) = [each for each in lines if each.startswith("    pip install numpy ")]
+    needed = [Requirement(each).name for each in PROJECT["project"]["dependencies"]]
+
+    assert line.split()[2:] == [name for name in needed if name != "torch"]
+
+
 @pytest.mark.slow
 def test_a_wheel_holds_everything(tmp_path):
     """A wheel built from this tree carries every module and data file, the command, the licence."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.budget import one_load
 from ..core.errors import UnknownNameError
+from ..core.torch_needed import torch_needed
 from ..core.vault import open_checkpoint
 from ..legacy.policy import Policy
 
@@ -31,7 +32,7 @@ def load(path: str | os.PathLike[str], policy: str | None = None, **options: Any
         CheckpointError: The checkpoint cannot be read.
         UnknownNameError: It holds nothing by that id.
     """
-    with one_load():
+    with one_load(), torch_needed("the module in this checkpoint"):
         checkpoint = open_checkpoint(path)
         if checkpoint.policies or not checkpoint.modules:
             if policy is None:

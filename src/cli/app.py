@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from ..core.errors import CheckpointError, RlconnectError
+from ..core.torch_needed import torch_needed
 from ..core.version import __version__
 from . import codemod_command, export_command, migrate_command, proof_commands
 from .options import DONE, FINDING, MISTAKE, Audit, Json, print_json
@@ -143,7 +144,7 @@ def main(argv: list[str] | None = None) -> int:
 
     tolerate_narrow_encodings()
     try:
-        with one_line_warnings():
+        with one_line_warnings(), torch_needed("this command"):
             code = app(args=argv, prog_name="rlconnect", standalone_mode=False)
         sys.stdout.flush()
     except RlconnectError as error:

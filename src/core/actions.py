@@ -108,15 +108,21 @@ class ActionBounds:
         if isinstance(action, np.ndarray) and action.dtype == self.low.dtype:
             stretched: Any = self.low + (action + self.one) * self.half
             return stretched.clip(self.low, self.high)
-        low, half = xp.constant(self.low, action), xp.constant(self.half, action)
-        return xp.clip(low + (action + 1.0) * half, self.low, self.high)
+        low, half, one = self._constants(action)
+        return xp.clip(low + (action + one) * half, self.low, self.high)
 
     def normalize(self, action: Any) -> Any:
         """The way back: bounds to [-1, 1]. Integer and unbounded boxes stay as they are."""
         if self.half is None:
             return action
-        low, half = xp.constant(self.low, action), xp.constant(self.half, action)
-        return (action - low) / half - 1.0
+        low, half, one = self._constants(action)
+        return (action - low) / half - one
+
+    def _constants(self, action: Any) -> tuple[Any, Any, Any]:
+        # numpy 1.26 makes a single float32 and a number of Python's a float64.
+        is_float = isinstance(action, (np.ndarray, np.floating)) and action.dtype.kind == "f"
+        one: Any = action.dtype.type(1) if is_float else 1.0
+        return xp.constant(self.low, action), xp.constant(self.half, action), one
 
 
 class ActionPlan:

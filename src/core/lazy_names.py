@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from .torch_needed import torch_needed
+
 
 def lazy_names(
     package: str, homes: Mapping[str, str]
@@ -29,7 +31,9 @@ def lazy_names(
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, _, own_name = homes[name].partition(":")
-        value = namespace[name] = getattr(import_module(module, package), own_name or name)
+        with torch_needed(f"{package}.{name}"):
+            home = import_module(module, package)
+        value = namespace[name] = getattr(home, own_name or name)
         return value
 
     def names() -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core import xp
-from ..core.errors import MissingExtraError
+from ..core.torch_needed import torch_needed
 from .batch_columns import map_column
 
 
@@ -30,10 +30,8 @@ def to_torch(
     Raises:
         MissingExtraError: torch is not installed.
     """
-    try:
+    with torch_needed("a batch of tensors"):
         import torch
-    except ImportError as error:
-        raise MissingExtraError("tensors need torch.", hint="pip install torch") from error
 
     def moved(leaf: Any) -> Any:
         if not xp.is_tensor(leaf):

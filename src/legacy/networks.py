@@ -3,7 +3,7 @@
 The rule of choice: on the CPU, a head that has a numpy twin (dense and LSTM networks) runs there
 for up to `MAX_NUMPY_ROWS` rows, where torch's dispatch would cost more than the arithmetic; a
 policy that only ever needs it does not import torch. Everything else, and larger batches, run
-in torch.
+in torch; where torch is not installed, such a head runs in numpy however large the batch.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from gymnasium.spaces import Space
 
 from ..core import nest
 from ..core.errors import ConfigError, WeightsError
+from ..core.torch_needed import has_torch, torch_needed
 from ..core.types import Array
 from .default_views import lstm_views
 from .distributions.arrays import ArrayDistribution
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 MAX_NUMPY_ROWS: Final = 1024
 Chooser = ArrayDistribution | Callable[[Array], ActionSource]
+
+
+def numpy_serves(rows: int) -> bool:
+    """Whether a numpy twin computes so many rows: as measured, or for want of torch."""
+    return rows <= MAX_NUMPY_ROWS or not has_torch()
 
 
 NetworkOutput = ArrayOutputs
@@ -176,7 +182,7 @@ class PolicyNetworks:
 
     def for_rows(self, rows: int) -> Network:
         """The network that runs a batch of so many rows."""
-        if self.numpy is not None and rows <= MAX_NUMPY_ROWS:
+        if self.numpy is not None and numpy_serves(rows):
             return self.numpy
         return self.torch()
 
@@ -188,9 +194,10 @@ class PolicyNetworks:
     def torch(self) -> TorchNetwork:
         """The torch network, built on first use."""
         if self._torch is None:
-            import torch
+            with torch_needed(f"the network of this {self.algorithm} policy"):
+                import torch
 
-            from .heads.registry import build_head
+                from .heads.registry import build_head
 
             seed = self._config.get("seed")
             with torch.random.fork_rng(devices=(), enabled=seed is not None):

@@ -86,6 +86,17 @@ def test_a_batch_is_its_actions_one_by_one(rows, numbers):
     np.testing.assert_array_equal(result, np.array(singles))
 
 
+@pytest.mark.parametrize("formula", ["clip", "unsquash", "normalize"])
+def test_one_number_is_of_the_type_of_many(formula):
+    """A Box of no axes gives one action in the dtype it gives a batch."""
+    one = getattr(ActionPlan(Box(-2, 2, (), np.float32)), formula)
+    batch = np.array([-0.5, 0.5], np.float32)
+
+    assert one(batch).dtype == np.float32
+    assert np.asarray(one(batch[0])).dtype == np.float32
+    assert np.asarray(one(np.asarray(batch[0]))).dtype == np.float32
+
+
 @given(st.lists(st.floats(-1, 1, width=32), min_size=2, max_size=2))
 def test_normalizing_undoes_unsquashing(numbers):
     """What [-1, 1] is stretched to comes back."""

@@ -9,7 +9,7 @@ from ...core.types import Nest
 from ...legacy.distributions.array_formulas import Array
 from ...legacy.models.numpy_columns import ColumnStack
 from ...legacy.models.numpy_layers import Stack
-from ...legacy.networks import MAX_NUMPY_ROWS
+from ...legacy.networks import numpy_serves
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Direct:
         it is for any number of rows, for networks that it computes by columns; torch shares a large
         batch better among several cores.
         """
-        return rows <= MAX_NUMPY_ROWS or (self.is_by_columns and _is_one_core())
+        return numpy_serves(rows) or (self.is_by_columns and _is_one_core())
 
 
 def _is_one_core() -> bool:

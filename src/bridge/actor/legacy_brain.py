@@ -14,7 +14,7 @@ from ...legacy.distributions.array_formulas import most_probable_of_columns
 from ...legacy.distributions.arrays import Categorical
 from ...legacy.exploration import Exploration
 from ...legacy.heads.acting import choose_actions
-from ...legacy.networks import MAX_NUMPY_ROWS, ArrayNetwork, Network, rows_of
+from ...legacy.networks import ArrayNetwork, Network, numpy_serves, rows_of
 from ...legacy.policy import Policy
 from .direct import Direct, quicker
 
@@ -56,7 +56,7 @@ class LegacyBrain:
     def run(self, columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
         """Distribution inputs, a tensor where torch computes them, and next states."""
         network = self.policy.networks.numpy
-        if network is not None and rows_of(columns["obs"]) <= MAX_NUMPY_ROWS:
+        if network is not None and numpy_serves(rows_of(columns["obs"])):
             found = network.run(columns, states, None)
             return found.dist_inputs, found.state_out
         inputs, after = self._on_torch(columns, states)

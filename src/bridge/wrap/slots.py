@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from itertools import count
 from typing import Any, Final
 
 from ...v2.batch_items import is_multi_agent, key_of
@@ -70,7 +69,7 @@ class Slots:
 
     def __init__(self, reset: Callable[[int], None]) -> None:
         self._reset = reset
-        self._numbers = count()
+        self._next = 0
         self._envs: dict[Any, dict[Any, Slot]] = {}
         self._over: set[Any] = set()
 
@@ -88,7 +87,8 @@ class Slots:
         if slots is None:
             slots = self._envs[key[0]] = {}
         some = next(iter(slots.values()), None)
-        env_id = next(self._numbers) if some is None else some.env_id
+        env_id = self._next if some is None else some.env_id
+        self._next = max(self._next, env_id + 1)
         agent_id = _AGENT if episode.agent_id is None else episode.agent_id
         slot = slots[key] = Slot(env_id, agent_id)
         return slot
