@@ -71,8 +71,10 @@ def migrate(
 
 
 def _head(path: str) -> str:
+    from ..core.errors import CheckpointError
+    from ..core.vault.files import read_head
+
     try:
-        with open(path, encoding="utf-8") as file:
-            return file.read(200)
-    except (OSError, UnicodeDecodeError):
+        return read_head(Path(path), 200).decode("utf-8")
+    except (CheckpointError, UnicodeDecodeError):
         return ""

@@ -16,6 +16,7 @@ from ..core.errors import CheckpointError, ConfigError
 from ..core.trust import Names as FileNames
 from ..core.trust import Trust, Words, live_arguments, resolve
 from ..core.vault.decode.standins import class_path
+from ..core.vault.files import part_of
 from ..core.vault.one_save import of_one_save
 from ..core.vault.saved_tree import replaced_tree
 from .checkpoint_files import (
@@ -162,7 +163,7 @@ class Checkpointable(abc.ABC):
                         f"{type(self).__name__} has no component {first!r}",
                         expected=", ".join(components) or "none at all",
                     )
-                below = Path(path) / _folder_name(first)
+                below = part_of(path, _folder_name(first))
                 place = below if below.is_dir() else path
                 components[first].restore_from_path(place, component=rest or None, **kwargs)
                 return
@@ -170,8 +171,9 @@ class Checkpointable(abc.ABC):
             if state is not None:
                 self.set_state(state)
             for name, part in components.items():
-                if (Path(path) / _folder_name(name)).is_dir():
-                    part.restore_from_path(Path(path) / _folder_name(name), **kwargs)
+                place = part_of(path, _folder_name(name))
+                if place.is_dir():
+                    part.restore_from_path(place, **kwargs)
 
     @classmethod
     @of_one_save

@@ -11,8 +11,10 @@ from typing import Any
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import UnknownNameError
 from ...core.vault import open_checkpoint
+from ...core.vault.decode.standins import integer
+from ...core.vault.files import part_of, read_json
+from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.one_save import of_one_save
-from ...core.vault.own.json_text import parse_json
 from ...legacy.policy import Policy
 from .legacy_plan import legacy_plan
 from .pipeline_player import PipelinePlayer
@@ -54,7 +56,7 @@ def players_of(
         return {name: next(iter(each.values())) for name, each in alone.items()}, mapping_of(
             content
         )
-    if (Path(path) / "rl_module").is_dir() and _has_pipelines(path):
+    if part_of(path, "rl_module").is_dir() and _has_pipelines(path):
         return _module_players(path, policy_ids, options), None  # a runner's, or a saved actor's
     checkpoint = open_checkpoint(path)
     if checkpoint.modules and not checkpoint.policies:
@@ -105,8 +107,8 @@ def _steps_sampled(path: Any) -> int:
     """How many steps an algorithm's runner or an actor had sampled; 0 of another folder."""
     file = Path(path) / METADATA
     if not (Path(path) / "env_runner").is_dir():
-        said = parse_json(file.read_bytes(), METADATA) if file.is_file() else None
-        return int(said.get(STEPS, 0)) if isinstance(said, Mapping) else 0
+        said = read_json(file, DEFAULT_LIMITS) if file.is_file() else {}
+        return integer(said.get(STEPS)) or 0
     for component in open_checkpoint(path).components:
         if component.path == "env_runner" and component.state:
             return int(component.state.get(STEPS, 0))
@@ -114,5 +116,5 @@ def _steps_sampled(path: Any) -> int:
 
 
 def _has_pipelines(path: Any) -> bool:
-    folders = ("env_runner", "eval_env_runner", "")
-    return any((Path(path) / each / "env_to_module_connector").is_dir() for each in folders)
+    folders = ("env_runner/", "eval_env_runner/", "")
+    return any(part_of(path, f"{each}env_to_module_connector").is_dir() for each in folders)

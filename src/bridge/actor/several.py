@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...core.errors import CorruptCheckpointError, RlconnectError, UnknownNameError
+from ...core.vault.files import entries, part_of
+from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.own.document import encode
-from ...core.vault.own.document_decoder import decode
-from ...core.vault.own.json_text import format_json, parse_json
+from ...core.vault.own.json_text import format_json
+from ...core.vault.own.own_format import read_document
 
 FILE: Final = "actor.json"
 _FORMAT: Final = "rlconnect actor"
@@ -45,7 +47,7 @@ def save_several(
 
 def is_several(folder: Path) -> bool:
     """Whether a folder holds an actor of several players, and nothing else."""
-    names = {entry.name for entry in folder.iterdir()}
+    names = {entry.name for entry in entries(folder, DEFAULT_LIMITS)}
     others = {name for name in names if not re.fullmatch(r"player_[0-9]+", name)}
     if others != {FILE}:
         return False
@@ -69,13 +71,13 @@ def saved_several(path: str | os.PathLike[str], wanted: Sequence[str] | None) ->
     file = Path(path) / FILE
     if not file.is_file():
         return None
-    content = decode(parse_json(file.read_bytes(), FILE), FILE, find=lambda reference: None)
+    content = read_document(part_of(path, FILE))
     if not isinstance(content, Mapping) or content.get("format") != _FORMAT:
         raise CorruptCheckpointError(f"{file} is no saved actor", expected=repr(_FORMAT))
     names = content.get("players")
     if not isinstance(names, list) or not names:
         raise CorruptCheckpointError(f"{file} names no players", found=repr(names)[:80])
-    folders = {str(name): Path(path) / f"player_{at}" for at, name in enumerate(names)}
+    folders = {str(name): part_of(path, f"player_{at}") for at, name in enumerate(names)}
     for name in wanted or ():
         if name not in folders:
             raise UnknownNameError(

@@ -18,12 +18,13 @@ from typing import Any, Final
 
 from ...core.batching import unbatch
 from ...core.budget import one_load
-from ...core.errors import CorruptCheckpointError, WeightsError
+from ...core.errors import CheckpointNotFoundError, CorruptCheckpointError, WeightsError
 from ...core.stage_differences import Differences, StageComparison
+from ...core.vault.files import part_of
 from ...core.vault.one_save import of_one_save
 from ...core.vault.own.document import encode
-from ...core.vault.own.document_decoder import decode
-from ...core.vault.own.json_text import format_json, parse_json
+from ...core.vault.own.json_text import format_json
+from ...core.vault.own.own_format import read_document
 from ...core.vault.saved_tree import replaced_tree
 from ...legacy.certificate import certificate_of
 from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
@@ -111,14 +112,14 @@ def load_migrated(
     """
     folder = Path(path)
     with one_load():
-        migration = _read(folder / _PLAN)
+        migration = _read(folder, _PLAN)
         found = MigratedPolicy(
-            EnvToModulePipeline.from_checkpoint(folder / ENV_TO_MODULE, **options),
-            RLModule.from_checkpoint(folder / MODULE, **options),
-            ModuleToEnvPipeline.from_checkpoint(folder / MODULE_TO_ENV, **options),
+            EnvToModulePipeline.from_checkpoint(part_of(folder, ENV_TO_MODULE), **options),
+            RLModule.from_checkpoint(part_of(folder, MODULE), **options),
+            ModuleToEnvPipeline.from_checkpoint(part_of(folder, MODULE_TO_ENV), **options),
             bool(migration.get("explore", True)),
             migration,
-            _read(folder / _CERTIFICATE),
+            _read(folder, _CERTIFICATE),
         )
     if check:
         for stage in compare_with_source(found):
@@ -165,11 +166,10 @@ def compare_with_source(
     return differences.stages()
 
 
-def _read(file: Path) -> Any:
+def _read(folder: Path, name: str) -> Any:
     try:
-        data = file.read_bytes()
-    except OSError as error:
+        return read_document(part_of(folder, name))
+    except CheckpointNotFoundError:
         raise CorruptCheckpointError(
-            f"{file.parent} holds no migrated policy", found=str(error.strerror)
+            f"{folder} holds no migrated policy", expected=f"a file {name}", found="none"
         ) from None
-    return decode(parse_json(data, file.name), file.name, find=lambda reference: None)

@@ -11,8 +11,15 @@ from typing import Any, Final
 from gymnasium.spaces import Space
 
 from ...core.budget import one_load
-from ...core.errors import ConfigError, CorruptCheckpointError, UnknownNameError
+from ...core.errors import (
+    CheckpointNotFoundError,
+    ConfigError,
+    CorruptCheckpointError,
+    UnknownNameError,
+)
 from ...core.space_codec import space_from_data, space_to_data
+from ...core.vault.files import read_json
+from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.own.atomic import removed, replaced_file
 from ...core.vault.own.writer import is_own
 from ...legacy.adapted import seen_space
@@ -207,12 +214,12 @@ class MigrationPlan:
         """
         target = Path(path)
         try:
-            data = json.loads(target.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            data = read_json(target, DEFAULT_LIMITS, follow=True)
+        except (CheckpointNotFoundError, CorruptCheckpointError) as error:
             raise CorruptCheckpointError(
-                f"{target} is no migration plan", found=str(error)
+                f"{target} is no migration plan", found=error.message
             ) from None
-        if not isinstance(data, dict) or data.get("format") != _FORMAT:
+        if data.get("format") != _FORMAT:
             raise CorruptCheckpointError(
                 f"{target} is no migration plan", expected=f'"format": "{_FORMAT}"'
             )

@@ -9,6 +9,7 @@ from typing import Any, Final
 from ...core.budget import one_load
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import CheckpointNotFoundError, UnknownNameError
+from ...core.vault.files import part_of
 from ...core.vault.one_save import of_one_save
 from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
@@ -17,7 +18,7 @@ from ...v2.modules.rl_module import RLModule
 from ..wrap.triple import V2Triple
 from .checkpoint import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
 
-_RUNNERS: Final = ("env_runner", "eval_env_runner", "")
+_RUNNERS: Final = ("env_runner/", "eval_env_runner/", "")
 """Where pipelines lie: below an algorithm, or in the folder itself."""
 
 _MODULES: Final = (MODULE, f"env_runner/{MODULE}", f"learner_group/learner/{MODULE}")
@@ -44,8 +45,9 @@ def load_triple(
         UnknownNameError: It has no module of that id.
     """
     folder = Path(path)
-    runner = next((folder / n for n in _RUNNERS if (folder / n / ENV_TO_MODULE).is_dir()), None)
-    place = next((folder / name for name in _MODULES if (folder / name).is_dir()), None)
+    runner = next((n for n in _RUNNERS if part_of(folder, n + ENV_TO_MODULE).is_dir()), None)
+    parts = (part_of(folder, name) for name in _MODULES)
+    place = next((own for own in parts if own.is_dir()), None)
     if runner is None or place is None:
         raise CheckpointNotFoundError(
             f"{folder} holds no {'pipelines' if runner is None else 'module'} of the new stack",
@@ -54,9 +56,9 @@ def load_triple(
     with one_load():
         module: Any = RLModule.from_checkpoint(place, **options)
         return (
-            EnvToModulePipeline.from_checkpoint(runner / ENV_TO_MODULE, **options),
+            EnvToModulePipeline.from_checkpoint(part_of(folder, runner + ENV_TO_MODULE), **options),
             _chosen(module, module_id, folder),
-            ModuleToEnvPipeline.from_checkpoint(runner / MODULE_TO_ENV, **options),
+            ModuleToEnvPipeline.from_checkpoint(part_of(folder, runner + MODULE_TO_ENV), **options),
         )
 
 

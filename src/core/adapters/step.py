@@ -12,7 +12,7 @@ from gymnasium import spaces
 from typing_extensions import Self, dataclass_transform
 
 from ..array_codec import array_from_data, array_to_data
-from ..budget import one_load
+from ..budget import allowance, one_load
 from ..errors import PieceError, SpaceError
 from ..registry import Registry
 from ..types import Array, Nest
@@ -97,6 +97,9 @@ class Step(abc.ABC):
 
 
 _S = TypeVar("_S", bound=Step)
+
+_NUMBER: Final = 40
+"""What a step takes for a number of a setting: many keep them as a tuple."""
 
 steps: Final[Registry[Step]] = Registry("adapter step")
 """Every kind of step by the name it is written down by."""
@@ -271,7 +274,9 @@ def _plain(value: Any) -> Any:
 
 def _live(value: Any) -> Any:
     if isinstance(value, Mapping) and "dtype" in value and "shape" in value:
-        return array_from_data(value)
+        array = array_from_data(value)
+        allowance().spend(_NUMBER * array.size, "a setting")
+        return array
     if isinstance(value, list):
         return tuple(_live(each) for each in value)
     return value

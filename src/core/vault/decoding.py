@@ -54,10 +54,12 @@ class Decoding:
     Args:
         root: The checkpoint's folder; places are told relative to it.
         limits: Bounds for all of them together.
+        named: The file that the caller named himself, which may be a link.
     """
 
-    def __init__(self, root: Path, limits: Limits) -> None:
+    def __init__(self, root: Path, limits: Limits, named: Path | None = None) -> None:
         self.root = root
+        self.named = named
         self.limits = limits
         with one_load(limits) as budget:
             self.budget = budget
@@ -125,8 +127,8 @@ class Decoding:
             CheckpointError: It cannot be read, is damaged, or asks for too much.
         """
         if path not in self._decoded:
-            data = read_bytes(path, self.limits)
-            self.budget.admit(len(data))
+            follow = path == self.named
+            data = read_bytes(path, self.limits, follow=follow, budget=self.budget)
             place = self.place(path)
             self.files[place] = FileRecord(place, len(data), role)
             encoding = ENCODINGS.get(path.suffix, "pickle")

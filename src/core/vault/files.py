@@ -1,13 +1,20 @@
-"""Read files of a checkpoint folder: regular files only, sizes first, errors in two lines."""
+"""Read files of a checkpoint folder: regular files only, sizes first, errors in two lines.
+
+A link is followed where the caller named it, and never below: what a checkpoint's folder holds is
+the checkpoint, and a link in it could lead to any file of this machine. Our own format is read by
+the same rule (`own.checked_folder`).
+"""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
 from pathlib import Path, PureWindowsPath
-from typing import Any
+from typing import Any, Final
 
+from ..budget import Budget, allowance
 from ..errors import (
     CheckpointAccessError,
     CheckpointError,
@@ -15,9 +22,21 @@ from ..errors import (
     CorruptCheckpointError,
     LimitExceededError,
     MissingPartError,
+    UnsafeCheckpointError,
 )
 from .decode.walk import check_depth
 from .limits import Limits
+from .own.json_text import measure
+
+READ_FLAGS: Final = (
+    os.O_RDONLY
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+)
+NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
+_SMALL: Final = 1 << 20
+_MOST_EXTENTS: Final = 10_000
 
 
 def base_name(text: Any) -> str:
@@ -53,32 +72,126 @@ def entries(folder: Path, limits: Limits) -> list[os.DirEntry[str]]:
     return sorted(found, key=lambda entry: entry.name)
 
 
-def read_bytes(path: Path, limits: Limits) -> bytes:
+def part_of(folder: str | os.PathLike[str], name: str) -> Path:
+    """The path of a part of a checkpoint; what lies there, if anything, is the folder's own.
+
+    Args:
+        folder: The checkpoint's folder; the caller's word, which may be a link.
+        name: The part's name in it, "a/b" for one inside another.
+
+    Raises:
+        UnsafeCheckpointError: It is a link, or lies behind one.
+    """
+    path = Path(folder)
+    for step in name.split("/"):
+        path = path / step
+        if path.is_symlink():
+            raise _is_link(path.name, path.parent)
+    return path
+
+
+def read_bytes(
+    path: Path,
+    limits: Limits,
+    *,
+    most: int | None = None,
+    follow: bool = False,
+    budget: Budget | None = None,
+) -> bytes:
     """The content of a regular file, after a look at its kind and size.
 
-    Pipes, sockets and devices are refused: reading them could wait forever.
+    Pipes, sockets and devices are refused: reading them could wait forever. So are links, which
+    could lead anywhere, and a file that is large by holes alone.
+
+    Args:
+        path: The file.
+        limits: The bounds.
+        most: Its largest size; by default that of any file.
+        follow: Whether it may be a link: where the caller named it, and no checkpoint did.
+        budget: Grows with the bytes that are there.
+
+    Raises:
+        CheckpointError: It is not there, or may not be read, or is none of these.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
+        descriptor = os.open(path, READ_FLAGS | (0 if follow else NO_FOLLOW))
     except (OSError, ValueError) as error:
+        if not follow and path.is_symlink():
+            raise _is_link(path.name, path.parent) from None
         raise access_error(path, error) from None
     with os.fdopen(descriptor, "rb") as file:
-        facts = os.fstat(file.fileno())
-        if not stat.S_ISREG(facts.st_mode):
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise CorruptCheckpointError(f"{path.name!r} is not a regular file")
-        if facts.st_size > limits.max_file_bytes:
-            raise LimitExceededError(
-                f"{path.name} is {facts.st_size:,} bytes",
-                expected=f"at most {limits.max_file_bytes:,}",
-                hint="pass limits=Limits(max_file_bytes=...) to read it all the same.",
-            )
+        size = checked_size(descriptor, path.name, limits.max_file_bytes if most is None else most)
+        if budget is not None:
+            budget.admit(size - _holes(descriptor))
         try:
-            return file.read(facts.st_size + 1)
+            return file.read(size + 1)
         except (OSError, MemoryError) as error:
             raise access_error(path, error) from None
 
 
-_BINARY = getattr(os, "O_BINARY", 0)
+def read_head(path: Path, count: int) -> bytes:
+    """At most the first `count` bytes of a regular file that the caller named.
+
+    Raises:
+        CheckpointError: It is not there, no such file, or may not be read.
+    """
+    try:
+        descriptor = os.open(path, READ_FLAGS)
+    except (OSError, ValueError) as error:
+        raise access_error(path, error) from None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise CorruptCheckpointError(f"{path.name!r} is not a regular file")
+        return file.read(count)
+
+
+def checked_size(descriptor: int, name: str, most: int) -> int:
+    """The size of an open file, held against a bound before anything is read.
+
+    Raises:
+        LimitExceededError: It is larger, or more of it than a load may make are holes.
+    """
+    size = os.fstat(descriptor).st_size
+    if size > most:
+        raise LimitExceededError(
+            f"{name} is too large: it is {size:,} bytes",
+            expected=f"at most {most:,} bytes",
+            found=f"{size:,}",
+            hint="pass larger limits=Limits(...) if you trust where it came from.",
+            file=name,
+        )
+    allowance().spend(_holes(descriptor), f"what {name} lacks on the disk")
+    return size
+
+
+def _holes(descriptor: int) -> int:
+    """Bytes of a file that lie nowhere on the disk; 0 where the system cannot tell."""
+    facts = os.fstat(descriptor)
+    size, blocks = facts.st_size, getattr(facts, "st_blocks", None)
+    if size < _SMALL or blocks is None or blocks * 512 >= size or not hasattr(os, "SEEK_DATA"):
+        return 0
+    held = at = 0
+    try:
+        for _ in range(_MOST_EXTENTS):
+            start = os.lseek(descriptor, at, os.SEEK_DATA)
+            at = os.lseek(descriptor, start, os.SEEK_HOLE)
+            held += at - start
+    except OSError as error:
+        if error.errno != errno.ENXIO:  # which says that no data follow
+            return 0
+    finally:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    return size - held
+
+
+def _is_link(name: str, folder: Path) -> UnsafeCheckpointError:
+    return UnsafeCheckpointError(
+        f"{name} in {folder} is a link, and could lead anywhere.",
+        hint="copy the folder with its links resolved: cp -rL.",
+        file=name,
+    )
 
 
 def access_error(path: Path, error: Exception) -> CheckpointError:
@@ -98,16 +211,20 @@ def access_error(path: Path, error: Exception) -> CheckpointError:
     return CheckpointError(f"{path} cannot be read", found=(reason or type(error).__name__).lower())
 
 
-def read_json(path: Path, limits: Limits) -> dict[str, Any]:
+def read_json(path: Path, limits: Limits, *, follow: bool = False) -> dict[str, Any]:
     """A JSON file that holds one object.
+
+    Args:
+        path: The file.
+        limits: The bounds.
+        follow: Whether it may be a link: where the caller named it.
 
     Raises:
         CorruptCheckpointError: It is no JSON object.
         LimitExceededError: It is too large or nested too deep.
     """
-    data = read_bytes(path, limits)
-    if len(data) > limits.max_json_bytes:
-        raise LimitExceededError(f"{path.name} holds {len(data):,} bytes of JSON")
+    data = read_bytes(path, limits, most=limits.max_json_bytes, follow=follow)
+    measure(data, path.name, limits)
     try:
         content = json.loads(data.decode("utf-8-sig"))
     except RecursionError:

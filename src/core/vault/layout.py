@@ -194,14 +194,17 @@ class _Survey:
         """
         names: dict[str, int] = {}
         folders: list[Path] = []
+        links: list[str] = []
         for entry in entries(path, self.limits):
             self.left -= 1
             try:
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name != _INNER_STATE:
                         folders.append(Path(entry.path))
-                elif entry.is_file():
-                    names[entry.name] = entry.stat().st_size
+                elif entry.is_symlink() and entry.is_dir():
+                    links.append(entry.name)
+                elif entry.is_symlink() or entry.is_file():
+                    names[entry.name] = entry.stat(follow_symlinks=False).st_size
             except OSError:
                 continue
         files = tuple(names.items())
@@ -211,6 +214,8 @@ class _Survey:
         if worker is not None:
             return Node(path / worker, "worker", state_file=path / worker, files=files)
         metadata, metadata_file, problem = _metadata(path, names, self.limits)
+        if links and not problem:
+            problem = f"{links[0][:80]!r} is a link to a folder, which is not followed"
         class_name = base_name(metadata.get("class_and_ctor_args_file")) or CLASS_FILE
         state_file = _state_file(path, names, metadata)
         known = bool(metadata_file or state_file or class_name in names)
@@ -272,7 +277,7 @@ def _state_file(path: Path, names: dict[str, int], metadata: dict[str, Any]) -> 
         return path / found
     inner = path / _INNER_STATE
     for suffix in ENCODINGS:
-        if (inner / f"module_state{suffix}").is_file():
+        if not inner.is_symlink() and (inner / f"module_state{suffix}").is_file():
             return inner / f"module_state{suffix}"
     return None
 

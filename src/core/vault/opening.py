@@ -54,7 +54,7 @@ def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = Non
 
 def _open(root: Path, limits: Limits) -> Checkpoint:
     node = locate(root, limits)
-    decoding = Decoding(root if root.is_dir() else root.parent, limits)
+    decoding = Decoding(root if root.is_dir() else root.parent, limits, root)
     try:
         return _described(root, node, decoding)
     except CheckpointError as error:

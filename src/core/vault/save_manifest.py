@@ -20,9 +20,8 @@ from typing import Any, Final, NamedTuple
 
 from ..errors import CheckpointError, CorruptCheckpointError, MissingPartError
 from ..version import __version__
-from .files import read_json
+from .files import read_bytes, read_json
 from .limits import DEFAULT_LIMITS
-from .own.checked_folder import read_plain_file
 from .own.json_text import Json, format_json, parse_json
 from .own.manifest import UNSIGNED, is_signed, sign
 
@@ -69,7 +68,7 @@ def read_manifest(folder: Path) -> SaveManifest | None:
     file = folder / SAVE_MANIFEST
     if not file.is_file():
         return None
-    return _parsed(read_plain_file(file, DEFAULT_LIMITS.max_json_bytes), folder)
+    return _parsed(read_bytes(file, DEFAULT_LIMITS, most=DEFAULT_LIMITS.max_json_bytes), folder)
 
 
 def read_if_whole(folder: Path) -> SaveManifest | None:

@@ -16,6 +16,7 @@ from ...core.errors import (
     UnknownFormatError,
 )
 from ...core.vault.decoding import Decoding
+from ...core.vault.files import entries
 from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.own.atomic import replaced_file
 from ..checkpoint_files import packed_state, plain_state
@@ -70,14 +71,19 @@ def read_episodes(path: str | os.PathLike[str]) -> list[Any]:
     """
     place = Path(path)
     if place.is_dir():
-        files = sorted(place.glob(f"*{SUFFIX}"))
+        listed = entries(place, DEFAULT_LIMITS)
+        files = [place / each.name for each in listed if each.name.endswith(SUFFIX)]
         if not files:
             raise CheckpointNotFoundError(f"{place} holds no files of episodes ({SUFFIX})")
         with one_load():
-            return [episode for file in files for episode in read_episodes(file)]
+            return [episode for file in files for episode in _episodes(file, None)]
     if not place.is_file():
         raise CheckpointNotFoundError(f"there are no episodes at {place}")
-    held = Decoding(place.parent, DEFAULT_LIMITS).load(place, "episodes")
+    return _episodes(place, named=place)
+
+
+def _episodes(place: Path, named: Path | None) -> list[Any]:
+    held = Decoding(place.parent, DEFAULT_LIMITS, named).load(place, "episodes")
     if not isinstance(held, dict) or held.get("format") != FORMAT:
         raise UnknownFormatError(f"{place} holds no episodes", expected=FORMAT)
     if held.get("version") != VERSION:

@@ -135,9 +135,9 @@ def test_each_file_is_read_once(monkeypatch):
 
     read = []
 
-    def noting(path, limits):
+    def noting(path, limits, **options):
         read.append(path)
-        return read_bytes(path, limits)
+        return read_bytes(path, limits, **options)
 
     read_bytes = decoding.read_bytes
     monkeypatch.setattr(decoding, "read_bytes", noting)

@@ -61,7 +61,7 @@ class Auditor:
             kind = kind_of_bytes(head, path.name)
             if not kind and not alone:
                 return
-            data = read_bytes(path, self.limits)
+            data = read_bytes(path, self.limits, follow=alone)
             self.budget = Budget(self.limits, len(data))
             self.content(data, place, kind or "pickle", 0)
         except CheckpointError as error:

@@ -18,23 +18,14 @@ from typing import Final
 from typing_extensions import Self
 
 from ...errors import (
-    CheckpointAccessError,
-    CheckpointNotFoundError,
     CorruptCheckpointError,
-    LimitExceededError,
     MissingPartError,
     UnsafeCheckpointError,
 )
+from ..files import NO_FOLLOW, READ_FLAGS, access_error, checked_size
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,127}")
 _HAS_FOLDER_HANDLES: Final = os.open in os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
-_READ: Final = (
-    os.O_RDONLY
-    | getattr(os, "O_BINARY", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-)
-_NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 
 
 class CheckedFolder:
@@ -60,7 +51,7 @@ class CheckedFolder:
             try:
                 self._handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
             except OSError as error:
-                raise _access_error(error, path) from None
+                raise access_error(path, error) from None
 
     def __enter__(self) -> Self:
         return self
@@ -118,9 +109,9 @@ class CheckedFolder:
             if self._handle is None:
                 if os.path.islink(self.path / name):
                     raise OSError(errno.ELOOP, "a link")
-                descriptor = os.open(self.path / name, _READ | _NO_FOLLOW)
+                descriptor = os.open(self.path / name, READ_FLAGS | NO_FOLLOW)
             else:
-                descriptor = os.open(name, _READ | _NO_FOLLOW, dir_fd=self._handle)
+                descriptor = os.open(name, READ_FLAGS | NO_FOLLOW, dir_fd=self._handle)
         except FileNotFoundError:
             raise MissingPartError(
                 f"{name} is missing from {self.path}.",
@@ -134,7 +125,7 @@ class CheckedFolder:
                     hint="copy the folder with its links resolved: cp -rL.",
                     file=name,
                 ) from None
-            raise _access_error(error, self.path / name) from None
+            raise access_error(self.path / name, error) from None
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise UnsafeCheckpointError(
@@ -155,20 +146,6 @@ def check_name(name: str) -> None:
         )
 
 
-def checked_size(descriptor: int, name: str, max_bytes: int) -> int:
-    """The size of an open file, held against a bound before anything is read."""
-    size = os.fstat(descriptor).st_size
-    if size > max_bytes:
-        raise LimitExceededError(
-            f"{name} is too large",
-            expected=f"at most {max_bytes:,} bytes",
-            found=f"{size:,}",
-            hint="pass larger limits=Limits(...) if you trust where it came from.",
-            file=name,
-        )
-    return size
-
-
 def read_all(descriptor: int, name: str, max_bytes: int) -> bytes:
     """The content of an open file of at most `max_bytes`."""
     left = checked_size(descriptor, name, max_bytes)
@@ -179,29 +156,3 @@ def read_all(descriptor: int, name: str, max_bytes: int) -> bytes:
     if left:
         raise CorruptCheckpointError(f"{name} was cut while it was read.", file=name)
     return b"".join(blocks)
-
-
-def read_plain_file(path: Path, max_bytes: int) -> bytes:
-    """The content of the file a caller named; a link there is the caller's own."""
-    try:
-        descriptor = os.open(path, _READ)
-    except OSError as error:
-        raise _access_error(error, path) from None
-    try:
-        return read_all(descriptor, path.name, max_bytes)
-    except OSError as error:
-        raise _access_error(error, path) from None
-    finally:
-        os.close(descriptor)
-
-
-def _access_error(error: OSError, path: Path) -> Exception:
-    if isinstance(error, (FileNotFoundError, NotADirectoryError)):
-        return CheckpointNotFoundError(
-            f"nothing lies at {path}.", hint="check the path.", path=str(path)
-        )
-    return CheckpointAccessError(
-        f"cannot read {path}: {(error.strerror or str(error)).lower()}.",
-        hint="ask for read permission, or copy the checkpoint.",
-        path=str(path),
-    )

@@ -119,9 +119,7 @@ def parse_json(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> Json:
             found=f"{len(data):,}",
             file=name,
         )
-    with one_load(limits) as budget:
-        budget.admit(len(data))
-        _measure(data, name, budget)
+    measure(data, name, limits)
 
     def integer(text: str) -> int:
         if len(text) > _MAX_DIGITS:
@@ -172,8 +170,18 @@ def parse_json(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> Json:
         ) from None
 
 
+def measure(data: bytes, name: str, limits: Limits) -> None:
+    """Hold depth, number of values and unfolded size against the load's budget before parsing.
+
+    Raises:
+        LimitExceededError: The text holds or unfolds to more than that.
+    """
+    with one_load(limits) as budget:
+        budget.admit(len(data) - data.count(0))  # zeros are no JSON, but the holes of a file
+        _measure(data, name, budget)
+
+
 def _measure(data: bytes, name: str, budget: Budget) -> None:
-    """Hold depth, number of values and unfolded size against the budget before parsing."""
     limits = budget.limits
     budget.spend(len(data) if data.isascii() else 4 * len(data), name)
     depth, backslashes, is_inside = 0, 0, False

@@ -25,10 +25,11 @@ from ...errors import (
     MissingPartError,
     NotACheckpointError,
 )
+from ..files import read_bytes
 from ..limits import DEFAULT_LIMITS, Limits, one_load
 from .array_file import ArrayFile
 from .atomic import survivor
-from .checked_folder import CheckedFolder, read_plain_file
+from .checked_folder import CheckedFolder
 from .document_decoder import Reference, decode
 from .dtype_storage import Array, from_stored, stored_layout
 from .json_text import Json, parse_json
@@ -163,7 +164,7 @@ def read_file(
 ) -> OwnFolder:
     """Open a checkpoint of ours that is one JSON file; see `read_folder`."""
     path = Path(path)
-    data = read_plain_file(path, limits.max_json_bytes)
+    data = read_bytes(path, limits, most=limits.max_json_bytes, follow=True)
     with one_load(limits):
         manifest = parse_manifest(data, path.name, path, limits, verify)
         if "document" not in manifest:
@@ -174,6 +175,21 @@ def read_file(
             )
         tree = manifest["document"]
         return _opened(path, manifest, {}, tree, None, path.name, len(data), limits)
+
+
+def read_document(file: Path, *, limits: Limits = DEFAULT_LIMITS) -> Any:
+    """The plain data in a JSON file that lies beside checkpoints of ours, arrays inline.
+
+    Raises:
+        CheckpointError: It is not there, or no such file.
+    """
+    with one_load(limits):
+        tree = parse_json(read_bytes(file, limits, most=limits.max_json_bytes), file.name, limits)
+        return decode(tree, file.name, find=_refused)
+
+
+def _refused(reference: Reference) -> Any:
+    raise ValueError("arrays lie inline here")
 
 
 def _read(folder: CheckedFolder, limits: Limits, verify: bool) -> OwnFolder:
@@ -239,14 +255,11 @@ def _opened(
         arrays[reference.name] = StoredArray(*reference, file)
         return arrays[reference.name]
 
-    def refuse(reference: Reference) -> None:
-        raise ValueError("the manifest cannot refer to arrays")
-
     outline = decode(tree, name, find=handle)
-    meta = decode(manifest.get("meta", {}), MANIFEST, find=refuse)
+    meta = decode(manifest.get("meta", {}), MANIFEST, find=_refused)
     if not isinstance(outline, dict) or not isinstance(meta, dict):
         raise damaged(name, "its document or meta is no object")
-    if decode(manifest.get("parts"), MANIFEST, find=refuse) != list(outline):
+    if decode(manifest.get("parts"), MANIFEST, find=_refused) != list(outline):
         raise damaged(name, "its parts are not those the manifest lists")
     return OwnFolder(
         path=path,

@@ -16,6 +16,7 @@ from safetensors.numpy import save_file as save_arrays
 
 from ...errors import CheckpointError, CheckpointWriteError
 from ...version import __version__
+from ..files import read_head
 from .atomic import make_parents, replaced_file, replaced_folder
 from .document import encode
 from .dtype_storage import Array
@@ -123,11 +124,8 @@ def is_own(path: str | os.PathLike[str]) -> bool:
     """Whether `path` looks like a checkpoint of ours: a folder, or one JSON file."""
     manifest = Path(path, MANIFEST) if os.path.isdir(path) else Path(path)
     try:
-        if not manifest.is_file():
-            return False
-        with manifest.open("rb") as file:
-            return f'"format": "{FORMAT}"'.encode() in file.read(_HEAD_BYTES)
-    except OSError:
+        return f'"format": "{FORMAT}"'.encode() in read_head(manifest, _HEAD_BYTES)
+    except CheckpointError:
         return False
 
 
