@@ -9,7 +9,15 @@ import pytest
 
 SRC = Path(__file__).parents[1] / "src"
 HEAVY = {"torch", "ray", "typer", "click", "rich", "pandas", "scipy", "safetensors", "optree"}
-TORCH_FILES = {"distributions", "fuse", "initializers", "nets", "tensor_formulas", "tensors"}
+TORCH_FILES = {
+    "distributions",
+    "fuse",
+    "initializers",
+    "nets",
+    "tensor_formulas",
+    "tensors",
+    "weight_room",
+}
 
 
 def loaded_by(code):
