@@ -17,7 +17,7 @@ import typer
 from ..core.errors import CheckpointError, RlconnectError
 from ..core.torch_needed import torch_needed
 from ..core.version import __version__
-from . import codemod_command, export_command, migrate_command, proof_commands
+from . import codemod_command, convert_command, export_command, migrate_command, proof_commands
 from .options import DONE, FINDING, MISTAKE, Audit, Json, print_json
 
 _INTERRUPTED: Final = 130
@@ -130,6 +130,7 @@ app.command()(proof_commands.rollout)
 app.command()(codemod_command.codemod)
 app.command()(export_command.export)
 app.command()(migrate_command.migrate)
+app.command()(convert_command.convert)
 
 
 def main(argv: list[str] | None = None) -> int:

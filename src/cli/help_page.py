@@ -19,6 +19,7 @@ _TOUR: Final = (
 _PROOF: Final = (
     ("rlconnect rollout PATH --env CartPole-v1", "let it play, see what it earns"),
     ("rlconnect adapt PATH --env ENV", "the environment changed: what absorbs it?"),
+    ("rlconnect convert PATH --out DIR", "a copy without a pickle in it"),
     ("rlconnect migrate PATH", "what becomes of it in the new stack?"),
     ("rlconnect verify PATH", "does it still act as when it was saved?"),
     ("rlconnect verify PATH OTHER --report r.html", "do two do the same, stage by stage?"),

@@ -11,7 +11,7 @@ from gymnasium.spaces import MultiDiscrete, Space
 
 from ..core.errors import ConfigError, UnknownNameError
 from ..core.vault import PolicyRecord, WeightTable
-from ..core.vault.decode.standins import GlobalRef
+from ..core.vault.decode.standins import GlobalRef, class_path
 from ..core.vault.old_policy import FLAT_WEIGHTS
 from .heads.algorithms import algorithm_named
 from .models.defaults import MODEL_DEFAULTS
@@ -133,8 +133,8 @@ def _plain_setting(key: str, value: Any) -> Any:
     """A setting with torch's activation classes as their names, in model settings as well."""
     if isinstance(value, Mapping) and key.endswith(_MODEL_SETTINGS):
         return {inner: _plain_setting(inner, held) for inner, held in value.items()}
-    is_class = isinstance(value, GlobalRef) and key.endswith("_activation")
-    return class_name(value.path) if is_class else value
+    is_class = isinstance(value, (GlobalRef, Mapping)) and key.endswith("_activation")
+    return class_name(class_path(value)) if is_class else value
 
 
 def algorithm_of(record: PolicyRecord) -> str:

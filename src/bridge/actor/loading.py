@@ -15,6 +15,7 @@ from ...core.vault.decode.standins import integer
 from ...core.vault.files import part_of, read_json
 from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.one_save import of_one_save
+from ...core.vault.zipped import is_zip, unzipped
 from ...legacy.policy import Policy
 from .legacy_plan import legacy_plan
 from .pipeline_player import PipelinePlayer
@@ -49,6 +50,9 @@ def players_of(
     path: str | os.PathLike[str], policy_ids: Sequence[str] | None, **options: Any
 ) -> tuple[dict[str, Player], Any]:
     """The players of a checkpoint by policy id, and who plays whom if that was saved."""
+    if is_zip(path):
+        with unzipped(path, DEFAULT_LIMITS) as folder:
+            return players_of(folder, policy_ids, **options)
     several = saved_several(path, policy_ids)
     if several is not None:
         folders, content = several

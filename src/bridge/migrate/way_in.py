@@ -10,7 +10,9 @@ from ...core.budget import one_load
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import CheckpointNotFoundError, UnknownNameError
 from ...core.vault.files import part_of
+from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.one_save import of_one_save
+from ...core.vault.zipped import is_zip, unzipped
 from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ...v2.modules.multi_rl_module import MultiRLModule
@@ -44,6 +46,9 @@ def load_triple(
         CheckpointNotFoundError: The folder has no pipelines, or no module.
         UnknownNameError: It has no module of that id.
     """
+    if is_zip(path):
+        with unzipped(path, DEFAULT_LIMITS) as unpacked:
+            return load_triple(unpacked, module_id, **options)
     folder = Path(path)
     runner = next((n for n in _RUNNERS if part_of(folder, n + ENV_TO_MODULE).is_dir()), None)
     parts = (part_of(folder, name) for name in _MODULES)

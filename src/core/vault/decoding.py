@@ -21,7 +21,7 @@ from .decode.standins import GlobalRef, Opaque
 from .decode.torch_file import decode_torch
 from .decode.walk import named_places
 from .files import read_bytes
-from .layout import ENCODINGS
+from .layout import DOCUMENT_ENDING, ENCODINGS
 from .limits import Limits, one_load
 from .records import CallRecord, FileRecord, ForeignReference, Problem, ProblemKind
 
@@ -126,6 +126,8 @@ class Decoding:
         Raises:
             CheckpointError: It cannot be read, is damaged, or asks for too much.
         """
+        if path not in self._decoded and path.suffix == DOCUMENT_ENDING:
+            self._decoded[path] = self._document(path, role)
         if path not in self._decoded:
             follow = path == self.named
             data = read_bytes(path, self.limits, follow=follow, budget=self.budget)
@@ -134,6 +136,19 @@ class Decoding:
             encoding = ENCODINGS.get(path.suffix, "pickle")
             self._decoded[path] = self.decode_bytes(data, place, encoding)
         return self._decoded[path]
+
+    def _document(self, path: Path, role: str) -> Any:
+        """What a folder of our own format holds in place of a pickle."""
+        from .own.own_format import read_folder
+        from .own.stand_ins import live_stand_ins
+
+        held = read_folder(path, limits=self.limits)
+        place = self.place(path)
+        size = sum(file.stat().st_size for file in path.iterdir() if file.is_file())
+        self.files[place] = FileRecord(place, size, role)
+        value = live_stand_ins(held.document.get("value"))
+        self.note_foreign(value, place)
+        return value
 
     def decode_bytes(self, data: bytes | memoryview, place: str, encoding: str) -> Any:
         """The value in `data`, which lies at `place`."""

@@ -45,6 +45,7 @@ OWN_MANIFEST: Final = "rlconnect.json"
 KNOWN_VERSIONS: Final = ("0", "0.1", "1.0", "1.1", "1.2", "2.0", "2.1")
 METADATA_NAMES: Final = ("rllib_checkpoint.json", "metadata.json", "rl_module_metadata.json")
 CLASS_FILE: Final = "class_and_ctor_args.pkl"
+CLASS_DOCUMENT: Final = "class_and_ctor_args.rlconnect"
 ENCODINGS: Final = {
     ".pkl": "pickle",
     ".pickle": "pickle",
@@ -52,7 +53,9 @@ ENCODINGS: Final = {
     ".msgpck": "msgpack",
     ".pt": "torch",
     ".pth": "torch",
+    ".rlconnect": "rlconnect",  # a folder in our own format in place of a file
 }
+DOCUMENT_ENDING: Final = ".rlconnect"
 STEMS: Final[dict[str, Role]] = {
     "policy_state": "policy",
     "algorithm_state": "algorithm",
@@ -199,7 +202,9 @@ class _Survey:
             self.left -= 1
             try:
                 if entry.is_dir(follow_symlinks=False):
-                    if entry.name != _INNER_STATE:
+                    if entry.name.endswith(DOCUMENT_ENDING):
+                        names[entry.name] = 0
+                    elif entry.name != _INNER_STATE:
                         folders.append(Path(entry.path))
                 elif entry.is_symlink() and entry.is_dir():
                     links.append(entry.name)
@@ -217,6 +222,8 @@ class _Survey:
         if links and not problem:
             problem = f"{links[0][:80]!r} is a link to a folder, which is not followed"
         class_name = base_name(metadata.get("class_and_ctor_args_file")) or CLASS_FILE
+        if class_name not in names and CLASS_DOCUMENT in names:
+            class_name = CLASS_DOCUMENT
         state_file = _state_file(path, names, metadata)
         known = bool(metadata_file or state_file or class_name in names)
         strange = 0 if known or path.name in _KNOWN_FOLDERS else strange + 1

@@ -19,7 +19,9 @@ from .one_save import read_as_one
 from .records import Checkpoint
 from .remote import fetched, is_url
 from .save_manifest import check_save
+from .weights import WeightTable
 from .worker_file import read_worker_file
+from .zipped import is_zip, unzipped
 
 
 def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = None) -> Checkpoint:
@@ -27,8 +29,8 @@ def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = Non
 
     Args:
         path: A folder RLlib or rlconnect wrote (algorithm, policy, policies, module, pipeline,
-            ...) or a `checkpoint-<n>` file of Ray 2.0 and older. With the `remote` extra also a
-            URL (`s3://...`).
+            ...), a `.zip` of one, or a `checkpoint-<n>` file of Ray 2.0 and older. With the
+            `remote` extra also a URL (`s3://...`).
         limits: How much reading may take; the defaults suit files up to several gigabytes.
 
     Raises:
@@ -44,12 +46,29 @@ def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = Non
         if isinstance(text, str) and is_url(text):
             with fetched(text, limits) as local:
                 try:
-                    return replace(_open(local, limits), path=text)
+                    return replace(_in_memory(_open(local, limits)), path=text)
                 except CheckpointError as error:
                     error.message = error.message.replace(str(local), text)
                     raise
+        if is_zip(text):
+            with unzipped(text, limits) as local:
+                return replace(_in_memory(_open(local, limits)), path=os.path.abspath(text))
         root = Path(os.path.abspath(text))
         return read_as_one(root, lambda kept: _open(root, limits), check=lambda folder: None)
+
+
+def _in_memory(checkpoint: Checkpoint) -> Checkpoint:
+    """A checkpoint whose weights are read: what they would be read from will be gone."""
+
+    def held(record: Any) -> Any:
+        table = record.weights
+        return replace(record, weights=WeightTable(dict(table), named=table.named))
+
+    return replace(
+        checkpoint,
+        policies={name: held(record) for name, record in checkpoint.policies.items()},
+        modules={name: held(record) for name, record in checkpoint.modules.items()},
+    )
 
 
 def _open(root: Path, limits: Limits) -> Checkpoint:

@@ -13,7 +13,7 @@ Classes and functions that the source named stay as `{"__class__": "module.Name"
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -68,6 +68,7 @@ def save_records(
     *,
     arrays: Literal["file", "inline"] = "file",
     extra: Mapping[str, Any] | None = None,
+    change: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
 ) -> None:
     """Save the policies and modules of a checkpoint in our own format, all or nothing.
 
@@ -76,11 +77,13 @@ def save_records(
         checkpoint: What to save.
         arrays: "inline" writes numbers into the JSON, for small networks.
         extra: More entries for the document, such as a certificate.
+        change: Given the document, says what is written instead.
 
     Raises:
         CheckpointWriteError: The disk refuses; what was at `path` is untouched.
     """
-    document = {**_document(checkpoint), **(extra or {})}
+    document = {**document_of(checkpoint), **(extra or {})}
+    document = document if change is None else change(document)
     meta = {"algorithm": checkpoint.algorithm, "environment": checkpoint.environment}
     if os.fspath(path).endswith(".json"):
         save_file(path, document, kind=checkpoint.kind, meta=meta)
@@ -88,7 +91,8 @@ def save_records(
         save_folder(path, document, kind=checkpoint.kind, meta=meta, arrays=arrays)
 
 
-def _document(checkpoint: Checkpoint) -> dict[str, Any]:
+def document_of(checkpoint: Checkpoint) -> dict[str, Any]:
+    """All that a checkpoint of ours keeps of records, as plain data and arrays."""
     plain = Plainer(most=2_000_000)
     document: dict[str, Any] = {}
     if checkpoint.policies:
@@ -211,8 +215,8 @@ def read_own(node: Node, decoding: Decoding) -> Checkpoint:
         environment=str(own.meta.get("environment") or ""),
         policies=policies,
         modules=modules,
-        config=_mapping(document.get("config")),
-        counters=_mapping(document.get("counters")),
+        config=_mapping(_loaded(document.get("config"))),
+        counters=_mapping(_loaded(document.get("counters"))),
         training_iteration=integer(origin.get("training_iteration")),
         extra={"origin": origin, "meta": own.meta, **_unknown(document)},
     )

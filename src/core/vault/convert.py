@@ -1,0 +1,277 @@
+"""A copy of any checkpoint in our own format: no pickle in it, every array bit for bit.
+
+Policies of the old stack become one checkpoint of ours. A folder of the new stack keeps its
+layout, each pickle or msgpack file of it as a folder `<name>.rlconnect`, so that whatever opens the
+one opens the other. The copy is read back and compared before it is put in place.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from ..errors import CheckpointWriteError, MissingPartError, UnknownNameError
+from .audit.files import with_audit
+from .audit.wrappings import HEAD, bytes_in_text, starts_pickle
+from .decoding import Decoding
+from .layout import DOCUMENT_ENDING, locate
+from .limits import DEFAULT_LIMITS
+from .opening import open_checkpoint
+from .own.document import encode
+from .own.stand_ins import PlainStandIns, live_stand_ins
+from .own.write_errors import refusals
+from .own.writer import save_folder
+from .own_records import document_of, save_records
+from .records import Checkpoint, Problem
+from .remote import fetched, is_url
+from .zipped import is_zip, unzipped, write_zip
+
+_TEXTS: Final = ("migration.json", "certificate.json")
+_MOST_NOTES: Final = 200
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What `convert` wrote.
+
+    Args:
+        source: What was read.
+        out: What was written.
+        kind: What it holds: "policies", "module", ...
+        names: The policies or modules in it.
+        arrays: How many arrays were compared, bit for bit.
+        size: Bytes of the copy.
+        not_kept: What the copy does not hold, with its place and why.
+    """
+
+    source: str
+    out: str
+    kind: str
+    names: tuple[str, ...]
+    arrays: int
+    size: int
+    not_kept: tuple[Problem, ...] = field(default=())
+
+    def as_data(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return asdict(self)
+
+
+def convert(
+    path: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    policies: Iterable[str] | None = None,
+) -> Conversion:
+    """Write a copy of a checkpoint without a pickle in it; nothing of the checkpoint runs.
+
+    Args:
+        path: Any checkpoint, or a URL of one.
+        out: The folder to make, or one `.zip`. It must not be there yet.
+        policies: Only these policies or modules; all of them otherwise.
+
+    Raises:
+        CheckpointError: The checkpoint cannot be read, or holds no weights.
+        CheckpointWriteError: Something lies at `out`, the disk refuses, or the copy differs.
+        UnknownNameError: There is no policy or module of some name.
+    """
+    target = Path(os.path.abspath(out))
+    if os.path.lexists(target):
+        raise CheckpointWriteError(
+            f"cannot write to {target}: something lies there",
+            hint="choose a folder or .zip that is not there yet.",
+        )
+    text = os.fspath(path)
+    if isinstance(text, str) and is_url(text):
+        with fetched(text, DEFAULT_LIMITS) as local:
+            return replace(_convert(local, target, policies), source=text)
+    return _convert(Path(os.path.abspath(text)), target, policies)
+
+
+def _convert(source: Path, target: Path, policies: Iterable[str] | None) -> Conversion:
+    if is_zip(source):
+        with unzipped(source, DEFAULT_LIMITS) as folder:
+            return replace(_convert(folder, target, policies), source=str(source))
+    checkpoint = with_audit(open_checkpoint(source))
+    chosen = _chosen(checkpoint, policies)
+    notes = _Notes()
+    with refusals(target), _staged(target) as folder:
+        if checkpoint.policies or checkpoint.stack == "rlconnect" or policies is not None:
+            count = _write_records(chosen, folder, notes)
+        else:
+            count = _write_tree(source, folder, notes)
+        _note_code(checkpoint, notes)
+        copy = open_checkpoint(folder)
+        count = max(count, _compare(chosen, copy))
+        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return Conversion(
+        str(source), str(target), copy.kind, tuple(chosen.acting), count, size, notes.found()
+    )
+
+
+def _chosen(checkpoint: Checkpoint, policies: Iterable[str] | None) -> Checkpoint:
+    """The checkpoint with only the policies or modules asked for."""
+    acting = checkpoint.acting
+    if not acting and not checkpoint.components:
+        raise MissingPartError(
+            f"{checkpoint.path} holds no policy or module to convert",
+            hint="rlconnect inspect PATH tells what is left of it.",
+        )
+    if policies is None:
+        return checkpoint
+    names = list(policies)
+    for name in names:
+        if name not in acting:
+            raise UnknownNameError(
+                f"no policy {name!r} in {checkpoint.path}", expected=", ".join(map(repr, acting))
+            )
+    return replace(
+        checkpoint,
+        policies={name: part for name, part in checkpoint.policies.items() if name in names},
+        modules={name: part for name, part in checkpoint.modules.items() if name in names},
+    )
+
+
+@contextmanager
+def _staged(target: Path) -> Iterator[Path]:
+    """A folder to fill; it becomes `target`, zipped where that is asked for, once all is right."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as room:
+        folder = Path(room, "copy")
+        yield folder
+        if target.suffix.lower() == ".zip":
+            packed = Path(room, "copy.zip")
+            write_zip(folder, packed)
+            open_checkpoint(packed)
+            os.replace(packed, target)
+        else:
+            os.replace(folder, target)
+
+
+def _write_records(checkpoint: Checkpoint, folder: Path, notes: _Notes) -> int:
+    save_records(folder, checkpoint, change=lambda held: _without_pickles(held, notes, ""))
+    for part in checkpoint.components:
+        if part.pieces or part.filters:
+            notes.add(part.path, "its pipeline is not kept where single modules are chosen")
+    return 0
+
+
+def _without_pickles(value: Any, notes: _Notes, place: str) -> Any:
+    """Plain data without what other readers would unpickle: the running episodes of old files."""
+    if isinstance(value, dict):
+        return {key: _without_pickles(v, notes, f"{place}/{key}"[:200]) for key, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_without_pickles(part, notes, place) for part in value)
+    if isinstance(value, (bytes, str)):
+        held = bytes_in_text(value) if isinstance(value, str) else value
+        if starts_pickle(held[:HEAD]):
+            notes.add(place.lstrip("/"), "pickled bytes")
+            return None
+    return value
+
+
+def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
+    """Each component's files as documents of ours, in the layout they came in."""
+    decoding, count = Decoding(source, DEFAULT_LIMITS), 0
+    for node in locate(source, DEFAULT_LIMITS).walk():
+        place = folder / node.path.relative_to(source)
+        place.mkdir(parents=True, exist_ok=True)
+        if node.role == "own":
+            shutil.copytree(node.path, place, dirs_exist_ok=True)
+            continue
+        names = {}
+        parts = (("state_file", node.state_file), ("class_and_ctor_args_file", node.class_file))
+        for key, file in parts:
+            if file is not None:
+                stem = file.name.partition(".")[0]
+                count += _write_file(decoding, file, place / f"{stem}{DOCUMENT_ENDING}", notes)
+                names[key] = f"{stem}{DOCUMENT_ENDING}"
+        if node.metadata_file:
+            said = {**node.metadata, **names}
+            (place / node.metadata_file).write_text(json.dumps(said, indent=1))
+        for name in _TEXTS:
+            if (node.path / name).is_file():
+                shutil.copyfile(node.path / name, place / name)
+    return count
+
+
+def _write_file(decoding: Decoding, file: Path, place: Path, notes: _Notes) -> int:
+    """One file of a component as a document, read back and compared."""
+    where = decoding.place(file)
+    value = decoding.require(file, "component")
+    held = PlainStandIns(lambda inside, what: notes.add(f"{where}: {inside}".rstrip(": "), what))
+    plain = held.plain(value)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    save_folder(place, {"value": plain}, kind="component")
+    again = PlainStandIns(lambda inside, what: None)
+    back = again.plain(Decoding(place.parent, DEFAULT_LIMITS).require(place, "component"))
+    expected = again.plain(live_stand_ins(plain))
+    if encode({"value": back}) != encode({"value": expected}):
+        raise CheckpointWriteError(f"the copy of {where} differs from it; nothing was written")
+    return _arrays_in(plain)
+
+
+def _compare(source: Checkpoint, copy: Checkpoint) -> int:
+    """Refuse a copy one of whose arrays differs; the number of those compared."""
+    before, after = (dict(_arrays(document_of(each))) for each in (source, copy))
+    lost = [name for name, array in before.items() if not _is_same(array, after.get(name))]
+    if lost or not set(source.acting) <= set(copy.acting):
+        raise CheckpointWriteError(
+            f"the copy differs from {source.path} in {', '.join(lost[:3]) or 'its policies'}; "
+            "nothing was written"
+        )
+    return len(before)
+
+
+def _arrays(value: Any, place: str = "") -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _arrays(part, f"{place}/{key}")
+    elif isinstance(value, (list, tuple)):
+        for index, part in enumerate(value):
+            yield from _arrays(part, f"{place}/{index}")
+    elif isinstance(value, np.ndarray):
+        yield place, value
+
+
+def _arrays_in(value: Any) -> int:
+    return sum(1 for _ in _arrays(value))
+
+
+def _is_same(one: np.ndarray[Any, Any], other: Any) -> bool:
+    return (
+        isinstance(other, np.ndarray)
+        and one.shape == other.shape
+        and one.dtype == other.dtype
+        and one.tobytes() == other.tobytes()
+    )
+
+
+def _note_code(checkpoint: Checkpoint, notes: _Notes) -> None:
+    for reference in checkpoint.foreign:
+        notes.add(reference.where, f"{reference.name}: code of its author; its name is kept")
+    for call in checkpoint.unsafe:
+        notes.add(call.where, f"{call.name}({call.arguments}): {call.what}")
+
+
+class _Notes:
+    """What is not kept, each once."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], Problem] = {}
+
+    def add(self, where: str, what: str) -> None:
+        if len(self._found) < _MOST_NOTES:
+            self._found.setdefault((where, what), Problem(where, what))
+
+    def found(self) -> tuple[Problem, ...]:
+        return tuple(self._found.values())
