@@ -1,7 +1,8 @@
 """`rlconnect`: look into checkpoints from the shell.
 
 Exit codes: 0 done, 1 a finding (something is missing or damaged), 2 a mistake in use or a path
-that holds no checkpoint. Known errors are two lines, never a traceback. Modules that a command
+that holds no checkpoint. Errors are two lines, never a
+traceback but that of a user's own code or with RLCONNECT_TRACEBACK=1. Modules that a command
 needs are loaded by that command, so that `--help` and `--version` are quick.
 """
 
@@ -10,10 +11,12 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from types import TracebackType
 from typing import Annotated, Any, Final
 
 import typer
 
+from ..core.damage import is_of_user
 from ..core.errors import CheckpointError, RlconnectError
 from ..core.torch_needed import torch_needed
 from ..core.version import __version__
@@ -21,6 +24,7 @@ from . import codemod_command, convert_command, export_command, migrate_command,
 from .options import DONE, FINDING, MISTAKE, Audit, Json, print_json
 
 _INTERRUPTED: Final = 130
+TRACEBACK: Final = "RLCONNECT_TRACEBACK"
 _LONGEST_LINE: Final = 1200
 # What typer raises for a wrong command line; where that class lives depends on its version.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
@@ -167,7 +171,23 @@ def main(argv: list[str] | None = None) -> int:
         reason = error.strerror or type(error).__name__
         hint = hint_for(error.errno) or "look at where it goes to, and try again."
         return _complain(f"the output cannot be written: {reason.lower()}", hint)
+    except Exception as error:
+        if TRACEBACK in os.environ or is_of_user(error, _below_typer(error.__traceback__)):
+            raise
+        told = f"rlconnect itself failed, {type(error).__name__}: {error}"
+        return _complain(told, f"please report it; {TRACEBACK}=1 shows where it came up.")
     return code if isinstance(code, int) else DONE
+
+
+def _below_typer(trace: TracebackType | None) -> TracebackType | None:
+    """The part of a traceback that begins with the command itself."""
+    found = trace
+    while trace is not None:
+        name = str(trace.tb_frame.f_globals.get("__name__"))
+        if name.partition(".")[0] in ("click", "typer"):
+            found = trace.tb_next
+        trace = trace.tb_next
+    return found
 
 
 def _usage(error: Any) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from .damage import at
 from .errors import CorruptCheckpointError, LimitExceededError, UnsafeCheckpointError
 
 MIB: Final = 1024 * 1024
@@ -167,7 +168,8 @@ _running: Final[ContextVar[Budget | None]] = ContextVar("_running", default=None
 def one_load(limits: Limits | None = None) -> Iterator[Budget]:
     """Let all that is read in a `with` block, or a decorated function, share one budget.
 
-    Inside another such block it is that one's, unless other limits are asked for.
+    Inside another such block it is that one's, unless other limits are asked for. What stumbles in
+    it is told as damage, see `damage.at`.
 
     Example:
         >>> with one_load() as outer, one_load() as inner:
@@ -176,12 +178,14 @@ def one_load(limits: Limits | None = None) -> Iterator[Budget]:
     """
     running = _running.get()
     if running is not None and limits in (None, running.limits):
-        yield running
+        with at():
+            yield running
         return
     budget = Budget(limits or DEFAULT_LIMITS)
     token = _running.set(budget)
     try:
-        yield budget
+        with at():
+            yield budget
     finally:
         _running.reset(token)
 

@@ -23,7 +23,8 @@
         +-- LimitExceededError             more memory, depth or work than allowed
         +-- CheckpointWriteError (OSError) writing failed; the old file is untouched
 
-Each error carries its facts as attributes (`error.facts`, `error.hint`, ...) and pickles.
+Each error carries its facts as attributes (`error.facts`, `error.hint`, ...) and pickles. One that
+is about data of a file begins with the place in it, `error.place`.
 """
 
 from __future__ import annotations
@@ -70,6 +71,11 @@ class RlconnectError(Exception):
 
         def __getattr__(self, name: str) -> Any: ...
 
+    def set_place(self, place: str) -> None:
+        """Say where in a file the data lies that this is about."""
+        self.facts["place"] = place
+        self.place = place
+
     @property
     def summary(self) -> str:
         """The error in one line, without its hint."""
@@ -78,7 +84,9 @@ class RlconnectError(Exception):
             for word, value in (("expected", self.expected), ("found", self.found))
             if value
         ]
-        return f"{self.message}: {', '.join(parts)}." if parts else self.message
+        text = f"{self.message}: {', '.join(parts)}." if parts else self.message
+        place = self.facts.get("place")  # in a file: see `core.damage`
+        return f"{place}: {text}" if place else text
 
     def __str__(self) -> str:
         return f"{self.summary}\n  hint: {self.hint}" if self.hint else self.summary

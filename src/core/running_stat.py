@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from .damage import at
 from .errors import CorruptCheckpointError, SpaceError
 from .moments import Moments, RunningMoments
 from .ray_arrays import decode_ray_array, encode_ray_array
@@ -170,6 +171,7 @@ class RunningStat:
         }
 
     @classmethod
+    @at()
     def from_state(cls, state: Mapping[str, Any], *, with_delta: bool = True) -> RunningStat:
         """A stat from what `to_state` or RLlib wrote, in either layout.
 
@@ -202,6 +204,10 @@ class RunningStat:
             )
 
 
+_LEAST: Final = -1e-3
+"""What rounding may leave of a sum of squares that is 0."""
+
+
 def moments_since_merge(state: Mapping[str, Any]) -> Moments:
     """What a state says was counted apart; everything, where nothing was counted apart.
 
@@ -232,6 +238,8 @@ def _moments(state: Mapping[str, Any], count: str, mean: str, sum_sq: str) -> Mo
         raise CorruptCheckpointError(
             f"the entry {count!r} of a filter is no count", found=repr(pushes)[:80]
         )
+    if (arrays[1] < _LEAST).any():
+        raise CorruptCheckpointError(f"the entry {sum_sq!r} of a filter holds negative squares")
     return Moments(int(pushes), *arrays)
 
 

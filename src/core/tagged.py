@@ -2,13 +2,12 @@
 
 A tag is the set of keys that an object has; a format is a table of tags and their readers. What is
 in no table, and whatever a reader stumbles over, is damage, which is told with its place.
-`plain_data` and the documents of the vault are read in this way.
+`plain_data` and the documents of the vault are read in this way; `damage` is for all other data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sized
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sized
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from .errors import CorruptCheckpointError, RlconnectError
@@ -47,23 +46,6 @@ def damaged(name: str, path: Path, what: str) -> CorruptCheckpointError:
         file=name,
         at=where,
     )
-
-
-@contextmanager
-def stumbling_is_damage(name: str, path: Path = (), what: str = "malformed") -> Iterator[None]:
-    """Tell what goes wrong in a `with` block as damage of the data that is read there.
-
-    Args:
-        name: The file, or what the data is of.
-        path: The place in it.
-        what: What is read.
-    """
-    try:
-        yield
-    except RlconnectError:
-        raise
-    except _STUMBLES as error:
-        raise _of(error, name, path, what) from error
 
 
 def _of(error: Exception, name: str, path: Path, what: str) -> CorruptCheckpointError:

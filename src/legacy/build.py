@@ -8,10 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import MissingPartError, UnknownNameError
+from ..core.checked import count, mapping
+from ..core.damage import at
+from ..core.errors import MissingPartError, PipelineError, UnknownNameError
 from ..core.vault import Checkpoint, ConnectorRecord, PolicyRecord, open_checkpoint
 from ..core.vault.audit.warning import warn_of_unsafe
 from ..core.vault.old_policy import merged_config, policy_record
+from .connector import ActionConnector, AgentConnector
 from .defaults import create_connectors_for_policy, restore_connectors_for_policy
 from .preprocessors import register_custom_preprocessor
 from .record_parts import (
@@ -56,7 +59,8 @@ def load_policies(
             record = replace(record, config=merged_config(record.config, settings))
         elif checkpoint.stack == "old" and not record.config:
             raise no_settings(record)
-        built[name] = build_policy(cls, record, **options)
+        with at(f"policy {name!r}"):
+            built[name] = build_policy(cls, record, **options)
     if checkpoint.kind == "policy" and len(built) == 1 and policy_ids is None:
         return next(iter(built.values()))
     return built
@@ -109,7 +113,8 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
     )
     policy.record = record
     policy.global_timestep = record.global_timestep or 0
-    policy.num_grad_updates = int(record.extra.get("num_grad_updates") or 0)
+    with at("num_grad_updates"):
+        policy.num_grad_updates = count(record.extra.get("num_grad_updates") or 0)
     for name, preprocessor in (custom_preprocessors or {}).items():
         register_custom_preprocessor(name, preprocessor)
     _connect(policy, record)
@@ -146,11 +151,16 @@ def _follow_release(policy: Policy) -> None:
 
 def restore_pipelines(policy: Policy, agent: Any, action: Any) -> None:
     """Rebuild both pipelines from their serialised pairs; for None the policy has none."""
-    restored: Any = [
-        None if pair is None else restore_connectors_for_policy(policy, pair)
-        for pair in (agent, action)
-    ]
-    policy.agent_connectors, policy.action_connectors = restored
+    with at("agent"):
+        restored = None if agent is None else restore_connectors_for_policy(policy, agent)
+    with at("action"):
+        acting = None if action is None else restore_connectors_for_policy(policy, action)
+    for found, kind in ((restored, AgentConnector), (acting, ActionConnector)):
+        if found is not None and not isinstance(found, kind):
+            raise PipelineError(
+                "the connectors of a policy", expected=kind.__name__, found=type(found).__name__
+            )
+    policy.agent_connectors, policy.action_connectors = restored, acting  # type: ignore[assignment]
     _follow_release(policy)
 
 
@@ -190,6 +200,7 @@ def _restore_worker_filter(policy: Policy, record: PolicyRecord) -> None:
         pipeline.append(connector)
 
 
+@at()
 def policy_from_state(cls: type[Policy], state: Mapping[str, Any], **options: Any) -> Policy:
     """A policy from what `get_state()` gave: RLlib's keys, plain data."""
     from pathlib import Path
@@ -197,6 +208,7 @@ def policy_from_state(cls: type[Policy], state: Mapping[str, Any], **options: An
     from ..core.vault.decoding import Decoding
     from ..core.vault.limits import DEFAULT_LIMITS
 
+    mapping(state)
     decoding = Decoding(Path("."), DEFAULT_LIMITS)
     name = str(options.pop("name", "default_policy"))
     record = policy_record(name, dict(state), decoding, "state")
@@ -205,13 +217,24 @@ def policy_from_state(cls: type[Policy], state: Mapping[str, Any], **options: An
     return build_policy(cls, record, **options)
 
 
+@at()
 def restore_state(policy: Policy, state: Mapping[str, Any]) -> None:
     """Bring a live policy to a state that one like it gave."""
-    policy.set_weights(state["weights"])
-    policy.global_timestep = int(state.get("global_timestep") or 0)
-    policy.num_grad_updates = int(state.get("num_grad_updates") or 0)
-    if state.get("_exploration_state"):
-        policy.exploration.set_state(state["_exploration_state"])
-    if state.get("connector_configs"):
-        pairs = state["connector_configs"]
+    with at("weights"):
+        policy.set_weights(state["weights"])
+    for name in ("global_timestep", "num_grad_updates"):
+        with at(name):
+            setattr(policy, name, count(0 if state.get(name) is None else state[name]))
+    with at("_exploration_state"):
+        explored = mapping(state.get("_exploration_state") or {})
+        if explored:
+            policy.exploration.set_state(explored)
+    restore_connectors(policy, state)
+
+
+@at("connector_configs")
+def restore_connectors(policy: Policy, state: Mapping[str, Any]) -> None:
+    """Give a policy the pipelines that its state describes, if it describes any."""
+    pairs = state.get("connector_configs")
+    if pairs is not None and mapping(pairs):
         restore_pipelines(policy, pairs.get("agent"), pairs.get("action"))

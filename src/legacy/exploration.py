@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Discrete, Space
 
+from ..core.checked import count, mapping
+from ..core.damage import at
 from ..core.errors import ConfigError
 from .distributions.action_leaves import action_leaves, flatten_actions, nest_leaves
 from .distributions.arrays import ArrayDistribution
@@ -163,10 +165,12 @@ class Exploration:
         """What a checkpoint's `_exploration_state` holds."""
         return {name: getattr(self, name) for name in self.state_keys}
 
+    @at()
     def set_state(self, state: Mapping[str, Any], sess: Any = None) -> None:
         """Go on from a checkpoint's `_exploration_state`."""
-        if "last_timestep" in state:
-            self.last_timestep = int(state["last_timestep"])
+        if "last_timestep" in mapping(state):
+            with at("last_timestep"):
+                self.last_timestep = count(state["last_timestep"])
 
 
 def no_logp(source: ActionSource) -> Array:

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from gymnasium.spaces import Box, Discrete, Space
 
+from ..core.checked import number
+from ..core.damage import at
 from ..core.errors import ConfigError
 from ..core.registry import Registry
 from .exploration import (
@@ -66,10 +68,12 @@ class ParameterNoise(Exploration):
         """Whatever the sub-exploration does."""
         return self.sub.choose(source, **how)
 
+    @at()
     def set_state(self, state: Mapping[str, Any], sess: Any = None) -> None:
         """Go on from a saved state."""
         super().set_state(state)
-        self.cur_stddev = float(state.get("cur_stddev", self.cur_stddev))
+        with at("cur_stddev"):
+            self.cur_stddev = number(state.get("cur_stddev", self.cur_stddev))
 
 
 def exploration_for(

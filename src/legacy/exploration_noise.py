@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from gymnasium.spaces import Box, Space
 
+from ..core.checked import real
+from ..core.damage import at
 from ..core.errors import ConfigError
 from .exploration import ActionSource, Array, Choice, Exploration, no_logp, with_worker_schedule
 from .schedules import PiecewiseSchedule, Schedule, schedule_from
@@ -100,11 +102,14 @@ class OrnsteinUhlenbeckNoise(GaussianNoise):
         wander: Array = self.cur_scale * self.ou_base_scale * self.ou_state * span
         return wander
 
+    @at()
     def set_state(self, state: Mapping[str, Any], sess: Any = None) -> None:
         """Go on from a saved state; the wandering state with it."""
         super().set_state(state)
         if "ou_state" in state:
-            self.ou_state = np.asarray(state["ou_state"], np.float32).reshape(self.box.shape)
+            with at("ou_state"):
+                held = real(state["ou_state"]).astype(np.float32)
+                self.ou_state = held.reshape(self.box.shape)
 
 
 class PerWorkerGaussianNoise(GaussianNoise):

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from ..core import nest
+from ..core.checked import amount, flag
+from ..core.damage import at
 from ..core.errors import ConfigError, CorruptCheckpointError, SpaceError
 from ..core.filters import filter_running
 from ..core.moments import Moments
@@ -127,20 +129,28 @@ class MeanStdFilter(Filter):
             (passing if leaf is None else leaf).encoded(name) for leaf in nest.flatten(self._leaves)
         ]
 
+    @at()
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take over what `to_state`, or RLlib, wrote.
 
         Raises:
             CorruptCheckpointError: The statistics do not fit the shape.
         """
-        self.no_preprocessor = bool(state["no_preprocessor"])
+        with at("no_preprocessor"):
+            self.no_preprocessor = flag(state["no_preprocessor"])
         self.shape = state["shape"] if self.no_preprocessor else np.asarray(state["shape"])
-        self.demean, self.destd = bool(state["demean"]), bool(state["destd"])
-        self.clip = state["clip"]
-        self._leaves = self._fresh()
+        with at("demean"):
+            self.demean = flag(state["demean"])
+        with at("destd"):
+            self.destd = flag(state["destd"])
+        with at("clip"):
+            self.clip = None if state["clip"] is None else amount(state["clip"])
+        with at("shape"):
+            self._leaves = self._fresh()
         leaves = self._flat()
         for key, name in (("running_stats", "stat"), ("buffer", "buffer")):
-            stats = [RunningStat.from_state(each) for each in self._of_filtered(state[key])]
+            with at(key):
+                stats = [RunningStat.from_state(each) for each in self._of_filtered(state[key])]
             if [stat.shape for stat in stats] != [leaf.stat.shape for leaf in leaves]:
                 raise CorruptCheckpointError(
                     f"the {key} of a MeanStdFilter do not fit its shape",

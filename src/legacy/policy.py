@@ -18,6 +18,7 @@ from gymnasium.spaces import Space
 
 from ..core.actions import get_base_struct_from_space
 from ..core.budget import one_load
+from ..core.damage import at
 from ..core.types import Array
 from .acting import Acting
 from .default_views import default_views
@@ -216,7 +217,8 @@ class Policy(Acting):
         Raises:
             WeightsError: A name or shape does not fit; the old weights stay.
         """
-        self.networks.set_weights(weights)
+        with at("weights"):
+            self.networks.set_weights(weights)
 
     def get_state(self) -> dict[str, Any]:
         """Everything needed to make the policy again, as plain data and arrays."""
@@ -265,10 +267,9 @@ class Policy(Acting):
 
     def restore_connectors(self, state: Mapping[str, Any]) -> None:
         """Take both pipelines from a state's "connector_configs"."""
-        from .build import restore_pipelines
+        from .build import restore_connectors
 
-        pairs = state.get("connector_configs") or {}
-        restore_pipelines(self, pairs.get("agent"), pairs.get("action"))
+        restore_connectors(self, state)
 
     def on_global_var_update(self, global_vars: Mapping[str, Any]) -> None:
         """Take the timestep that all policies share, which exploration schedules look at."""

@@ -10,6 +10,7 @@ import difflib
 from importlib import import_module
 from typing import Any, Final
 
+from ..core.damage import at, calling
 from ..core.errors import DuplicateNameError, PieceError, UnknownNameError
 from ..core.trust import Slot, find
 from ..core.trust.names import words
@@ -120,7 +121,9 @@ def get_connector(name: Any, ctx: Any, params: Any = None) -> Connector:
     """
     if isinstance(name, ConnectorContext) or isinstance(ctx, str):
         name, ctx = ctx, name
-    cls = _lookup(name) or find(name, CONNECTOR, ctx.trust)
+    cls = None
+    if isinstance(name, str):
+        cls = _lookup(name) or find(name, CONNECTOR, ctx.trust)
     if cls is None:
         known = [*BUILT_INS, *_ADDED]
         near = difflib.get_close_matches(str(name), known, n=1)
@@ -132,7 +135,8 @@ def get_connector(name: Any, ctx: Any, params: Any = None) -> Connector:
             kind="connector",
             suggestion=near[0] if near else None,
         )
-    return cls.from_state(ctx, params)
+    with at(name), calling(cls):
+        return cls.from_state(ctx, params)
 
 
 def _lookup(name: Any) -> type[Connector] | None:

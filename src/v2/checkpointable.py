@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import abc
+import functools
 import os
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from typing_extensions import Self
 
 from ..core.budget import one_load
+from ..core.checked import mapping
+from ..core.damage import at, calling
 from ..core.errors import CheckpointError, ConfigError
 from ..core.trust import Names as FileNames
 from ..core.trust import Trust, Words, live_arguments, resolve
@@ -31,6 +34,8 @@ from .slots import COMPONENT
 
 Names = str | Collection[str] | None
 
+_OURS: Final = __name__.partition(".")[0] + "."
+
 
 class Checkpointable(abc.ABC):
     """Saves its class, constructor arguments and state; sub-components in sub-folders.
@@ -42,6 +47,11 @@ class Checkpointable(abc.ABC):
     STATE_FILE_NAME: ClassVar[str] = "state"
     CLASS_AND_CTOR_ARGS_FILE_NAME: ClassVar[str] = "class_and_ctor_args.pkl"
     METADATA_FILE_NAME: ClassVar[str] = "metadata.json"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "set_state" in vars(cls) and cls.__module__.startswith(_OURS):
+            cls.set_state = _checked(cls.set_state)  # type: ignore[method-assign]
 
     SAVES_WITHOUT_STATE: ClassVar[bool] = True
     """Whether each of its sub-components gets a folder, although its state may be empty."""
@@ -165,15 +175,18 @@ class Checkpointable(abc.ABC):
                     )
                 below = part_of(path, _folder_name(first))
                 place = below if below.is_dir() else path
-                components[first].restore_from_path(place, component=rest or None, **kwargs)
+                with at(first):
+                    components[first].restore_from_path(place, component=rest or None, **kwargs)
                 return
             state = read_state(node)
             if state is not None:
-                self.set_state(state)
+                with at(node.state_file.name if node.state_file else self.STATE_FILE_NAME):
+                    self.set_state(state)
             for name, part in components.items():
                 place = part_of(path, _folder_name(name))
                 if place.is_dir():
-                    part.restore_from_path(place, **kwargs)
+                    with at(name):
+                        part.restore_from_path(place, **kwargs)
 
     @classmethod
     @of_one_save
@@ -212,9 +225,10 @@ class Checkpointable(abc.ABC):
             else:
                 found = _class_of(cls, class_path(saved), words)
             names = FileNames(words)
-            args, ctor_kwargs = found._live_arguments(args, ctor_kwargs, names)
-            names.check(f"{cls.__name__}.from_checkpoint")
-            built = found(*args, **ctor_kwargs)
+            with at(found.CLASS_AND_CTOR_ARGS_FILE_NAME), calling(found):
+                args, ctor_kwargs = found._live_arguments(args, ctor_kwargs, names)
+                names.check(f"{cls.__name__}.from_checkpoint")
+                built = found(*args, **ctor_kwargs)
             built.restore_from_path(path, **kwargs)
             return built
 
@@ -249,6 +263,17 @@ class Checkpointable(abc.ABC):
             if asked.startswith(f"{name}/")
         ]
         return inside or None
+
+
+def _checked(set_state: Callable[..., None]) -> Callable[..., None]:
+    """A `set_state` of ours that takes dicts alone and tells what it stumbles over as damage."""
+
+    @functools.wraps(set_state)
+    @at()
+    def take(self: Any, state: Mapping[str, Any], *args: Any, **kwargs: Any) -> None:
+        set_state(self, mapping(state), *args, **kwargs)
+
+    return take
 
 
 def _class_of(cls: type[Any], path: str, trust: Trust) -> type[Any]:

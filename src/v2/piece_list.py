@@ -6,6 +6,7 @@ import abc
 import warnings
 from typing import Any
 
+from ..core.damage import calling
 from ..core.errors import PipelineError
 from .connector import ConnectorV2
 
@@ -125,7 +126,9 @@ def piece_of(given: Any) -> ConnectorV2:
         return given
     if isinstance(given, (tuple, list)) and len(given) == 3 and isinstance(given[0], type):
         cls, args, kwargs = given
-        return piece_of(cls(*args, **kwargs))
+        with calling(cls):
+            made = cls(*args, **kwargs)
+        return piece_of(made)
     raise PipelineError(
         f"{given!r} is no piece of a pipeline",
         expected="a ConnectorV2 or (class, args, kwargs)",

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from gymnasium.spaces import Space
 from typing_extensions import override
 
+from ..core.damage import at
 from ..core.errors import CorruptCheckpointError, PieceError
 from ..core.trust import Names
 from ..core.vault.decode.standins import class_path, shown
@@ -267,7 +268,8 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
         """Give the pieces their states; those that are not in it keep theirs."""
         for name, piece in self._named():
             if name in state:
-                piece.set_state(state[name])
+                with at(name):
+                    piece.set_state(state[name])
 
     @override
     def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:

@@ -17,6 +17,7 @@ from rlconnect.core.vault.decode.standins import GlobalRef, Opaque, PersistentRe
 from rlconnect.core.vault.decoding import Decoding
 from rlconnect.core.vault.limits import DEFAULT_LIMITS
 from rlconnect.core.vault.own.manifest import MANIFEST, UNSIGNED, sign
+from rlconnect.core.vault.save_manifest import SAVE_MANIFEST
 
 _Pickler = vars(pickle)["_Pickler"]  # the one written in Python: it has a table of types
 
@@ -182,6 +183,12 @@ def sign_folder(folder):
         if isinstance(entry, dict):
             entry.update(size=len(data), sha256=hashlib.sha256(data).hexdigest())
     file.write_bytes(signed(content))
+
+
+def forget_save(folder):
+    """Remove the checksums of a save: a folder without them is read as it is."""
+    for file in list(folder.rglob(SAVE_MANIFEST)):
+        file.unlink()
 
 
 def signed(content):

@@ -11,13 +11,6 @@ from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
 from tests.fuzz import gadgets
 from tests.fuzz.encodings import pickled, read_tree
 from tests.fuzz.samples import GOLDEN
-from tests.fuzz.watch import Watch
-
-
-@pytest.fixture(scope="module")
-def watch(tmp_path_factory):
-    """The one watch of this process; an audit hook stays for good."""
-    return Watch(tmp_path_factory.mktemp("scratch"))
 
 
 @pytest.mark.parametrize(

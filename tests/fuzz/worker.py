@@ -25,6 +25,7 @@ def main(seed, first, scratch, memory, kinds="", door=""):
     warnings.simplefilter("ignore")
     os.makedirs(os.path.join(scratch, "tmp"), exist_ok=True)
     os.environ["TMPDIR"] = os.path.join(scratch, "tmp")
+    os.environ["RLCONNECT_TRACEBACK"] = "1"
     os.chdir(scratch)
     _traps()
     cases = Cases(int(seed), scratch, Watch(scratch), kinds, door or None)

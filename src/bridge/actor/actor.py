@@ -13,6 +13,8 @@ from gymnasium.spaces import Space
 from typing_extensions import Self
 
 from ...core.budget import one_load
+from ...core.checked import count
+from ...core.damage import at
 from ...core.errors import PieceError
 from ..rollout import Played, rollout
 from .asked import Asked, answered, listed
@@ -263,12 +265,14 @@ class Actor:
             pairs = self.players.items()
             return {name: {**each.state_dict(), "timestep": each.timestep} for name, each in pairs}
 
+    @at()
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from what `state_dict` gave."""
         with self._lock:
             for name, player in self.players.items():
-                player.load_state_dict(state[name])
-                player.timestep = int(state[name].get("timestep", player.timestep))
+                with at(name):
+                    player.load_state_dict(state[name])
+                    player.timestep = count(state[name].get("timestep", player.timestep))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save everything but running episodes as one checkpoint, all or nothing.

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core import nest, xp
 from ...core.batching import batch, unbatch
+from ...core.damage import at
 from ...core.errors import PieceError
 from ...core.types import Nest
 from ...v2.episodes.single_agent import SingleAgentEpisode
@@ -90,6 +91,7 @@ class EpisodePlayer(Player):
             "done": [self._done.get(key) for key in self._episodes],
         }
 
+    @at()
     def load_state_dict(self, state: Any) -> None:
         """Go on from what `state_dict` gave.
 

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...core.checked import count
 from ...core.columns import DEFAULT_MODULE_ID
+from ...core.damage import at
 from ...core.errors import UnknownNameError
 from ...core.vault import open_checkpoint
-from ...core.vault.decode.standins import integer
 from ...core.vault.files import part_of, read_json
 from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.one_save import of_one_save
@@ -112,10 +113,12 @@ def _steps_sampled(path: Any) -> int:
     file = Path(path) / METADATA
     if not (Path(path) / "env_runner").is_dir():
         said = read_json(file, DEFAULT_LIMITS) if file.is_file() else {}
-        return integer(said.get(STEPS)) or 0
+        with at(METADATA, STEPS):
+            return count(said.get(STEPS, 0))
     for component in open_checkpoint(path).components:
         if component.path == "env_runner" and component.state:
-            return int(component.state.get(STEPS, 0))
+            with at(component.path, STEPS):
+                return count(component.state.get(STEPS, 0))
     return 0
 
 

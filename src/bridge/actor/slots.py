@@ -8,6 +8,8 @@ from typing import Any, Final
 import numpy as np
 
 from ...core import xp
+from ...core.checked import shaped
+from ...core.damage import at
 from ...core.errors import PieceError
 from ...core.types import Array
 from .recall import where_first
@@ -114,6 +116,7 @@ class Slots:
             "memory": [xp.to_numpy(memory[rows]) for memory in self.memory],
         }
 
+    @at()
     def load_state_dict(self, state: Any) -> None:
         """Go on from what `state_dict` gave.
 
@@ -126,11 +129,16 @@ class Slots:
             raise PieceError(
                 "this state is of another policy", expected=str(expected), found=str(shapes)
             )
+        keys = [(env, agent) for env, agent in state["slots"]]
+        with at("first"):
+            given = [shaped(state["first"], (len(keys),))]
+        for place, (held, shape) in enumerate(zip(state["memory"], shapes, strict=True)):
+            with at("memory", place):
+                given.append(shaped(held, (len(keys), *shape)))
         self.reset()
-        rows = self.rows([(env, agent) for env, agent in state["slots"]])
-        given = [state["first"], *state["memory"]]
+        rows = self.rows(keys)
         for memory, saved in zip([self.first, *self.memory], given, strict=True):
-            memory[rows] = xp.constant(np.asarray(saved), memory)
+            memory[rows] = xp.constant(saved, memory)
 
     def _opened(self, key: Key) -> int:
         row = self._row_of.get(key)
@@ -144,8 +152,8 @@ class Slots:
         known = len(self.first)
         size = max(2 * known, 8)
         more = size - known
-        for at, (memory, start) in enumerate(zip(self.memory, self.start, strict=True)):
+        for place, (memory, start) in enumerate(zip(self.memory, self.start, strict=True)):
             fresh = xp.namespace(start).broadcast_to(start, (more, *start.shape))
-            self.memory[at] = xp.concatenate([memory, fresh])
+            self.memory[place] = xp.concatenate([memory, fresh])
         self.first = xp.concatenate([self.first, xp.constant(np.ones(more, bool), self.first)])
         self._free = [*range(size - 1, known - 1, -1), *self._free]

@@ -18,6 +18,8 @@ from typing import Any, Final
 
 from ...core.batching import unbatch
 from ...core.budget import one_load
+from ...core.checked import mapping
+from ...core.damage import at
 from ...core.errors import CheckpointNotFoundError, CorruptCheckpointError, WeightsError
 from ...core.stage_differences import Differences, StageComparison
 from ...core.vault.files import part_of
@@ -113,14 +115,17 @@ def load_migrated(
     folder = Path(path)
     with one_load():
         migration = _read(folder, _PLAN)
-        found = MigratedPolicy(
-            EnvToModulePipeline.from_checkpoint(part_of(folder, ENV_TO_MODULE), **options),
-            RLModule.from_checkpoint(part_of(folder, MODULE), **options),
-            ModuleToEnvPipeline.from_checkpoint(part_of(folder, MODULE_TO_ENV), **options),
-            bool(migration.get("explore", True)),
-            migration,
-            _read(folder, _CERTIFICATE),
-        )
+        with at(ENV_TO_MODULE):
+            place = part_of(folder, ENV_TO_MODULE)
+            to_module = EnvToModulePipeline.from_checkpoint(place, **options)
+        with at(MODULE):
+            module: Any = RLModule.from_checkpoint(part_of(folder, MODULE), **options)
+        with at(MODULE_TO_ENV):
+            place = part_of(folder, MODULE_TO_ENV)
+            to_env = ModuleToEnvPipeline.from_checkpoint(place, **options)
+        explore = bool(migration.get("explore", True))
+        certificate = _read(folder, _CERTIFICATE)
+        found = MigratedPolicy(to_module, module, to_env, explore, migration, certificate)
     if check:
         for stage in compare_with_source(found):
             if not stage.is_equal:
@@ -133,6 +138,7 @@ def load_migrated(
     return found
 
 
+@at(_CERTIFICATE)
 def compare_with_source(
     migrated: MigratedPolicy, *, absolute: float = 1e-5, relative: float = 1e-5
 ) -> tuple[StageComparison, ...]:
@@ -168,8 +174,10 @@ def compare_with_source(
 
 def _read(folder: Path, name: str) -> Any:
     try:
-        return read_document(part_of(folder, name))
+        content = read_document(part_of(folder, name))
     except CheckpointNotFoundError:
         raise CorruptCheckpointError(
             f"{folder} holds no migrated policy", expected=f"a file {name}", found="none"
         ) from None
+    with at(name):
+        return mapping(content)

@@ -11,6 +11,8 @@ from typing import Any, Final
 from gymnasium.spaces import Space
 
 from ...core.budget import one_load
+from ...core.checked import mapping
+from ...core.damage import at
 from ...core.errors import (
     CheckpointNotFoundError,
     ConfigError,
@@ -32,7 +34,7 @@ from ..wrap.triple import V2Triple
 from .mixture import learner_pieces, mixture
 from .native_module import native_module
 from .source_stages import SourceStages
-from .step import summary_of
+from .step import proof_from, summary_of
 from .step_order import steps_of
 
 _FORMAT: Final = "rlconnect-migration"
@@ -223,7 +225,7 @@ class MigrationPlan:
             raise CorruptCheckpointError(
                 f"{target} is no migration plan", expected=f'"format": "{_FORMAT}"'
             )
-        with one_load():
+        with one_load(), at(target.name):
             # A path of its own stays as it is; a policy saved with the plan lies beside it.
             source = str(target.parent / str(data["source"]))
             policy = one_policy(source, str(data["policy"]), **options)
@@ -232,18 +234,21 @@ class MigrationPlan:
                 source=source,
                 custom=_custom(options),
                 observation_space=space_from_data(data["observation_space"]),
-                **data["proofs"],
+                **mapping(data["proofs"]),
             )
-        names = [step.name for step in plan.steps]
-        saved = [each["name"] for each in data["steps"]]
-        if names != saved:
-            raise CorruptCheckpointError(
-                f"{target} is the plan of another policy", expected=str(saved), found=str(names)
-            )
-        plan.proof = dict(data["proof"])
-        for step, held in zip(plan.steps, data["steps"], strict=True):
-            step.take(held)
-        return plan
+            names = [step.name for step in plan.steps]
+            saved = [each["name"] for each in data["steps"]]
+            if names != saved:
+                raise CorruptCheckpointError(
+                    f"{target} is the plan of another policy",
+                    expected=str(saved)[:200],
+                    found=str(names),
+                )
+            plan.proof = proof_from(data["proof"])
+            for step, held in zip(plan.steps, data["steps"], strict=True):
+                with at("steps", step.name):
+                    step.take(held)
+            return plan
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""

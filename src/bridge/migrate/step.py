@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ...core.checked import mapping
+from ...core.damage import at
 from ..proof.verify import Verdict
 from .twin import Kind, Twin
 
@@ -70,7 +72,7 @@ class MigrationStep:
         """Go on from what `to_data` gave."""
         self.is_applied = bool(data["is_applied"])
         self.differed = str(data["differed"])
-        self.proof = dict(data["proof"])
+        self.proof = proof_from(data["proof"])
 
     def __str__(self) -> str:
         mark = "x" if self.is_applied else " "
@@ -90,6 +92,16 @@ _WORDS = {
     "wrapped": "stays, wrapped",
     "code": "needs your code",
 }
+
+
+def proof_from(data: Any) -> dict[str, Any]:
+    """A proof as `summary_of` wrote it, empty where there was none."""
+    with at("proof"):
+        proof = dict(mapping(data))
+        if proof:
+            proof["words"] = str(proof["words"])
+            proof["is_equal"] = bool(proof["is_equal"])
+        return proof
 
 
 def summary_of(verdict: Verdict) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ...core.budget import one_load
 from ...core.columns import DEFAULT_MODULE_ID
+from ...core.damage import at
 from ...core.errors import CheckpointNotFoundError, UnknownNameError
 from ...core.vault.files import part_of
 from ...core.vault.limits import DEFAULT_LIMITS
@@ -59,12 +60,15 @@ def load_triple(
             hint="RLModule.from_checkpoint(path) loads modules saved alone.",
         )
     with one_load():
-        module: Any = RLModule.from_checkpoint(place, **options)
-        return (
-            EnvToModulePipeline.from_checkpoint(part_of(folder, runner + ENV_TO_MODULE), **options),
-            _chosen(module, module_id, folder),
-            ModuleToEnvPipeline.from_checkpoint(part_of(folder, runner + MODULE_TO_ENV), **options),
-        )
+        with at(MODULE):
+            module: Any = RLModule.from_checkpoint(place, **options)
+        with at(ENV_TO_MODULE):
+            folder_of = part_of(folder, runner + ENV_TO_MODULE)
+            to_module = EnvToModulePipeline.from_checkpoint(folder_of, **options)
+        with at(MODULE_TO_ENV):
+            folder_of = part_of(folder, runner + MODULE_TO_ENV)
+            to_env = ModuleToEnvPipeline.from_checkpoint(folder_of, **options)
+        return to_module, _chosen(module, module_id, folder), to_env
 
 
 def _chosen(module: Any, module_id: str | None, folder: Path) -> Any:

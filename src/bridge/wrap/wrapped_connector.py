@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from gymnasium.spaces import Space
 from typing_extensions import override
 
+from ...core.damage import at
 from ...core.trust import Names
 from ...legacy.connector import Connector
 from ...v2.connector import ConnectorV2
@@ -61,8 +62,10 @@ class WrappedConnector(ConnectorV2):
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go on from what `get_state` gave; running episodes begin anew."""
         if state:
+            with at("connector"):
+                connector = restored(state, self.context)
             self._slots.clear()
-            self.connector = restored(state, self.context)
+            self.connector = connector
             self._slots = Slots(reset_of(self.connector))
 
     @override

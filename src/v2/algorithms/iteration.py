@@ -11,7 +11,9 @@ from functools import lru_cache
 from time import perf_counter, time
 from typing import Any, Final
 
+from ...core.checked import count, number
 from ...core.columns import ALL_MODULES
+from ...core.damage import at
 from ..metrics import names
 
 ResultDict = dict[str, Any]
@@ -64,8 +66,10 @@ class Progress:
         """Go on where a checkpoint was made; a part of a state says nothing about that."""
         if "training_iteration" not in state:
             return
-        self.iteration = int(state["training_iteration"])
-        self.seconds = float(state.get("time_total_s", 0.0))
+        with at("training_iteration"):
+            self.iteration = count(state["training_iteration"])
+        with at("time_total_s"):
+            self.seconds = number(state.get("time_total_s", 0.0))
         self.iterations_since_restore = 0
         self.seconds_since_restore = 0.0
 

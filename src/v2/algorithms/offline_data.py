@@ -11,8 +11,8 @@ from gymnasium.spaces import Space
 
 from ...core.actions import get_base_struct_from_space, normalize_action
 from ...core.batching import batch
+from ...core.damage import at
 from ...core.errors import ConfigError
-from ...core.tagged import stumbling_is_damage
 from ..config.file_settings import is_told
 from ..envs.generator_states import generator_state, set_generator_state
 from ..episodes.multi_agent import MultiAgentEpisode
@@ -115,7 +115,7 @@ class OfflineData:
         Raises:
             CorruptCheckpointError: It gave something else.
         """
-        with stumbling_is_damage("the state of recorded episodes"):
+        with at("the state of recorded episodes"):
             order, generator = [int(each) for each in state["order"]], state["generator"]
         set_generator_state(self._rng, generator)
         if not set(order) <= set(range(len(self.episodes))):

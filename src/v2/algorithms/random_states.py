@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...core.damage import at
 from ...core.random_states import (
     checked_numpy_state,
     checked_python_state,
     checked_torch_state,
 )
-from ...core.tagged import stumbling_is_damage
 from ..env_runners.paused import go_on, paused
 from ..envs.generator_states import generator_state, set_generator_state
 
@@ -54,7 +54,7 @@ def set_random_state(runner: Any, state: Mapping[str, Any]) -> None:
     Raises:
         CorruptCheckpointError: The state is damaged.
     """
-    with stumbling_is_damage(_NAME):
+    with at(_NAME):
         _set_generators(state)
         if runner is not None:
             _set_runner(runner, state)

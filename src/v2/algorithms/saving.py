@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Final
 from typing_extensions import Self, override
 
 from ...core.budget import one_load
+from ...core.damage import at
 from ...core.errors import CheckpointError, ConfigError, WeightsError
 from ...core.load_room import as_the_caller_says, loading_from
 from ...core.trust import Names as FileNames
@@ -95,9 +96,11 @@ class SavedAlgorithm(Checkpointable):
         """Take over what `get_state` gave, the parts that are there."""
         for name, part in self.get_checkpointable_components():
             if name in state:
-                part.set_state(state[name])
+                with at(name):
+                    part.set_state(state[name])
         if names.COMPONENT_METRICS_LOGGER in state:
-            self.metrics.set_state(state[names.COMPONENT_METRICS_LOGGER])
+            with at(names.COMPONENT_METRICS_LOGGER):
+                self.metrics.set_state(state[names.COMPONENT_METRICS_LOGGER])
         self._progress.continue_from(state)
         self._rates.continue_from(self.metrics)
         self._loaded_random = state.get(_RANDOM)
@@ -116,7 +119,8 @@ class SavedAlgorithm(Checkpointable):
             group.set_connector_state(group.connector_state())
             group.foreach_env_runner(_begin_anew)
         if random_states:
-            self._set_random_states(random_states)
+            with at(_RANDOM):
+                self._set_random_states(random_states)
 
     def _random_states(self) -> dict[str, Any]:
         states: dict[str, Any] = {}

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 
 from typing_extensions import Self
 
+from ...core.damage import at
 from ...core.errors import ConfigError
 from .policies import PolicySpec
 from .section import Section, UnknownSettingError, unknown_setting
@@ -143,6 +144,7 @@ class SettingsStore:
         return {"class": type(self), **self.__dict__}
 
     @classmethod
+    @at()
     def from_state(cls, state: Mapping[str, Any]) -> Any:
         """Make a config of what `get_state` gave."""
         kind = state.get("class", cls)

@@ -11,6 +11,8 @@ import numpy as np
 from gymnasium.spaces import Space
 from typing_extensions import override
 
+from ...core.checked import count
+from ...core.damage import at
 from ...core.errors import ConfigError
 from ...core.trust import Names
 from ...core.vault.decode.standins import mapping_of
@@ -180,15 +182,21 @@ class EnvRunner(Checkpointable):
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take over what `get_state` gave; weights only where they are no older than its own."""
         if NUM_ENV_STEPS_SAMPLED_LIFETIME in state:
-            self.num_env_steps_sampled_lifetime = state[NUM_ENV_STEPS_SAMPLED_LIFETIME]
+            with at(NUM_ENV_STEPS_SAMPLED_LIFETIME):
+                steps = state[NUM_ENV_STEPS_SAMPLED_LIFETIME]
+                self.num_env_steps_sampled_lifetime = count(steps)
         for name, pipeline in (
             (COMPONENT_ENV_TO_MODULE_CONNECTOR, self._env_to_module),
             (COMPONENT_MODULE_TO_ENV_CONNECTOR, self._module_to_env),
         ):
             if name in state:
-                pipeline.set_state(state[name])
+                with at(name):
+                    pipeline.set_state(state[name])
         if COMPONENT_RL_MODULE in state:
-            self.set_weights(state[COMPONENT_RL_MODULE], state.get(WEIGHTS_SEQ_NO, 0))
+            with at(WEIGHTS_SEQ_NO):
+                number = count(state.get(WEIGHTS_SEQ_NO, 0))
+            with at(COMPONENT_RL_MODULE):
+                self.set_weights(state[COMPONENT_RL_MODULE], number)
 
     def get_weights(self) -> dict[str, Any]:
         """Give the module's weights: `get_state` without all the rest."""

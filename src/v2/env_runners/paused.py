@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from ...core.damage import at
 from ...core.plain_data import NotPlainError, from_data, to_data
-from ...core.tagged import stumbling_is_damage
 
 _ATTRIBUTES: Final = (
     "_cached_to_module",
@@ -66,16 +66,16 @@ def go_on(runner: Any, state: Mapping[str, Any]) -> bool:
     def read(data: Mapping[str, Any], now: Any) -> Any:
         return _tensor(data, runner._device)
 
-    try:
-        with stumbling_is_damage(_NAME):
+    with at(_NAME):
+        try:
             own = from_data(state["own"], read, name=_NAME)
             running = runner._new_running()
             running.set_state(from_data(state["running"], name=_NAME))
             if len(running.episodes) != runner.num_envs or not stepper.remember(state["envs"]):
                 return False
             held = {name: own[name] for name in _ATTRIBUTES if name in own}
-    except NotPlainError:
-        return False
+        except NotPlainError:
+            return False
     runner._running = running
     for name, value in held.items():
         setattr(runner, name, value)

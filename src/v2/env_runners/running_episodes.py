@@ -10,6 +10,7 @@ import gymnasium as gym
 
 from ...core import nest
 from ...core.columns import DEFAULT_AGENT_ID, DEFAULT_MODULE_ID
+from ...core.damage import at
 from ..envs.sub_envs import Transitions
 from ..episodes.lookback_buffer import InfiniteLookbackBuffer
 from ..episodes.single_agent import SingleAgentEpisode, first_stretch
@@ -216,6 +217,7 @@ class RunningEpisodes:
             "chunks": [[chunk.get_state() for chunk in chunks] for chunks in self.chunks],
         }
 
+    @at()
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take over what `get_state` gave."""
         read = SingleAgentEpisode.from_state

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.damage import at
 from ...core.errors import RlconnectError, SpaceError
 from ..envs.multi_agent_envs import ALL, AgentTransitions
 from ..episodes.errors import MultiAgentEnvError
@@ -211,6 +212,7 @@ class RunningMultiAgentEpisodes:
             "chunks": [[_written(chunk) for chunk in chunks] for chunks in self.chunks],
         }
 
+    @at()
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take over what `get_state` gave."""
         self.episodes = [self._read(each) for each in state["episodes"]]

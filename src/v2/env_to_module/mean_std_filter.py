@@ -10,6 +10,7 @@ from gymnasium import spaces
 from typing_extensions import override
 
 from ...core import nest
+from ...core.damage import at
 from ...core.errors import ConfigError, PieceError, SpaceError, UnknownNameError
 from ...core.filters import FrozenFilter, filter_running
 from ...core.moments import V2_VARIANCE, Moments, VarianceRule
@@ -221,13 +222,22 @@ class MeanStdFilter(ConnectorV2):
     @override
     def set_state(self, state: Mapping[Any, Any]) -> None:
         """Take statistics over; what is counted from here on is what the next merge adds."""
+        fresh = {}
         for agent_id, own in state.items():
-            stats = [
-                RunningStat.from_state(each, with_delta=False) for each in own["running_stats"]
-            ]
-            for stat in stats:
-                stat.start_delta()
-            self._stats[agent_id] = stats
+            with at(agent_id, "running_stats"):
+                fresh[agent_id] = self._stats_from(agent_id, own["running_stats"])
+        self._stats.update(fresh)
+
+    def _stats_from(self, agent_id: Any, held: Sequence[Any]) -> list[RunningStat]:
+        stats = [RunningStat.from_state(each, with_delta=False) for each in held]
+        if agent_id in self._expected_agents():
+            leaves = leaf_spaces(self._space_of(agent_id))
+            shapes = [leaf.shape or () for _, leaf in leaves], [stat.shape for stat in stats]
+            if shapes[0] != shapes[1]:
+                raise ValueError(f"statistics of shapes {shapes[0]} were expected, not {shapes[1]}")
+        for stat in stats:
+            stat.start_delta()
+        return stats
 
     @override
     def reset_state(self) -> None:

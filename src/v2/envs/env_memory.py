@@ -17,8 +17,8 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
+from ...core.damage import at
 from ...core.plain_data import NotPlainError, from_data, to_data
-from ...core.tagged import stumbling_is_damage
 from .generator_states import generator_of, generator_state
 
 _STAYING: Final = (
@@ -77,11 +77,11 @@ def remember(env: Any, memory: list[Any]) -> bool:
     Raises:
         CorruptCheckpointError: The memory is damaged.
     """
-    try:
-        with stumbling_is_damage(_NAME):
+    with at(_NAME):
+        try:
             _remember(env, memory)
-    except NotPlainError:
-        return False
+        except NotPlainError:
+            return False
     return True
 
 

@@ -10,7 +10,9 @@ import numpy as np
 from typing_extensions import Self, override
 
 from ...core import nest
+from ...core.checked import count, flag
 from ...core.compare import differences
+from ...core.damage import at
 from ...core.errors import EpisodeError
 from ...core.space_fit import explain_mismatch
 from ...core.spaces import AnySpace
@@ -209,15 +211,19 @@ class InfiniteLookbackBuffer(ItemReader):
         }
 
     @staticmethod
+    @at()
     def from_state(state: Mapping[str, Any]) -> InfiniteLookbackBuffer:
         """The buffer that `get_state` described."""
-        data = state["data"]
+        data, is_final = state["data"], flag(state["finalized"])
+        with at("lookback"):
+            lookback = count(state["lookback"])
+        if not is_final and not isinstance(data, (list, tuple)):
+            raise ValueError(f"a list of items was expected, not a {type(data).__name__}")
+        space = space_from_state(state["space"])
+        if not isinstance(space, gym.Space) and space is not None:
+            raise ValueError(f"a space was expected, not a {type(space).__name__}")
         return InfiniteLookbackBuffer._of(
-            list(data) if isinstance(data, (list, tuple)) and not state["finalized"] else data,
-            int(state["lookback"]),
-            space_from_state(state["space"]),
-            bool(state["finalized"]),
-            bool(state["finalized"]),
+            data if is_final else list(data), lookback, space, is_final, is_final
         )
 
     def __getstate__(self) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from typing_extensions import Self, override
 
 from ...core.columns import DEFAULT_MODULE_ID
+from ...core.damage import at
 from . import agent_stretches
 from .agent_access import AgentAccess
 from .agent_state import pickle_of, restore_pickle, restore_state, state_of
@@ -209,6 +210,7 @@ class MultiAgentEpisode(AgentStepping, AgentAccess):
         return state_of(self)
 
     @staticmethod
+    @at()
     def from_state(state: Mapping[str, Any]) -> MultiAgentEpisode:
         """The episode that `get_state` described, RLlib's or ours."""
         episode = MultiAgentEpisode()

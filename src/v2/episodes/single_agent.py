@@ -11,6 +11,7 @@ import gymnasium as gym
 import numpy as np
 from typing_extensions import Self, override
 
+from ...core.damage import at
 from . import stretches
 from .episode_state import pickle_of, restore_pickle, restore_state, state_of
 from .errors import EpisodeItemError
@@ -229,6 +230,7 @@ class SingleAgentEpisode(Stepping):
         return state_of(self)
 
     @staticmethod
+    @at()
     def from_state(state: Mapping[str, Any]) -> SingleAgentEpisode:
         """The episode that `get_state` described, RLlib's or ours."""
         episode = empty_episode(SingleAgentEpisode)

@@ -8,6 +8,7 @@ from typing import Any
 
 from typing_extensions import override
 
+from ...core.damage import at
 from ...core.errors import ConfigError
 from ..checkpointable import Checkpointable
 from ..metrics.names import COMPONENT_LEARNER, COMPONENT_RL_MODULE
@@ -172,7 +173,8 @@ class LearnerGroup(Checkpointable):
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take over what `get_state` gave."""
         if COMPONENT_LEARNER in state:
-            self._learner.set_state(state[COMPONENT_LEARNER])
+            with at(COMPONENT_LEARNER):
+                self._learner.set_state(state[COMPONENT_LEARNER])
         elif COMPONENT_RL_MODULE in state:
             self._learner.set_state(state)
 

@@ -7,8 +7,10 @@ from typing import Any, Final
 
 from typing_extensions import override
 
+from ...core.checked import amount
 from ...core.columns import Columns
 from ...core.container_values import LambdaDefaultDict
+from ...core.damage import at
 from ..apis import ValueFunctionAPI
 from ..distributions.torch_continuous import TorchDiagGaussian
 from ..metrics import names
@@ -64,8 +66,10 @@ class MARWILLearner(Learner):
     @override
     def set_state(self, state: Mapping[str, Any]) -> None:
         super().set_state(state)
-        for module_id, norm in state.get("moving_avg_sqd_adv_norms", {}).items():
-            self.moving_avg_sqd_adv_norms_per_module[module_id] = self._get_tensor_variable(norm)
+        norms = self.moving_avg_sqd_adv_norms_per_module
+        with at("moving_avg_sqd_adv_norms"):
+            for module_id, norm in state.get("moving_avg_sqd_adv_norms", {}).items():
+                norms[module_id] = self._get_tensor_variable(amount(norm))
 
 
 class MARWILTorchLearner(MARWILLearner, TorchLearner):

@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
+from ...core.checked import count
+from ...core.damage import at
 from ...core.errors import ConfigError
 from ..checkpointable import Checkpointable
 from ..metrics import names
@@ -237,15 +239,25 @@ class ModuleHolder(Checkpointable):
         """Take over what `get_state` gave, the parts that are there."""
         self._check_is_built()
         if "rl_module" in state:
-            self.module.set_state(state["rl_module"])
+            with at("rl_module"):
+                self.module.set_state(state["rl_module"])
         if "optimizer" in state:
-            self._set_optimizer_state(state["optimizer"])
+            with at("optimizer"):
+                self._set_optimizer_state(state["optimizer"])
         if "metrics_logger" in state:
-            self.metrics.set_state(state["metrics_logger"])
-        self._weights_seq_no = int(state.get(names.WEIGHTS_SEQ_NO, self._weights_seq_no))
+            with at("metrics_logger"):
+                self.metrics.set_state(state["metrics_logger"])
+        with at(names.WEIGHTS_SEQ_NO):
+            self._weights_seq_no = count(state.get(names.WEIGHTS_SEQ_NO, self._weights_seq_no))
         if "should_module_be_updated" in state:
-            self._module_configs.clear()
-            self.config.multi_agent(policies_to_train=state["should_module_be_updated"])
+            self._set_trained_from(state["should_module_be_updated"])
+
+    @at("should_module_be_updated")
+    def _set_trained_from(self, names: Any) -> None:
+        if names is not None and not all(isinstance(each, str) for each in names):
+            raise ValueError("ids of modules were expected")
+        self._module_configs.clear()
+        self.config.multi_agent(policies_to_train=names)
 
     @abc.abstractmethod
     def _get_optimizer_state(self) -> dict[str, Any]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
 from torch import nn
 from torch.optim import Adam, Optimizer
 
-from ...core import nest, xp
+from ...core import xp
+from ...core.checked import amount, mapping, number, shaped
+from ...core.damage import at
 from ...core.errors import ConfigError, UnknownNameError
 from ..schedules import Scheduler
 
@@ -155,26 +157,79 @@ class Optimizers:
         for name, held in state.items():
             if name not in self._entries:
                 continue
-            optimizer = self._entries[name].optimizer
-            own = optimizer.state_dict()["param_groups"]
-            given = dict(held["state"])
-            counts = [
-                [len(group["params"]) for group in groups]
-                for groups in (own, given["param_groups"])
-            ]
-            if counts[0] != counts[1]:
-                raise ConfigError(
-                    f"the state of optimizer {name!r} is of another network",
-                    expected=f"{sum(counts[0])} parameters",
-                    found=f"{sum(counts[1])}",
-                )
-            # How the arithmetic is carried out is this machine's choice, not the checkpoint's.
-            given["param_groups"] = [
-                {**theirs, **{key: mine[key] for key in ("fused", "foreach") if key in mine}}
-                for mine, theirs in zip(own, given["param_groups"], strict=True)
-            ]
-            given["state"] = nest.map_structure(_as_tensor, dict(given["state"]))
-            optimizer.load_state_dict(given)
+            with at(name):
+                _take(self._entries[name], held["state"])
+
+
+def _take(entry: Entry, state: Mapping[str, Any]) -> None:
+    """Let an optimiser go on from a state; nothing of it has changed if it does not fit."""
+    optimizer = entry.optimizer
+    own = optimizer.state_dict()["param_groups"]
+    with at("param_groups"):
+        groups = [dict(mapping(group)) for group in state["param_groups"]]
+        counts = _sizes(own), _sizes(groups)
+    if counts[0] != counts[1]:
+        raise ConfigError(
+            f"the state of optimizer {entry.full_name!r} is of another network",
+            expected=f"{sum(counts[0])} parameters",
+            found=f"{sum(counts[1])}",
+        )
+    for place, (mine, theirs) in enumerate(zip(own, groups, strict=True)):
+        with at("param_groups", place):
+            _check_settings(mine, theirs)
+        # How the arithmetic is carried out is this machine's choice, not the checkpoint's.
+        theirs.update({key: mine[key] for key in ("fused", "foreach") if key in mine})
+    with at("state"):
+        kept = _kept(mapping(state["state"]), optimizer, groups)
+    optimizer.load_state_dict({"state": kept, "param_groups": groups})
+
+
+def _check_settings(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
+    """Refuse settings that are missing or of another kind, which the next step would stumble on."""
+    for name, value in mine.items():
+        held = theirs[name] if name in theirs or isinstance(value, float) else value
+        with at(name):
+            if isinstance(value, bool) and not isinstance(held, bool):
+                raise ValueError(f"True or False was expected, not a {type(held).__name__}")
+            if isinstance(value, float):
+                number(held)
+            if isinstance(value, tuple):
+                numbers = [number(each) for each in held]
+                if len(numbers) != len(value):
+                    raise ValueError(f"{len(value)} numbers were expected, not {len(numbers)}")
+
+
+def _kept(
+    state: Mapping[Any, Any], optimizer: Optimizer, groups: Sequence[Mapping[str, Any]]
+) -> dict[Any, Any]:
+    """What is remembered of each parameter: arrays of its shape, and numbers."""
+    shapes: dict[Any, tuple[int, ...]] = {}
+    for mine, theirs in zip(optimizer.param_groups, groups, strict=True):
+        pairs = zip(theirs["params"], mine["params"], strict=True)
+        shapes.update({key: tuple(param.shape) for key, param in pairs})
+    kept = {}
+    for key, held in state.items():
+        with at(key):
+            kept[key] = {
+                name: _fitting(name, value, shapes.get(key)) for name, value in held.items()
+            }
+    return kept
+
+
+def _fitting(name: str, value: Any, shape: tuple[int, ...] | None) -> Any:
+    if not isinstance(value, (np.ndarray, np.generic, torch.Tensor, int, float)):
+        if name not in _ADAMS and (value is None or isinstance(value, (list, dict))):
+            return value  # of another kind of optimiser, which knows what it is
+        raise ValueError(f"{name!r} is a {type(value).__name__}")
+    with at(name):
+        if name == "step":
+            amount(xp.to_numpy(value))
+        elif shape is not None and name in _ADAMS:
+            shaped(xp.to_numpy(value), shape)
+    return _as_tensor(value)
+
+
+_ADAMS: Final = frozenset({"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"})
 
 
 def adam(params: Iterable[nn.Parameter], lr: float) -> Adam:

@@ -8,8 +8,10 @@ from typing import Any
 
 from typing_extensions import override
 
+from ...core.checked import amount
 from ...core.columns import Columns
 from ...core.container_values import LambdaDefaultDict
+from ...core.damage import at
 from ..apis import ValueFunctionAPI
 from ..metrics import names
 from ..modules.multi_spec import MultiRLModuleSpec
@@ -112,10 +114,13 @@ class PPOLearner(Learner):
     @override
     def set_state(self, state: Mapping[str, Any]) -> None:
         super().set_state(state)
-        for module_id, coeff in state.get("curr_kl_coeffs", {}).items():
-            self.curr_kl_coeffs_per_module[module_id] = self._get_tensor_variable(coeff)
-        for module_id, coeff in state.get("curr_entropy_coeffs", {}).items():
-            self.entropy_coeff_schedulers_per_module[module_id].set_current_value(coeff)
+        with at("curr_kl_coeffs"):
+            for module_id, coeff in state.get("curr_kl_coeffs", {}).items():
+                self.curr_kl_coeffs_per_module[module_id] = self._get_tensor_variable(amount(coeff))
+        with at("curr_entropy_coeffs"):
+            for module_id, coeff in state.get("curr_entropy_coeffs", {}).items():
+                schedule = self.entropy_coeff_schedulers_per_module[module_id]
+                schedule.set_current_value(amount(coeff))
 
 
 class PPOTorchLearner(PPOLearner, TorchLearner):

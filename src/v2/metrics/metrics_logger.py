@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from ...core.checked import flag, mapping, whole
+from ...core.damage import at
 from ...core.errors import ConfigError, DuplicateNameError, UnknownNameError
 from .kinds import KINDS, kind_of
 from .paths import as_path, leaves, nested
@@ -242,16 +244,27 @@ class MetricsLogger:
 
         RLlib keeps its windows in another way; of its states the lifetime sums are taken.
         """
+        with at("stats"):
+            stats = dict(mapping(state["stats"]))
         self.reset()
-        for name, held in state["stats"].items():
-            if "kind" not in held:
-                if "lifetime_sum" in held:
-                    total = int(held["lifetime_sum"])
-                    self.log_value(tuple(name.split(_SEPARATOR)), total, reduce="lifetime_sum")
-                continue
-            stat = self._kinds[held["kind"]](window=held["window"], is_cleared=held["is_cleared"])
-            stat.set_state(held)
-            self._insert(tuple(name.split(_SEPARATOR)), stat)
+        for name, held in stats.items():
+            with at("stats", name):
+                self._take(tuple(name.split(_SEPARATOR)), mapping(held))
+
+    def _take(self, path: tuple[str, ...], held: Mapping[str, Any]) -> None:
+        if "kind" not in held:
+            if "lifetime_sum" in held:
+                self.log_value(path, whole(held["lifetime_sum"]), reduce="lifetime_sum")
+            return
+        window, is_cleared = held["window"], held["is_cleared"]
+        if window is not None and whole(window) < 1:
+            raise ValueError(f"a window of {window}")
+        stat = self._kinds[held["kind"]](
+            window=None if window is None else whole(window), is_cleared=flag(is_cleared)
+        )
+        stat.set_state(held)
+        stat.peek()  # values that do not reduce are told here, not by the next report
+        self._insert(path, stat)
 
     def _new(
         self,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from typing_extensions import Self, override
 
+from ...core.checked import number
 from .stat import Stat, rate
 
 
@@ -170,4 +171,4 @@ class Ema(Stat):
 
     @override
     def _hold(self, held: Mapping[str, Any]) -> None:
-        self._value, self.coefficient = held["value"], held["coefficient"]
+        self._value, self.coefficient = held["value"], number(held["coefficient"])

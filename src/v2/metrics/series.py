@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 from typing_extensions import Self, override
 
+from ...core.checked import count, number
 from .stat import Stat, rate
 
 
@@ -97,7 +98,7 @@ class Mean(Series):
     @override
     def _hold(self, held: Mapping[str, Any]) -> None:
         super()._hold(held)
-        self._count, self._total = held["count"], held["total"]
+        self._count, self._total = count(held["count"]), float(held["total"])
 
 
 class Min(Series):
@@ -154,7 +155,7 @@ class Percentiles(Series):
     @override
     def _hold(self, held: Mapping[str, Any]) -> None:
         super()._hold(held)
-        self.percents = tuple(held["percents"])
+        self.percents = tuple(number(each) for each in held["percents"])
 
     @override
     def values(self) -> list[Any]:

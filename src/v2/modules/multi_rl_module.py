@@ -18,6 +18,7 @@ from typing import Any
 from gymnasium.spaces import Space
 from typing_extensions import Self, override
 
+from ...core.damage import at
 from ...core.errors import ConfigError, DuplicateNameError, UnknownNameError
 from ..checkpointable import Checkpointable
 from .rl_module import RLModule
@@ -270,7 +271,8 @@ class MultiRLModule(RLModule):
         """Take weights over, of the modules that are here."""
         for module_id, module_state in state.items():
             if module_id in self._rl_modules:
-                self._rl_modules[module_id].set_state(module_state)
+                with at(module_id):
+                    self._rl_modules[module_id].set_state(module_state)
 
     @override
     def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-import numpy as np
 import torch
 from gymnasium import spaces
 from torch import nn
 from typing_extensions import override
 
+from ...core.checked import real
+from ...core.damage import at
 from ...core.errors import ConfigError, WeightsError
 from ..apis import InferenceOnlyAPI
 from ..distributions.torch_continuous import TorchDiagGaussian
@@ -158,7 +159,8 @@ class TorchRLModule(nn.Module, RLModule):
                 if name in own:
                     found[name] = value
                 continue
-            tensor = value if isinstance(value, torch.Tensor) else torch.tensor(np.asarray(value))
+            with at(name):
+                tensor = value if isinstance(value, torch.Tensor) else torch.tensor(real(value))
             if tensor.shape != own[name].shape:
                 raise WeightShapeError(
                     f"weight {name!r} of {type(self).__name__} has another shape (size mismatch)",
