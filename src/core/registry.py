@@ -7,11 +7,11 @@ of the two silently won would surprise somebody at load time.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Generic, TypeAlias, TypeVar, overload
 
 from .errors import DuplicateNameError, UnknownNameError
+from .near_names import near_names
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -83,7 +83,7 @@ class Registry(Generic[T]):
         try:
             return self._factories[name]
         except KeyError:
-            near = difflib.get_close_matches(str(name), self._factories, n=1)
+            near = near_names(str(name), self._factories, n=1)
             raise UnknownNameError(
                 f"no {self.kind} named {name!r} among the {len(self)} registered.",
                 hint=f"did you mean {near[0]!r}?" if near else "import its module first.",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from typing_extensions import Self
 
 from ..core.errors import ConfigError
+from ..core.near_names import near_names
 from .models.defaults import MODEL_DEFAULTS
 
 SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -220,7 +220,7 @@ _LATER_NAMES: Final = {
 
 
 def _unknown(name: str, known: Mapping[str, Any], where: str) -> ConfigError:
-    near = difflib.get_close_matches(name, known, n=1)
+    near = near_names(name, known, n=1)
     owner = next((method for method, names in SETTINGS.items() if name in names), None)
     hint = f"did you mean {near[0]!r}?" if near else ""
     if owner is not None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..core.errors import PipelineError
+from ..core.near_names import near_names
 from .connector import ActionConnector, AgentConnector, Connector
 from .context import ConnectorContext
 from .records import Records, answers_of, output_rows
@@ -157,7 +157,7 @@ class ConnectorPipeline(Connector):
         names = [type(each).__name__ for each in self.connectors]
         if wanted in names:
             return names.index(wanted)
-        near = difflib.get_close_matches(wanted, names, n=1)
+        near = near_names(wanted, names, n=1)
         raise PipelineError(
             f"{type(self).__name__} holds no connector {wanted!r}",
             expected="one of " + ", ".join(names) if names else "a connector to aim at",

@@ -6,12 +6,12 @@ The built-ins sit in one table and are imported when first asked for. Users add 
 
 from __future__ import annotations
 
-import difflib
 from importlib import import_module
 from typing import Any, Final
 
 from ..core.damage import at, calling
 from ..core.errors import DuplicateNameError, PieceError, UnknownNameError
+from ..core.near_names import near_names
 from ..core.trust import Slot, find
 from ..core.trust.names import words
 from .connector import Connector
@@ -126,7 +126,7 @@ def get_connector(name: Any, ctx: Any, params: Any = None) -> Connector:
         cls = _lookup(name) or find(name, CONNECTOR, ctx.trust)
     if cls is None:
         known = [*BUILT_INS, *_ADDED]
-        near = difflib.get_close_matches(str(name), known, n=1)
+        near = near_names(str(name), known, n=1)
         raise UnknownConnectorError(
             f"no connector named {name!r} among the {len(known)} registered.",
             hint=(f"did you mean {near[0]!r}? If it is your own, " if near else "")

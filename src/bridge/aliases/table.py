@@ -7,12 +7,12 @@ subclassed, and says so when it is used.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
+from ...core.near_names import near_names
 from . import (
     algorithm_homes,
     connector_homes,
@@ -127,10 +127,10 @@ def nearest_name(module: str, name: str) -> str | None:
     if where:
         return f"{where[0]}.{name}"
     known = modules().get(module, {})
-    near = difflib.get_close_matches(name, known, n=1)
+    near = near_names(name, known, n=1)
     if near:
         return f"{module}.{near[0]}"
-    anywhere = difflib.get_close_matches(name, _places(), n=1, cutoff=0.75)
+    anywhere = near_names(name, _places(), n=1, cutoff=0.75)
     return nearest_name(module, anywhere[0]) if anywhere else None
 
 
@@ -138,5 +138,5 @@ def nearest_module(path: str) -> str | None:
     """The module that was probably meant."""
     last = path.rpartition(".")[2]
     ends = sorted(known for known in modules() if known.rpartition(".")[2] == last)
-    near = difflib.get_close_matches(path, ends or modules(), n=1, cutoff=0.5)
+    near = near_names(path, ends or modules(), n=1, cutoff=0.5)
     return near[0] if near else (ends[0] if ends else None)

@@ -37,6 +37,7 @@ READ_FLAGS: Final = (
 NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 _SMALL: Final = 1 << 20
 _MOST_EXTENTS: Final = 10_000
+_MOST_DIGITS: Final = 400
 
 
 def base_name(text: Any) -> str:
@@ -226,7 +227,7 @@ def read_json(path: Path, limits: Limits, *, follow: bool = False) -> dict[str, 
     data = read_bytes(path, limits, most=limits.max_json_bytes, follow=follow)
     measure(data, path.name, limits)
     try:
-        content = json.loads(data.decode("utf-8-sig"))
+        content = json.loads(data.decode("utf-8-sig"), parse_int=_whole)
     except RecursionError:
         raise LimitExceededError(f"{path.name} is nested too deep") from None
     except ValueError as error:
@@ -241,6 +242,12 @@ def read_json(path: Path, limits: Limits, *, follow: bool = False) -> dict[str, 
         )
     check_depth(content, limits.max_depth)
     return content
+
+
+def _whole(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise ValueError(f"an integer of {len(text):,} digits")
+    return int(text)
 
 
 def missing(where: str, what: str) -> MissingPartError:

@@ -11,6 +11,8 @@ _SUFFIX: Final = re.compile(
     r"(?:Torch|TF1|TF2|TF|Jax|Eager|StaticGraph|Dynamic)*"
     r"(?:Policy|Trainer|Config|RLModule|Learner|Catalog)?(?:_eager|_traced)*$"
 )
+# No class of RLlib's has so long a path; searching for an ending takes quadratic time.
+_LONGEST: Final = 500
 # Policies that other algorithms borrow: whose policy it is -> who may be meant.
 _BORROWED: Final = {
     "A3C": ("A2C",),
@@ -33,6 +35,8 @@ def algorithm_name(*class_paths: str) -> str:
         'IMPALA'
     """
     for path in class_paths:
+        if len(path) > _LONGEST:
+            continue
         module, _, name = path.rpartition(".")
         stem = _SUFFIX.sub("", name).lower().replace("default", "").replace("_", "")
         if stem in SPELLINGS:

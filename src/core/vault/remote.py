@@ -25,6 +25,7 @@ from .limits import Limits
 
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]+(::[a-z][a-z0-9+.-]+)*://", re.IGNORECASE)
 _NAMED: Final = re.compile(r"checkpoint-\d+(\.tune_metadata)?|\.tune_metadata|\.is_checkpoint")
+_BLOCK: Final = 8 << 20
 _SUFFIXES: Final = frozenset({*ENCODINGS, ".json", ".safetensors"})
 
 
@@ -54,12 +55,23 @@ def fetched(url: str, limits: Limits) -> Iterator[Path]:
             target = Path(folder, local)
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
-                system.get_file(remote, str(target))
+                _fetch(system, remote, target, limits)
             except Exception as error:  # each file system has errors of its own
                 raise _unreachable(url, error) from None
         only = next(iter(sizes.values()))[0] if len(sizes) == 1 else ""
         single = only and PurePosixPath(root).name == only
         yield Path(folder, only) if single else Path(folder)
+
+
+def _fetch(system: Any, remote: str, target: Path, limits: Limits) -> None:
+    """Copy one file, as far as a file may go whatever its listing said."""
+    left = limits.max_file_bytes
+    with system.open(remote, "rb") as source, target.open("xb") as copy:
+        while block := source.read(_BLOCK):
+            left -= len(block)
+            if left < 0:
+                raise LimitExceededError(f"{target.name} is larger than its listing says")
+            copy.write(block)
 
 
 def _system(url: str) -> tuple[Any, str]:

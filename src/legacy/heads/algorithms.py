@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from ...core.algorithm_names import SPELLINGS
 from ...core.errors import UnknownNameError
+from ...core.near_names import LONGEST_NAME, near_names
 from ..schedules import class_name
 
 # What decides how a policy acts: the family its network's head belongs to.
@@ -61,7 +61,8 @@ def algorithm_named(name: Any) -> str:
         >>> algorithm_named("ray.rllib.algorithms.dqn.dqn_torch_policy.DQNTorchPolicy")
         'DQN'
     """
-    bare = re.sub(r"[^a-z0-9]", "", class_name(name).lower())
+    # The longest that is known has 40 letters; what a file says may go on without end.
+    bare = re.sub(r"[^a-z0-9]", "", class_name(name)[-LONGEST_NAME:].lower())
     while True:
         if bare in _SPELLINGS:
             return _SPELLINGS[bare]
@@ -69,9 +70,9 @@ def algorithm_named(name: Any) -> str:
         if shorter in ("", bare):
             break
         bare = shorter
-    near = difflib.get_close_matches(bare, _SPELLINGS, n=1, cutoff=0.5)
+    near = near_names(bare, _SPELLINGS, n=1, cutoff=0.5)
     raise UnknownNameError(
-        f"no algorithm of the old stack is called {class_name(name)!r}.",
+        f"no algorithm of the old stack is called {class_name(name)[:LONGEST_NAME]!r}.",
         hint=f"did you mean {_SPELLINGS[near[0]]!r}?" if near else f"known: {', '.join(FAMILIES)}.",
         name=class_name(name),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from gymnasium.spaces import Dict, Space, Tuple
 
 from ...core.errors import ConfigError
+from ...core.near_names import near_names
 from .attention import AttentionWrapper
 from .base import TorchModelV2
 from .complex import ComplexInputNetwork
@@ -129,7 +129,7 @@ def _custom(wanted: Any, supplied: Mapping[str, ModelFactory]) -> ModelFactory:
             return supplied[key]
     if isinstance(wanted, type) and issubclass(wanted, TorchModelV2):
         return wanted
-    near = difflib.get_close_matches(label, supplied, n=1)
+    near = near_names(label, supplied, n=1)
     raise ConfigError(
         f"the model {label!r} is the author's own class, which a checkpoint does not hold.",
         hint=f"did you mean {near[0]!r}?" if near else f'pass custom_models={{"{label}": cls}}.',

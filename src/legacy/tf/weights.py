@@ -135,7 +135,7 @@ def _base(name: str, layers: list[Layer]) -> tuple[str, int] | None:
     for layer in sorted(layers, key=lambda layer: -len(layer.saved)):
         before, _, after = layer.saved.partition("{}")
         for part in PARTS[layer.kind]:
-            match = re.search(rf"(?:^|/){before}(?:_(\d+))?{after}{part.saved}$", name)
+            match = re.search(rf"(?:^|/){before}(?:_(\d{{1,9}}))?{after}{part.saved}$", name)
             if match:
                 return f"{layer.saved}{part.saved}", int(match[1] or 0)
     return None

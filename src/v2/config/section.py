@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ...core.errors import ConfigError
+from ...core.near_names import near_names
 from ...core.trust import Slot
 from ..tuning.search_space import is_open
 from .not_provided import NotProvided
@@ -139,7 +139,7 @@ class Section:
 
 def unknown_setting(name: str, known: Any, where: str) -> UnknownSettingError:
     """An error that names the closest setting there is."""
-    near = difflib.get_close_matches(name, known, n=1)
+    near = near_names(name, known, n=1)
     return UnknownSettingError(
         f"{where} has no setting {name!r}",
         hint=f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(sorted(known))}.",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 import gymnasium as gym
 
 from ...core.errors import ConfigError, UnsafeCheckpointError
+from ...core.near_names import near_names
 from .context import EnvContext
 
 EnvCreator: TypeAlias = Callable[[EnvContext], Any]
@@ -157,7 +157,7 @@ def _by_gymnasium(name: str) -> EnvCreator:
         try:
             return gym.make(name, **context)
         except (gym.error.NameNotFound, gym.error.NamespaceNotFound) as error:
-            near = difflib.get_close_matches(name, (*_creators, *gym.registry), n=1)
+            near = near_names(name, (*_creators, *gym.registry), n=1)
             raise UnknownEnvError(
                 f"no environment is called {name!r}",
                 expected="a name given to register_env(), or a gymnasium id",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ...core.checked import flag, mapping, whole
 from ...core.damage import at
 from ...core.errors import ConfigError, DuplicateNameError, UnknownNameError
+from ...core.near_names import near_names
 from .kinds import KINDS, kind_of
 from .paths import as_path, leaves, nested
 from .stat import Stat, Timer
@@ -280,7 +280,7 @@ class MetricsLogger:
         if stat is None:
             kind = kind_of(reduce, window, ema_coeff, clear_on_reduce)
             if kind not in self._kinds:
-                near = difflib.get_close_matches(kind, self._kinds, n=1)
+                near = near_names(kind, self._kinds, n=1)
                 raise ConfigError(
                     f"log_value({key!r}, reduce=...)",
                     expected=f"one of {', '.join(self._kinds)}",
@@ -320,7 +320,7 @@ class MetricsLogger:
     def _unknown(self, path: Sequence[str]) -> UnknownMetricError:
         name = "/".join(map(str, path))
         known = ["/".join(map(str, each)) for each in self._stats]
-        near = difflib.get_close_matches(name, known, n=1)
+        near = near_names(name, known, n=1)
         return UnknownMetricError(
             f"no metric named {name!r} among the {len(known)} logged",
             hint=f"did you mean {near[0]!r}?" if near else "pass default= to peek().",

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 _HEADS: Final = ("pi", "_pi_head", "af", "qf")
 _CLIP: Final = "log_std_clip_param_const"
-_LINEAR: Final = re.compile(r"net\.mlp\.(\d+)\.weight")
+_LINEAR: Final = re.compile(r"net\.mlp\.(\d{1,9})\.weight")
 
 
 def modern_settings(

@@ -6,7 +6,6 @@ import abc
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from difflib import get_close_matches
 from statistics import pstdev
 from time import monotonic
 from typing import Any, Final
@@ -14,6 +13,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from ...core.errors import ConfigError
+from ...core.near_names import near_names
 from ..logging.flat_result import at, flat
 
 _NOW_CALLED: Final = {
@@ -181,7 +181,7 @@ def _warn_if_never(path: str, result: Mapping[str, Any]) -> None:
     last = path.rpartition("/")[2]
     if is_there or (may_come and last not in _NOW_CALLED):
         return
-    near = [_NOW_CALLED[last]] if last in _NOW_CALLED else get_close_matches(path, flat(result), 1)
+    near = [_NOW_CALLED[last]] if last in _NOW_CALLED else near_names(path, flat(result))
     advice = f"; did you mean {near[0]!r}?" if near else "."
     warnings.warn(
         f"stop={{{path!r}: ...}}: results have no such metric, so it ends no trial{advice}",

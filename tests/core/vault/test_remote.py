@@ -96,7 +96,7 @@ def test_errors_name_the_url(memory):
 def test_remote_is_bounded_before_fetching(memory, limits, monkeypatch):
     """Too many or too large files are refused before a byte is copied."""
     upload(memory, OLD, "run")
-    monkeypatch.setattr(type(memory), "get_file", lambda *a, **k: pytest.fail("fetched"))
+    monkeypatch.setattr(type(memory), "open", lambda *a, **k: pytest.fail("fetched"))
 
     with pytest.raises(LimitExceededError):
         open_checkpoint("memory://run", limits=limits)
@@ -132,3 +132,13 @@ def test_without_fsspec(monkeypatch):
 def test_is_url(path, expected):
     """Local paths of any system are not taken for URLs."""
     assert is_url(path) is expected
+
+
+def test_a_file_larger_than_its_listing_is_not_fetched_whole(memory, monkeypatch):
+    """A server may say one size and send another; the limit holds for what comes."""
+    memory.pipe("/run/policy_state.pkl", bytes(10_000))
+    told = {"/run/policy_state.pkl": {"size": 10}}
+    monkeypatch.setattr(type(memory), "find", lambda *a, **k: told)
+
+    with pytest.raises(LimitExceededError, match="larger than its listing"):
+        open_checkpoint("memory://run", limits=Limits(max_file_bytes=1000))

@@ -1,0 +1,28 @@
+"""The known name that somebody may have meant, in time that no file can stretch."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Final
+
+LONGEST_NAME: Final = 200
+"""No name of ours comes near; what is longer is not looked at letter by letter."""
+
+
+def near_names(word: str, known: Iterable[str], n: int = 1, cutoff: float = 0.6) -> list[str]:
+    """Names close to a word, the closest first; none where the word is no name at all.
+
+    Args:
+        word: What was asked for; it may come from a file.
+        known: The names there are.
+        n: How many at most.
+        cutoff: How alike, from 0 to 1.
+
+    Example:
+        >>> near_names("KepFeatures", ["KeepFeatures", "DropFeatures"])
+        ['KeepFeatures']
+        >>> near_names("K" * 1_000_000, ["KeepFeatures"])
+        []
+    """
+    return difflib.get_close_matches(word, known, n, cutoff) if len(word) <= LONGEST_NAME else []
