@@ -5,6 +5,7 @@
 .DEFAULT_GOAL := help
 ARGS ?=
 HOURS ?= 1
+KILLS ?= 200
 WORKERS ?= 2
 SHARED ?= ../shared
 
@@ -29,7 +30,7 @@ ifneq ($(shell test -x $(PY) && cat $(MADE_IN) 2>/dev/null),$(CURDIR))
 $(STAMP): broken-venv
 endif
 
-.PHONY: help demo test lint types conformance parity ratio bench docs fuzz clean broken-venv
+.PHONY: help demo test lint types conformance parity ratio bench docs fuzz kills clean broken-venv
 broken-venv: ;
 
 # The stamp is written last, so an interrupted installation is picked up by the next call.
@@ -89,6 +90,9 @@ docs: $(DOCS_STAMP)  ## build the documentation into site/
 
 fuzz: $(STAMP)  ## attack every loader and setter of state for HOURS (default 1)
 	@$(PY) -m tests.fuzz --hours $(HOURS) $(ARGS)
+
+kills: $(STAMP)  ## kill saves of every kind, KILLS times each (default 200), and cut the power
+	@PYTHONPATH=. OMP_NUM_THREADS=1 $(PY) -m tests.kill.kill --kills $(KILLS) --power 2 $(ARGS)
 
 clean:  ## remove what was built and cached; .venv stays
 	@rm -rf build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
