@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from rlconnect.core.vault.own import atomic
+from rlconnect.core.vault.own import flushing
 
 from tests.kill.kill import lose_power, run
 from tests.kill.kinds import NaiveTree, OwnFormat, TrainableSave, Tree
@@ -54,7 +54,7 @@ def test_a_power_loss_at_each_step(kind):
 def test_a_saver_that_forgets_the_disk_is_found_out(monkeypatch):
     """The model of a disk tells savers apart: without flushes, and file by file, saves are torn."""
     naive = run(NaiveTree, POWER, random.Random(0))
-    monkeypatch.setattr(atomic, "_flush", lambda *args: None)
+    monkeypatch.setattr(flushing, "_flush", lambda *args: None)
     forgetful = run(Tree, POWER, random.Random(0))
 
     assert naive.torn + naive.unreadable

@@ -23,7 +23,9 @@ from ...core.array_codec import array_to_data
 from ...core.errors import PieceError
 from ...core.space_codec import space_to_data
 from ...core.types import Array
-from ...core.vault.own.atomic import flush_file, make_parents, removed, replaced_file
+from ...core.vault.own.atomic import make_parents, replaced_file
+from ...core.vault.own.flushing import flush_file
+from ...core.vault.own.leftovers import removed
 from ...core.vault.own.write_errors import refusals
 from ...core.version import __version__
 from ..actor.actor import Actor

@@ -22,7 +22,8 @@ from ...core.errors import (
 from ...core.space_codec import space_from_data, space_to_data
 from ...core.vault.files import read_json
 from ...core.vault.limits import DEFAULT_LIMITS
-from ...core.vault.own.atomic import removed, replaced_file
+from ...core.vault.own.atomic import replaced_file
+from ...core.vault.own.leftovers import removed
 from ...core.vault.own.writer import is_own
 from ...legacy.adapted import seen_space
 from ...legacy.defaults import create_connectors_for_policy

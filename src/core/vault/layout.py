@@ -36,7 +36,7 @@ from typing import Any, Final, Literal
 from ..errors import CheckpointError, CheckpointNotFoundError, NotACheckpointError
 from .files import access_error, base_name, entries, read_json
 from .limits import Limits
-from .own.atomic import survivor
+from .own.leftovers import survivor
 from .own.writer import is_own
 
 Role = Literal["own", "worker", "policy", "algorithm", "module", "component", "folder"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 from ..errors import CheckpointError
-from .own.atomic import survivor
+from .own.leftovers import survivor
 from .save_manifest import SAVE_MANIFEST, check_save
 
 _Result = TypeVar("_Result")

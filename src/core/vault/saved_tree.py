@@ -22,7 +22,8 @@ from typing import Final, NamedTuple
 from ..errors import CheckpointError
 from .layout import ENCODINGS, Node, locate
 from .limits import DEFAULT_LIMITS
-from .own.atomic import flush_file, make_parents, replaced_folder
+from .own.atomic import make_parents, replaced_folder
+from .own.flushing import flush_file
 from .own.manifest import OUR_FILES
 from .own.write_errors import refusal, refusals
 from .save_manifest import SAVE_MANIFEST, read_if_whole, write_manifest

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...core.vault.own.atomic import removed
+from ...core.vault.own.leftovers import removed
 from ..algorithms.saved_run import SavedFolder
 from ..logging.flat_result import scalars
 from .run_config import CheckpointConfig

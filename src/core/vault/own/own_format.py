@@ -28,11 +28,11 @@ from ...errors import (
 from ..files import read_bytes
 from ..limits import DEFAULT_LIMITS, Limits, one_load
 from .array_file import ArrayFile
-from .atomic import survivor
 from .checked_folder import CheckedFolder
 from .document_decoder import Reference, decode
 from .dtype_storage import Array, from_stored, stored_layout
 from .json_text import Json, parse_json
+from .leftovers import survivor
 from .manifest import (
     ARRAYS,
     DOCUMENT,

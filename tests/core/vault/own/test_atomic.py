@@ -5,8 +5,9 @@ import os
 import threading
 
 import pytest
-from rlconnect.core.vault.own import atomic
-from rlconnect.core.vault.own.atomic import replaced_file, replaced_folder, survivor, sweep
+from rlconnect.core.vault.own import atomic, leftovers
+from rlconnect.core.vault.own.atomic import replaced_file, replaced_folder
+from rlconnect.core.vault.own.leftovers import survivor, sweep
 
 
 @pytest.fixture(params=["exchange", "rename"])
@@ -161,7 +162,7 @@ def test_a_folder_moved_aside_is_found_and_put_back(tmp_path):
 
 def test_a_sweep_right_after_making_does_not_break_a_writer(tmp_path, monkeypatch):
     """Another writer may sweep a folder away before its maker has locked it: it makes another."""
-    real, swept = atomic._lock, []
+    real, swept = leftovers._lock, []
 
     def swept_first(path):
         if not swept:
@@ -169,7 +170,7 @@ def test_a_sweep_right_after_making_does_not_break_a_writer(tmp_path, monkeypatc
             path.rmdir()
         return real(path)
 
-    monkeypatch.setattr(atomic, "_lock", swept_first)
+    monkeypatch.setattr(leftovers, "_lock", swept_first)
 
     with replaced_folder(tmp_path / "x") as folder:
         (folder / "a").write_text("new")
