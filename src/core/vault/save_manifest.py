@@ -13,15 +13,15 @@ import json
 import os
 import stat
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 
 from ..errors import CheckpointError, CorruptCheckpointError, MissingPartError
 from ..version import __version__
-from .files import read_bytes, read_json
-from .limits import DEFAULT_LIMITS
+from .files import READ_FLAGS, checked_size, read_bytes, read_json
+from .limits import DEFAULT_LIMITS, one_load
 from .own.json_text import Json, format_json, parse_json
 from .own.manifest import UNSIGNED, is_signed, sign
 
@@ -116,8 +116,12 @@ def check_save(folder: Path) -> None:
         MissingPartError: A file is gone.
     """
     root, manifest = _manifest_for(folder)
-    if manifest is None:
-        return
+    if manifest is not None:
+        with one_load():
+            _check(folder, root, manifest)
+
+
+def _check(folder: Path, root: Path, manifest: SaveManifest) -> None:
     inside = "" if root == folder else f"{folder.relative_to(root).as_posix()}/"
     seen: dict[tuple[int, int], SavedFile] = {}
     for name, saved in manifest.files.items():
@@ -207,17 +211,18 @@ def _measured_once(
         return SavedFile(-1, 0)
     key = (facts.st_dev, facts.st_ino)
     if key not in seen or not facts.st_ino:
-        seen[key] = _measured(file)
+        most = DEFAULT_LIMITS.max_file_bytes
+        seen[key] = _measured(file, lambda descriptor: checked_size(descriptor, file.name, most))
     return seen[key]
 
 
-def _measured(file: Path) -> SavedFile:
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+def _measured(file: Path, check: Callable[[int], object] = lambda descriptor: None) -> SavedFile:
+    """Size and CRC of a file, read block by block; `check` may refuse it when it is open."""
     size = crc = 0
-    with open(os.open(file, flags), "rb", buffering=0) as opened:
+    with open(os.open(file, READ_FLAGS), "rb", buffering=0) as opened:
+        check(opened.fileno())
         left = os.fstat(opened.fileno()).st_size
-        block = bytearray(min(_BLOCK, left + 1))
-        view = memoryview(block)
+        view = memoryview(bytearray(min(_BLOCK, left + 1)))
         while size <= left and (count := opened.readinto(view)):
             crc = zlib.crc32(view[:count], crc)
             size += count

@@ -145,3 +145,18 @@ def test_an_edited_manifest_is_refused(tmp_path):
 
     with pytest.raises(CorruptCheckpointError, match="checksum differs"):
         check_save(tmp_path / "x")
+
+
+def test_files_of_holes_cost_no_time(tmp_path):
+    """A manifest that lists many files that are large by holes alone is refused soon."""
+    save(tmp_path / "x", "new")
+    said = json.loads((tmp_path / "x" / SAVE_MANIFEST).read_text())
+    for number in range(20):
+        with (tmp_path / "x" / f"{number}.pkl").open("wb") as file:
+            file.truncate(2**30)
+        said["files"][f"{number}.pkl"] = {"size": 2**30, "crc32": 0}
+    said["checksum"] = UNSIGNED
+    (tmp_path / "x" / SAVE_MANIFEST).write_bytes(sign(format_json(said).encode()))
+
+    with pytest.raises(CheckpointError, match="on the disk"):
+        check_save(tmp_path / "x")
