@@ -120,16 +120,22 @@ def read_bytes(
         if not follow and path.is_symlink():
             raise _is_link(path.name, path.parent) from None
         raise access_error(path, error) from None
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    try:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
             raise CorruptCheckpointError(f"{path.name!r} is not a regular file")
-        size = checked_size(descriptor, path.name, limits.max_file_bytes if most is None else most)
+        largest = limits.max_file_bytes if most is None else most
+        size, held = checked_size(descriptor, path.name, largest, facts)
         if budget is not None:
-            budget.admit(size - _holes(descriptor))
-        try:
-            return file.read(size + 1)
-        except (OSError, MemoryError) as error:
-            raise access_error(path, error) from None
+            budget.admit(held)
+        data = os.read(descriptor, size + 1)
+        while len(data) < size and (more := os.read(descriptor, size - len(data))):
+            data += more
+        return data
+    except (OSError, MemoryError) as error:
+        raise access_error(path, error) from None
+    finally:
+        os.close(descriptor)
 
 
 def read_head(path: Path, count: int) -> bytes:
@@ -148,13 +154,16 @@ def read_head(path: Path, count: int) -> bytes:
         return file.read(count)
 
 
-def checked_size(descriptor: int, name: str, most: int) -> int:
-    """The size of an open file, held against a bound before anything is read.
+def checked_size(
+    descriptor: int, name: str, most: int, facts: os.stat_result | None = None
+) -> tuple[int, int]:
+    """The size of an open file, held against a bound before anything is read; what is there of it.
 
     Raises:
         LimitExceededError: It is larger, or more of it than a load may make are holes.
     """
-    size = os.fstat(descriptor).st_size
+    facts = facts or os.fstat(descriptor)
+    size = facts.st_size
     if size > most:
         raise LimitExceededError(
             f"{name} is too large: it is {size:,} bytes",
@@ -163,13 +172,14 @@ def checked_size(descriptor: int, name: str, most: int) -> int:
             hint="pass larger limits=Limits(...) if you trust where it came from.",
             file=name,
         )
-    allowance().spend(_holes(descriptor), f"what {name} lacks on the disk")
-    return size
+    holes = _holes(descriptor, facts)
+    if holes:
+        allowance().spend(holes, f"what {name} lacks on the disk")
+    return size, size - holes
 
 
-def _holes(descriptor: int) -> int:
+def _holes(descriptor: int, facts: os.stat_result) -> int:
     """Bytes of a file that lie nowhere on the disk; 0 where the system cannot tell."""
-    facts = os.fstat(descriptor)
     size, blocks = facts.st_size, getattr(facts, "st_blocks", None)
     if size < _SMALL or blocks is None or blocks * 512 >= size or not hasattr(os, "SEEK_DATA"):
         return 0

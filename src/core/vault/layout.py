@@ -283,8 +283,10 @@ def _state_file(path: Path, names: dict[str, int], metadata: dict[str, Any]) -> 
     if found is not None and Path(found).suffix in ENCODINGS:
         return path / found
     inner = path / _INNER_STATE
+    if not inner.is_dir() or inner.is_symlink():
+        return None
     for suffix in ENCODINGS:
-        if not inner.is_symlink() and (inner / f"module_state{suffix}").is_file():
+        if (inner / f"module_state{suffix}").is_file():
             return inner / f"module_state{suffix}"
     return None
 

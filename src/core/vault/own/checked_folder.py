@@ -98,7 +98,7 @@ class CheckedFolder:
         """The content of one file, mapped: its pages are read when they are used."""
         descriptor = self._open(name)
         try:
-            size = checked_size(descriptor, name, max_bytes)
+            size, _ = checked_size(descriptor, name, max_bytes)
             return mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) if size else b""
         finally:
             os.close(descriptor)
@@ -148,7 +148,7 @@ def check_name(name: str) -> None:
 
 def read_all(descriptor: int, name: str, max_bytes: int) -> bytes:
     """The content of an open file of at most `max_bytes`."""
-    left = checked_size(descriptor, name, max_bytes)
+    left, _ = checked_size(descriptor, name, max_bytes)
     blocks = []
     while left and (block := os.read(descriptor, left)):
         blocks.append(block)

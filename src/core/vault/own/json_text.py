@@ -26,6 +26,7 @@ TAG: Final = "$"
 ESCAPED: Final = "$$"
 _SCALARS: Final = (str, int, float, bool, type(None))
 _MAX_DIGITS: Final = 20
+_SHORT: Final = 1 << 16
 _CHUNK: Final = 1 << 20
 
 
@@ -184,6 +185,11 @@ def measure(data: bytes, name: str, limits: Limits) -> None:
 def _measure(data: bytes, name: str, budget: Budget) -> None:
     limits = budget.limits
     budget.spend(len(data) if data.isascii() else 4 * len(data), name)
+    opened = data.count(b"[") + data.count(b"{")
+    if opened <= limits.max_depth and len(data) <= _SHORT:
+        # It cannot be nested deeper than it has brackets; letters in texts are counted as well.
+        _charge(budget, opened, data.count(b'"') // 2, opened + data.count(b","), name)
+        return
     depth, backslashes, is_inside = 0, 0, False
     for start in range(0, len(data), _CHUNK):
         text = np.frombuffer(data, np.uint8, min(_CHUNK, len(data) - start), start)
@@ -204,9 +210,13 @@ def _measure(data: bytes, name: str, budget: Budget) -> None:
             )
         containers, texts = int(opens.sum()), int(quotes.sum()) // 2
         values = containers + int(((text == ord(",")) & ~inside).sum())
-        budget.work(values, name)
-        # What CPython takes: a small container, a text, a number, each with its slot.
-        budget.spend(containers * 96 + texts * 48 + values * 32, name)
+        _charge(budget, containers, texts, values, name)
+
+
+def _charge(budget: Budget, containers: int, texts: int, values: int, name: str) -> None:
+    budget.work(values, name)
+    # What CPython takes: a small container, a text, a number, each with its slot.
+    budget.spend(containers * 96 + texts * 48 + values * 32, name)
 
 
 def _escaped(text: Bytes, run: int) -> tuple[Flags, int]:
