@@ -30,7 +30,7 @@ ifneq ($(shell test -x $(PY) && cat $(MADE_IN) 2>/dev/null),$(CURDIR))
 $(STAMP): broken-venv
 endif
 
-.PHONY: help demo test lint types conformance parity ratio bench docs fuzz kills clean broken-venv
+.PHONY: help demo test lint types conformance parity ratio bench docs fuzz kills threads clean broken-venv
 broken-venv: ;
 
 # The stamp is written last, so an interrupted installation is picked up by the next call.
@@ -93,6 +93,9 @@ fuzz: $(STAMP)  ## attack every loader and setter of state for HOURS (default 1)
 
 kills: $(STAMP)  ## kill saves of every kind, KILLS times each (default 200), and cut the power
 	@PYTHONPATH=. OMP_NUM_THREADS=1 $(PY) -m tests.kill.kill --kills $(KILLS) --power 2 $(ARGS)
+
+threads: $(STAMP)  ## share every recorded policy among 16 threads (ARGS="--seconds 0.5": quicker)
+	@$(PY) tests/threads/stress.py tests/golden $(wildcard $(SHARED)/reference/legacy) $(ARGS)
 
 clean:  ## remove what was built and cached; .venv stays
 	@rm -rf build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

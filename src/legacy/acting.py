@@ -13,6 +13,7 @@ from gymnasium.spaces import Space
 
 from ..core import nest
 from ..core.errors import PieceError
+from ..core.sharing import Turn
 from ..core.types import Array
 from .column_store import ColumnStore
 from .exploration import Exploration
@@ -34,6 +35,7 @@ class Acting:
     global_timestep: int
     rng: np.random.Generator
     _row_shape: tuple[int, ...] | None
+    _turn: Turn
 
     def get_initial_state(self) -> list[Array]:
         """The recurrent state at an episode's start, without batch axis; empty if stateless."""
@@ -82,18 +84,19 @@ class Acting:
             raise nan_refusal(self, columns, inputs)
         if explore is None:
             explore = bool(self.config.get("explore", True))
-        actions, fetches = choose_actions(
-            network.chooser(self.rng),
-            inputs,
-            found.extra,
-            self.exploration,
-            explore=explore,
-            timestep=self.global_timestep if timestep is None else timestep,
-            rng=self.rng,
-            bare_when_greedy=network.bare_when_greedy,
-            is_alone=is_alone,
-        )
-        self.global_timestep += len(inputs)
+        with self._turn:
+            actions, fetches = choose_actions(
+                network.chooser(self.rng),
+                inputs,
+                found.extra,
+                self.exploration,
+                explore=explore,
+                timestep=self.global_timestep if timestep is None else timestep,
+                rng=self.rng,
+                bare_when_greedy=network.bare_when_greedy,
+                is_alone=is_alone,
+            )
+            self.global_timestep += len(inputs)
         return actions, found.state_out, fetches
 
     def compute_actions(

@@ -7,9 +7,11 @@ slot must come after a reset.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import PipelineError
+from ..core.sessions import MAX_SESSIONS
 
 if TYPE_CHECKING:
     from .policy import Policy
@@ -45,7 +47,7 @@ class Endings:
     """The slots of one policy whose episode is over and whose memory is still there."""
 
     def __init__(self) -> None:
-        self._over: dict[tuple[Any, Any], Any] = {}
+        self._over: OrderedDict[Any, dict[Any, Any]] = OrderedDict()
 
     def __bool__(self) -> bool:
         return bool(self._over)
@@ -53,7 +55,13 @@ class Endings:
     def note(self, policy: Policy, env_id: Any, agent_id: Any) -> None:
         """Take note that the episode of a slot is over."""
         if remembers(policy):
-            self._over[env_id, agent_id] = _memory(policy, env_id, agent_id)
+            self._over.setdefault(env_id, {})[agent_id] = _memory(policy, env_id, agent_id)
+            if len(self._over) > MAX_SESSIONS:  # whoever never comes back is never checked
+                self._over.popitem(last=False)
+
+    def forget(self, env_id: Any) -> None:
+        """An environment was reset."""
+        self._over.pop(env_id, None)
 
     def check(self, policy: Policy, env_id: Any, agent_id: Any) -> None:
         """Refuse to go on with a slot whose episode is over.
@@ -61,10 +69,13 @@ class Endings:
         Raises:
             PipelineError: It was not reset since.
         """
-        memory = self._over.pop((env_id, agent_id), None)
+        agents = self._over.get(env_id, {})
+        memory = agents.get(agent_id)
         if memory is None or memory is not _memory(policy, env_id, agent_id):
+            agents.pop(agent_id, None)
+            if not agents:
+                self._over.pop(env_id, None)
             return  # it was reset since: what is remembered is no longer the same
-        self._over[env_id, agent_id] = memory
         raise PipelineError(
             f"the episode of agent {agent_id!r} in environment {env_id!r} is over, but policy "
             f"{policy.name!r} still remembers it",

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core import nest
 from ..core.errors import ConfigError, PieceError
+from ..core.sharing import Turn
 from .endings import remembers
 from .one_step import first_row, needs_no_records, step_columns
 from .records import BuiltRecords, Records, answers_of
@@ -68,22 +69,24 @@ def local_policy_inference(
         data["dones"] = bool(terminated or truncated)  # what Ray 2.2 and older called both
     if info is not None:
         data["infos"] = info
-    try:
-        if policy.endings:
-            policy.endings.check(policy, env_id, agent_id)
-        if type(obs) is np.ndarray and obs.dtype.kind not in NUMBERS:
-            raise no_numbers(obs)
-        if needs_no_records(policy, agent_pipeline, action_pipeline):
-            outputs = [step_columns(policy, env_id, agent_id, data, explore, timestep)]
-        else:
-            outputs = _step_record(policy, env_id, agent_id, data, explore, timestep)
-    except Exception as error:
-        better = told(policy, [Asked(env_id, agent_id, obs, reward)], error)
-        if better is error:
-            raise
-        raise better from error
-    if terminated or truncated:
-        policy.endings.note(policy, env_id, agent_id)
+    with _turn_of(policy, agent_pipeline):
+        try:
+            _use(policy, agent_pipeline, (env_id,))
+            if policy.endings:
+                policy.endings.check(policy, env_id, agent_id)
+            if type(obs) is np.ndarray and obs.dtype.kind not in NUMBERS:
+                raise no_numbers(obs)
+            if needs_no_records(policy, agent_pipeline, action_pipeline):
+                outputs = [step_columns(policy, env_id, agent_id, data, explore, timestep)]
+            else:
+                outputs = _step_record(policy, env_id, agent_id, data, explore, timestep)
+        except Exception as error:
+            better = told(policy, [Asked(env_id, agent_id, obs, reward)], error)
+            if better is error:
+                raise
+            raise better from error
+        if terminated or truncated:
+            policy.endings.note(policy, env_id, agent_id)
     return outputs
 
 
@@ -167,26 +170,28 @@ def batch_policy_inference(
     names = ("new_obs", *given)
     rows = zip(observations, *given.values(), strict=True)
     records = Records(slots, [dict(zip(names, row, strict=True)) for row in rows])
-    outputs = []
-    ready: Records | None = None
-    try:
-        _check_slots(policy, slots)
-        if isinstance(obs_batch, np.ndarray) and obs_batch.dtype.kind not in NUMBERS:
-            raise no_numbers(obs_batch)
-        ready = _through(agent_pipeline, records)
-        outputs = _acted(policy, ready, explore, timestep) if len(ready) else []
-    except Exception as error:
-        if ready is None:
-            earned = [None] * count if rewards is None else rewards
-            asked = list(map(Asked, env_ids, agent_ids, observations, earned))
-        else:
-            asked = [Asked(*slot) for slot in ready.slots]
-        better = told(policy, asked, error)
-        if better is error:
-            raise
-        raise better from error
-    for place in map(int, np.flatnonzero(given.get("dones", ()))):
-        policy.endings.note(policy, env_ids[place], agent_ids[place])
+    with _turn_of(policy, agent_pipeline):
+        outputs = []
+        ready: Records | None = None
+        try:
+            _use(policy, agent_pipeline, env_ids)
+            _check_slots(policy, slots)
+            if isinstance(obs_batch, np.ndarray) and obs_batch.dtype.kind not in NUMBERS:
+                raise no_numbers(obs_batch)
+            ready = _through(agent_pipeline, records)
+            outputs = _acted(policy, ready, explore, timestep) if len(ready) else []
+        except Exception as error:
+            if ready is None:
+                earned = [None] * count if rewards is None else rewards
+                asked = list(map(Asked, env_ids, agent_ids, observations, earned))
+            else:
+                asked = [Asked(*slot) for slot in ready.slots]
+            better = told(policy, asked, error)
+            if better is error:
+                raise
+            raise better from error
+        for place in map(int, np.flatnonzero(given.get("dones", ()))):
+            policy.endings.note(policy, env_ids[place], agent_ids[place])
     return outputs
 
 
@@ -242,6 +247,20 @@ def _pipelines(policy: Policy) -> tuple[Any, Any]:
     agent.in_eval()
     action.in_eval()
     return agent, action
+
+
+def _turn_of(policy: Policy, pipeline: Any) -> Turn:
+    """The lock that one step holds, so that what connectors remember is of whole steps."""
+    turn: Turn = getattr(pipeline, "turn", policy._turn)
+    return turn
+
+
+def _use(policy: Policy, pipeline: Any, env_ids: Sequence[Hashable]) -> None:
+    """Take note of environments, and forget those that there is no room for."""
+    sessions = getattr(pipeline, "sessions", None)
+    if sessions is not None:
+        for env_id in sessions.use(env_ids):
+            policy.reset_connectors(env_id)
 
 
 def _slots(obs_batch: Any, count: int) -> Any:

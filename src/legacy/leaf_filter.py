@@ -34,7 +34,6 @@ class LeafFilter:
 
     __slots__ = (
         "_buffer",
-        "_denominator",
         "_encoded",
         "_rows",
         "_seen",
@@ -49,8 +48,7 @@ class LeafFilter:
         self._buffer = RunningStat(shape)
         self._rows: Array | None = None
         self._waiting = 0
-        self._seen: Moments | None = None
-        self._denominator: Any = None
+        self._seen: tuple[Moments | None, Any] = None, None
         self._encoded: dict[str, tuple[Any, dict[str, Any]]] = {}
 
     @property
@@ -96,7 +94,9 @@ class LeafFilter:
     def apply(self, x: Array, demean: bool, destd: bool, clip: float | None) -> Array:
         """`x` filtered by what is known."""
         total = self.stat.total
-        if destd and total is not self._seen:
-            self._seen, self._denominator = total, denominator_of(total)
+        seen, denominator = self._seen
+        if destd and total is not seen:
+            denominator = denominator_of(total)
+            self._seen = total, denominator  # at once: threads read it meanwhile
         mean = total.mean if demean else None
-        return np.asarray(centred(x, mean, self._denominator if destd else None, clip))
+        return np.asarray(centred(x, mean, denominator if destd else None, clip))

@@ -16,6 +16,7 @@ from gymnasium.spaces import Space
 
 from ..core import nest
 from ..core.errors import ConfigError, WeightsError
+from ..core.sharing import Turn
 from ..core.torch_needed import has_torch, torch_needed
 from ..core.types import Array
 from .default_views import lstm_views
@@ -161,6 +162,7 @@ class PolicyNetworks:
         self._custom_distributions = dict(custom_distributions or {})
         self._weights: dict[str, Array] | None = None if weights is None else dict(weights)
         self._torch: TorchNetwork | None = None
+        self._building = Turn()
         self.numpy = self._twin(self._weights)
         if self.numpy is None:
             self.torch()
@@ -194,25 +196,9 @@ class PolicyNetworks:
     def torch(self) -> TorchNetwork:
         """The torch network, built on first use."""
         if self._torch is None:
-            with torch_needed(f"the network of this {self.algorithm} policy"):
-                import torch
-
-                from .heads.registry import build_head
-
-            seed = self._config.get("seed")
-            with torch.random.fork_rng(devices=(), enabled=seed is not None):
-                if seed is not None:  # fresh weights are the same for the same seed
-                    torch.manual_seed(seed)
-                head = build_head(
-                    self.algorithm,
-                    *self._spaces,
-                    self._config,
-                    weights=self._weights,
-                    noise=self.noise,
-                    custom_models=self._custom_models,
-                    custom_distributions=self._custom_distributions,
-                )
-            self._torch = TorchNetwork(head, self.device)
+            with self._building:
+                if self._torch is None:  # no other thread was first
+                    self._torch = self._built()
         return self._torch
 
     def views(self) -> Mapping[str, Any]:
@@ -238,6 +224,25 @@ class PolicyNetworks:
         if self._torch is not None:
             self._torch.head.load_weights(fresh)
         self.numpy, self._weights = twin, fresh
+
+    def _built(self) -> TorchNetwork:
+        from ..core.torch_draws import drawing
+
+        with torch_needed(f"the network of this {self.algorithm} policy"):
+            from .heads.registry import build_head
+
+        seed = self._config.get("seed")
+        with drawing(seed):  # fresh weights are the same for the same seed
+            head = build_head(
+                self.algorithm,
+                *self._spaces,
+                self._config,
+                weights=self._weights,
+                noise=self.noise,
+                custom_models=self._custom_models,
+                custom_distributions=self._custom_distributions,
+            )
+        return TorchNetwork(head, self.device)
 
     def _twin(self, weights: Mapping[str, Array] | None) -> ArrayNetwork | None:
         """The numpy twin of the network, where one may act and there is one."""

@@ -7,6 +7,8 @@ from typing import Any
 
 from ..core.errors import PipelineError
 from ..core.near_names import near_names
+from ..core.sessions import MAX_SESSIONS, Sessions
+from ..core.sharing import Turn
 from .connector import ActionConnector, AgentConnector, Connector
 from .context import ConnectorContext
 from .records import Records, answers_of, output_rows
@@ -23,7 +25,8 @@ class UnsupportedIndexError(PipelineError, NotImplementedError):
 class ConnectorPipeline(Connector):
     """An ordered list of connectors.
 
-    `connectors` is a plain list: what is done to it counts at the next call.
+    `connectors` is a plain list: what is done to it counts at the next call. Threads that share
+    a pipeline take turns.
 
     Args:
         ctx: The context; connectors that were built without one get it too.
@@ -44,6 +47,7 @@ class ConnectorPipeline(Connector):
         self, ctx: ConnectorContext | None = None, connectors: Iterable[Connector] = ()
     ) -> None:
         super().__init__(ctx)
+        self.turn = Turn()
         self.connectors: list[Any] = list(connectors)
         for connector in self.connectors:
             self._adopt(connector)
@@ -68,10 +72,11 @@ class ConnectorPipeline(Connector):
 
     def reset(self, env_id: Any) -> None:
         """Let every connector forget what it keeps for `env_id`."""
-        for connector in self.connectors:
-            forget = getattr(connector, "reset", None)
-            if forget is not None:
-                forget(env_id)
+        with self.turn:
+            for connector in self.connectors:
+                forget = getattr(connector, "reset", None)
+                if forget is not None:
+                    forget(env_id)
 
     def remove(self, name: str | type) -> None:
         """Remove the first connector of that class name.
@@ -143,7 +148,8 @@ class ConnectorPipeline(Connector):
 
     def to_state(self) -> tuple[str, Any]:
         """The pipeline's class name, and each connector as its own name and params."""
-        return type(self).__name__, [each.to_state() for each in self.connectors]
+        with self.turn:
+            return type(self).__name__, [each.to_state() for each in self.connectors]
 
     def _adopt(self, connector: Connector) -> Connector:
         """`connector`, with this pipeline's context where it has none of its own."""
@@ -170,6 +176,10 @@ class ConnectorPipeline(Connector):
 class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
     """Agent connectors in a row, from the environment to the policy.
 
+    Attributes:
+        sessions: The environments that something is remembered of; `sessions.most` says of how
+            many at most, by the least recent use.
+
     Example:
         >>> from rlconnect.legacy.agent.clip_reward import ClipRewardAgentConnector
         >>> pipeline = AgentConnectorPipeline(ConnectorContext(), [ClipRewardAgentConnector()])
@@ -179,10 +189,23 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
         4.0
     """
 
+    def __init__(
+        self, ctx: ConnectorContext | None = None, connectors: Iterable[Connector] = ()
+    ) -> None:
+        super().__init__(ctx, connectors)
+        self.sessions = Sessions(MAX_SESSIONS, "an agent pipeline")
+
+    def reset(self, env_id: Any) -> None:
+        """Let every connector forget what it keeps for `env_id`."""
+        with self.turn:
+            super().reset(env_id)
+            self.sessions.forget(env_id)
+
     def on_policy_output(self, output: ActionConnectorDataType) -> None:
         """Tell every connector what the policy answered."""
-        for connector in self.connectors:
-            connector.on_policy_output(output)
+        with self.turn:
+            for connector in self.connectors:
+                connector.on_policy_output(output)
 
     def on_policy_outputs(self, outputs: Sequence[ActionConnectorDataType]) -> None:
         """Tell every connector that listens what the policy answered for many agents."""
@@ -193,30 +216,39 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
                 for connector in self.connectors
                 if getattr(type(connector), "on_policy_output", None) is not _DEAF
             ]
-        for output in outputs:
-            for tell in listeners:
-                tell(output)
+        with self.turn:
+            for output in outputs:
+                for tell in listeners:
+                    tell(output)
 
     def __call__(self, acd_list: Sequence[AgentConnectorDataType]) -> list[AgentConnectorDataType]:
         """Run the records through the connectors in order."""
         records: Any = self.checked_list(acd_list)
         if len(records) > 1:
             return self.transform_all(Records.of(records)).as_list()
-        for connector in self.connectors:
-            if type(connector).__call__ is AgentConnector.__call__ and len(records) == 1:
-                records = [connector.transform(records[0])]  # that call without what is around
-            else:
-                records = connector(records)
+        with self.turn:
+            self._use([record.env_id for record in records])
+            for connector in self.connectors:
+                if type(connector).__call__ is AgentConnector.__call__ and len(records) == 1:
+                    records = [connector.transform(records[0])]  # that call without what is around
+                else:
+                    records = connector(records)
         return records  # type: ignore[no-any-return]
 
     def transform_all(self, records: Records) -> Records:
         """Run the records of many agents through the connectors in order."""
-        for connector in self.connectors:
-            if _works_on_all(connector):
-                records = connector.transform_all(records)
-            else:
-                records = Records.of(connector(records.as_list()))
+        with self.turn:
+            self._use([env_id for env_id, _ in records.slots])
+            for connector in self.connectors:
+                if _works_on_all(connector):
+                    records = connector.transform_all(records)
+                else:
+                    records = Records.of(connector(records.as_list()))
         return records
+
+    def _use(self, env_ids: Sequence[Any]) -> None:
+        for env_id in self.sessions.use(env_ids):
+            self.reset(env_id)
 
     @staticmethod
     def from_state(ctx: ConnectorContext, params: Any) -> AgentConnectorPipeline:
@@ -236,12 +268,13 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
     def __call__(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
         """Run the policy's answer through the connectors in order."""
         output = ac_data.output
-        for connector in self.connectors:
-            if getattr(type(connector), "is_formula", False):
-                output = connector.transform_all(output)
-            else:
-                ac_data = connector(ac_data.with_output(output))
-                output = ac_data.output
+        with self.turn:
+            for connector in self.connectors:
+                if getattr(type(connector), "is_formula", False):
+                    output = connector.transform_all(output)
+                else:
+                    ac_data = connector(ac_data.with_output(output))
+                    output = ac_data.output
         return ac_data.with_output(output)
 
     def transform_answers(

@@ -19,6 +19,7 @@ from gymnasium.spaces import Space
 from ..core.actions import get_base_struct_from_space
 from ..core.budget import one_load
 from ..core.damage import at
+from ..core.sharing import Turn
 from ..core.types import Array
 from .acting import Acting
 from .default_views import default_views
@@ -35,7 +36,7 @@ DEFAULT_POLICY_ID = "default_policy"
 
 
 class Policy(Acting):
-    """A network, its exploration and its connectors.
+    """A network, its exploration and its connectors; threads may share it.
 
     Args:
         observation_space: What the network takes; its `original_space` is the environment's.
@@ -91,6 +92,7 @@ class Policy(Acting):
         self.agent_connectors: AgentConnectorPipeline | None = None
         self.action_connectors: ActionConnectorPipeline | None = None
         self.endings = Endings()
+        self._turn = Turn()
         self._row_shape = observation_space.shape
         self.networks = PolicyNetworks(
             self.algorithm,
@@ -264,6 +266,7 @@ class Policy(Acting):
         for pipeline in (self.agent_connectors, self.action_connectors):
             if pipeline is not None:
                 pipeline.reset(env_id)
+        self.endings.forget(env_id)
 
     def restore_connectors(self, state: Mapping[str, Any]) -> None:
         """Take both pipelines from a state's "connector_configs"."""

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from ..core.damage import at
 from ..core.errors import CorruptCheckpointError, PieceError
+from ..core.sharing import Turn
 from ..core.trust import Names
 from ..core.vault.decode.standins import class_path, shown
 from .checkpointable import Checkpointable
@@ -23,7 +24,7 @@ Given: TypeAlias = tuple[Any, dict[str, Any], Sequence[Any], bool | None, dict[s
 
 
 class ConnectorPipelineV2(PieceList, ConnectorV2):
-    """Runs its pieces one after the other; pipelines may hold pipelines.
+    """Runs its pieces one after the other; pipelines may hold pipelines, and threads share them.
 
     Some kinds of pipelines run consecutive built-in pieces as one step, with the same result.
 
@@ -58,6 +59,7 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
         self._connected: list[ConnectorV2] | None = None
         self._plan: Plan | None = None
         self._is_nested = False
+        self._turn = Turn()
         super().__init__(input_observation_space, input_action_space, **kwargs)
 
     @override
@@ -83,25 +85,26 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
 
     def _run_steps(self, given: Given, metrics: Any, kwargs: dict[str, Any]) -> Any:
         """Run all pieces; what kinds of pipelines do in their own `__call__`."""
-        if kwargs:
-            kwargs.pop("data", None)  # An outer pipeline's alias of `batch`.
-        plan = self._current_plan()
-        rl_module, batch, episodes, explore, shared_data = given
-        if metrics is None:
-            for step in plan.steps:
-                made = None if step.run is None else step.run(*given)
-                batch = self._one_by_one(step, given, None, kwargs) if made is None else made
-                given = (rl_module, batch, episodes, explore, shared_data)
+        with self._turn:
+            if kwargs:
+                kwargs.pop("data", None)  # An outer pipeline's alias of `batch`.
+            plan = self._current_plan()
+            rl_module, batch, episodes, explore, shared_data = given
+            if metrics is None:
+                for step in plan.steps:
+                    made = None if step.run is None else step.run(*given)
+                    batch = self._one_by_one(step, given, None, kwargs) if made is None else made
+                    given = (rl_module, batch, episodes, explore, shared_data)
+                return batch
+            with self._timed(metrics, kwargs, "connector_pipeline_timer"):
+                for step in plan.steps:
+                    made = None
+                    if step.run is not None:
+                        with self._timed(metrics, kwargs, "timers", "connectors", step.name):
+                            made = step.run(*given)
+                    batch = self._one_by_one(step, given, metrics, kwargs) if made is None else made
+                    given = (rl_module, batch, episodes, explore, shared_data)
             return batch
-        with self._timed(metrics, kwargs, "connector_pipeline_timer"):
-            for step in plan.steps:
-                made = None
-                if step.run is not None:
-                    with self._timed(metrics, kwargs, "timers", "connectors", step.name):
-                        made = step.run(*given)
-                batch = self._one_by_one(step, given, metrics, kwargs) if made is None else made
-                given = (rl_module, batch, episodes, explore, shared_data)
-        return batch
 
     def _one_by_one(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from threading import RLock
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +14,8 @@ from typing_extensions import Self
 from ...core.budget import one_load
 from ...core.checked import count
 from ...core.damage import at
-from ...core.errors import PieceError
+from ...core.errors import ConfigError, PieceError
+from ...core.sharing import Turn
 from ..rollout import Played, rollout
 from .asked import Asked, answered, listed
 from .mapping import Casting, PolicyMapping
@@ -31,8 +31,8 @@ class SlowPieceWarning(UserWarning):
 class Actor:
     """A policy, or several, that turn observations into actions and remember what they must.
 
-    Each slot, one agent of one environment, has its own history; slots are rows of arrays. One
-    lock guards an actor, so threads may share it.
+    Each slot, one agent of one environment, is a session with its own history; sessions are rows of
+    arrays. One lock guards an actor, so threads may share it: their calls take turns.
 
     Args:
         players: What acts, by policy id.
@@ -41,6 +41,10 @@ class Actor:
         autoreset: What an observation is that comes with `terminated` or `truncated`: the last
             one of its episode ("next_step", as gymnasium's vector environments have it), or the
             first one of the next ("same_step").
+        max_sessions: Of how many sessions each policy remembers anything; 100,000 if None. One
+            more, and the least recently used is forgotten: it begins anew should it come back. The
+            first time there is a `SessionsEvictedWarning`, and `evicted_sessions` counts. Rows of
+            one call are remembered even if they are more.
 
     Attributes:
         missing: By policy, the pieces that have no batched form; none where all is fast.
@@ -65,14 +69,17 @@ class Actor:
         policy_mapping_fn: PolicyMapping = None,
         seed: int | None = None,
         autoreset: AutoReset = "next_step",
+        max_sessions: int | None = None,
     ) -> None:
         self.players: dict[str, Player] = dict(players)
         self.autoreset: AutoReset = autoreset
         self.rng = np.random.default_rng(seed)
         self.casting = Casting(list(self.players), policy_mapping_fn)
         self.missing = {name: each.missing for name, each in self.players.items() if each.missing}
-        self._lock = RLock()
+        self._lock = Turn()
         self.only = next(iter(self.players.values())) if len(self.players) == 1 else None
+        if max_sessions is not None:
+            self.max_sessions = max_sessions
         for name, pieces in self.missing.items():
             warnings.warn(
                 f"policy {name!r} acts item by item: {', '.join(pieces)} has no batched form",
@@ -91,6 +98,7 @@ class Actor:
         policy_mapping_fn: PolicyMapping = None,
         device: str = "cpu",
         seed: int | None = None,
+        max_sessions: int | None = None,
         **options: Any,
     ) -> Self:
         """An actor of what a checkpoint of either stack holds.
@@ -101,6 +109,7 @@ class Actor:
             policy_mapping_fn: Which policy plays an agent.
             device: Where networks run.
             seed: Of exploration.
+            max_sessions: Of how many sessions each policy remembers anything; see the class.
             **options: As for `Policy.from_checkpoint`, such as `custom_models`.
 
         Raises:
@@ -111,7 +120,8 @@ class Actor:
         wanted = [policy_ids] if isinstance(policy_ids, str) else policy_ids
         with one_load():
             players, saved = players_of(path, wanted, **options)
-        made = cls(players, policy_mapping_fn=policy_mapping_fn or saved, seed=seed)
+        mapping = policy_mapping_fn or saved
+        made = cls(players, policy_mapping_fn=mapping, seed=seed, max_sessions=max_sessions)
         return made if device == "cpu" else made.to(device)
 
     @classmethod
@@ -121,13 +131,15 @@ class Actor:
         *,
         policy_mapping_fn: PolicyMapping = None,
         seed: int | None = None,
+        max_sessions: int | None = None,
     ) -> Self:
         """An actor of a policy of the old stack, or of several by id; they stay as they are."""
         from .loading import player_of
 
         policies = policy if isinstance(policy, Mapping) else {policy.name: policy}
         players = {str(name): player_of(each) for name, each in policies.items()}
-        return cls(players, policy_mapping_fn=policy_mapping_fn, seed=seed)
+        mapping = policy_mapping_fn
+        return cls(players, policy_mapping_fn=mapping, seed=seed, max_sessions=max_sessions)
 
     @classmethod
     def from_v2(
@@ -137,6 +149,7 @@ class Actor:
         module_to_env: Any,
         *,
         seed: int | None = None,
+        max_sessions: int | None = None,
     ) -> Self:
         """An actor of pipelines and one module of the new stack; they stay as they are.
 
@@ -147,13 +160,15 @@ class Actor:
             module: A torch RLModule.
             module_to_env: From the module to the environment.
             seed: Of exploration.
+            max_sessions: Of how many sessions to remember anything; see the class.
         """
         from ...core.columns import DEFAULT_MODULE_ID
         from .loading import triple_player
         from .v2_plan import Triple
 
         triple = Triple(env_to_module, module, module_to_env, DEFAULT_MODULE_ID)
-        return cls({DEFAULT_MODULE_ID: triple_player(triple)}, seed=seed)
+        players = {DEFAULT_MODULE_ID: triple_player(triple)}
+        return cls(players, seed=seed, max_sessions=max_sessions)
 
     # Acting.
 
@@ -247,6 +262,24 @@ class Actor:
         """Whether some policy's answers depend on more than the observation at hand."""
         return any(player.remembers for player in self.players.values())
 
+    @property
+    def max_sessions(self) -> int:
+        """Of how many sessions each policy remembers anything."""
+        return max(player.sessions.most for player in self.players.values())
+
+    @max_sessions.setter
+    def max_sessions(self, most: int) -> None:
+        if most < 1:
+            raise ConfigError("max_sessions", expected="1 or more", found=repr(most))
+        with self._lock:
+            for player in self.players.values():
+                player.sessions.most = most
+
+    @property
+    def evicted_sessions(self) -> int:
+        """How many sessions were forgotten for lack of room."""
+        return sum(player.sessions.evicted for player in self.players.values())
+
     def to(self, device: str | None) -> Self:
         """Compute on a torch device; None computes with numpy where that is faster.
 
@@ -285,11 +318,10 @@ class Actor:
         save_actor(self, path)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_lock", "only")}
+        return {name: value for name, value in vars(self).items() if name != "only"}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state)
-        self._lock = RLock()
         self.only = next(iter(self.players.values())) if len(self.players) == 1 else None
 
     def __repr__(self) -> str:

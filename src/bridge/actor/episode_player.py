@@ -11,6 +11,8 @@ from ...core import nest, xp
 from ...core.batching import batch, unbatch
 from ...core.damage import at
 from ...core.errors import PieceError
+from ...core.sessions import MAX_SESSIONS, Sessions
+from ...core.torch_draws import drawing
 from ...core.types import Nest
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from .plan import ActPlan
@@ -30,8 +32,14 @@ class EpisodePlayer(Player):
     def __init__(self, triple: Triple, plan: ActPlan) -> None:
         super().__init__(plan, is_planned=False)
         self.triple = triple
+        self._sessions = Sessions(MAX_SESSIONS, "an actor")
         self._episodes: dict[Key, SingleAgentEpisode] = {}
         self._done: dict[Key, dict[str, Any]] = {}
+
+    @property
+    def sessions(self) -> Sessions:
+        """The episodes by their use."""
+        return self._sessions
 
     def act(
         self,
@@ -44,14 +52,13 @@ class EpisodePlayer(Player):
         starts_anew: bool,
     ) -> Nest:
         """Actions for observations with a leading axis, through the pipelines."""
-        import torch
-
         count = len(nest.a_leaf(obs))
         keys = default_keys(count) if keys is None else keys
         over = [] if ended is None else [keys[int(at)] for at in np.flatnonzero(ended)]
         if starts_anew:
             self._forget(over)
         rewards = np.zeros(count) if reward is None else np.asarray(xp.to_numpy(reward))
+        self._forget(self._sessions.use(keys))
         seen = unbatch(nest.map_structure(xp.to_numpy, obs))
         episodes = [
             self._stepped(key, item, float(earned))
@@ -61,8 +68,7 @@ class EpisodePlayer(Player):
         shared: dict[str, Any] = {}
         common = {"rl_module": module, "episodes": episodes, "explore": explore}
         given = env_to_module(batch={}, shared_data=shared, **common)
-        with torch.random.fork_rng(devices=()):
-            torch.manual_seed(int(rng.integers(2**63)))
+        with drawing(int(rng.integers(2**63))):
             if explore:
                 found = module.forward_exploration(given, t=self.timestep)
                 self.timestep += count
@@ -104,6 +110,7 @@ class EpisodePlayer(Player):
         triples = zip(state["slots"], state["episodes"], state["done"], strict=True)
         for (env_id, agent_id), episode, done in triples:
             key = (env_id, agent_id)
+            self._sessions.use([key])
             self._episodes[key] = SingleAgentEpisode.from_state(episode)
             if done is not None:
                 self._done[key] = done
@@ -127,3 +134,4 @@ class EpisodePlayer(Player):
         for key in keys:
             self._episodes.pop(key, None)
             self._done.pop(key, None)
+            self._sessions.forget(key)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from ...core.errors import UnknownNameError
+from ...core.sessions import MAX_SESSIONS
 
 PolicyMapping = Callable[..., Any] | Mapping[Hashable, Any] | None
 
 
 class Casting:
-    """The policy of each agent, asked for once an agent; `known` holds the answers.
+    """The policy of each agent, asked for once an agent; `known` holds the last answers used.
 
     Args:
         names: The policies there are.
@@ -27,7 +29,7 @@ class Casting:
     def __init__(self, names: Sequence[str], mapping: PolicyMapping = None) -> None:
         self.names = list(names)
         self.mapping = mapping
-        self.known: dict[Hashable, str] = {}
+        self.known: OrderedDict[Hashable, str] = OrderedDict()
 
     def __call__(self, agent_id: Hashable) -> str:
         """The policy's id.
@@ -38,6 +40,10 @@ class Casting:
         known = self.known.get(agent_id)
         if known is None:
             known = self.known[agent_id] = self._asked(agent_id)
+            if len(self.known) > MAX_SESSIONS:
+                self.known.popitem(last=False)
+        else:
+            self.known.move_to_end(agent_id)
         return known
 
     def _asked(self, agent_id: Hashable) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from ...core import nest, xp
 from ...core.errors import PieceError
 from ...core.tensors import as_tensors
+from ...core.torch_draws import drawing
 from ...core.types import Array, Nest
 from ...v2.modules.rl_module import RLModule
 from .dense_modules import direct_of
@@ -127,7 +128,7 @@ class ModuleTensors(nn.Module):
         timestep: int,
     ) -> tuple[Any, list[Tensor]]:
         """The same while exploring, with torch's generator seeded for the pass and put back."""
-        with _seeded(rng, columns["obs"]):
+        with _seeded(rng, columns["obs"]), torch.no_grad():
             forward = partial(self.module._forward_exploration, t=timestep)
             return self._passed(forward, columns, states)
 
@@ -167,16 +168,12 @@ class ModuleTensors(nn.Module):
         if self.gives_actions:
             return as_int32(inputs)
         kind = self.module.get_exploration_action_dist_cls()
-        with _seeded(rng, inputs):
+        with _seeded(rng, inputs), torch.no_grad():
             return as_int32(kind.from_logits(inputs).sample())
 
 
-@contextmanager
-def _seeded(rng: np.random.Generator, drawn_beside: Any) -> Iterator[None]:
-    device = nest.a_leaf(drawn_beside).device
-    with torch.random.fork_rng([device] if device.type == "cuda" else ()), torch.no_grad():
-        torch.manual_seed(int(rng.integers(2**63)))
-        yield
+def _seeded(rng: np.random.Generator, drawn_beside: Any) -> AbstractContextManager[None]:
+    return drawing(int(rng.integers(2**63)), nest.a_leaf(drawn_beside).device)
 
 
 def initial_state(module: Any) -> Nest:

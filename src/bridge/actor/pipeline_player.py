@@ -10,6 +10,7 @@ import numpy as np
 from ...core import nest, xp
 from ...core.batching import batch, unbatch
 from ...core.errors import PieceError
+from ...core.sessions import MAX_SESSIONS, Sessions
 from ...core.types import Nest
 from ...legacy.inference import batch_policy_inference
 from ...legacy.policy import Policy
@@ -29,7 +30,16 @@ class PipelinePlayer(Player):
     def __init__(self, policy: Policy, plan: ActPlan) -> None:
         super().__init__(plan, is_planned=False)
         self.policy = policy
-        self._known: dict[Key, None] = {}
+        # Connectors keep histories by environment; a pipeline of ours evicts them itself.
+        pipeline: Any = policy.agent_connectors
+        self._own = None if hasattr(pipeline, "sessions") else Sessions(MAX_SESSIONS, "an actor")
+
+    @property
+    def sessions(self) -> Sessions:
+        """The environments by their use."""
+        pipeline: Any = self.policy.agent_connectors
+        found: Sessions = pipeline.sessions if self._own is None else self._own
+        return found
 
     def act(
         self,
@@ -49,6 +59,8 @@ class PipelinePlayer(Player):
         rewards = None
         if reward is not None:
             rewards = list(np.asarray(xp.to_numpy(reward), np.float64).reshape(count))
+        if self._own is not None:
+            self.reset(self._own.use([env for env, _ in keys]))
         self.policy.rng = rng
         answers = batch_policy_inference(
             self.policy,
@@ -65,17 +77,15 @@ class PipelinePlayer(Player):
                 found=str(len(answers)),
                 hint="step it with batch_policy_inference().",
             )
-        self._known.update(dict.fromkeys(keys))
         if ended is not None and not starts_anew:
             self._end([keys[int(at)] for at in np.flatnonzero(ended)])
         return batch([nest.map_structure(np.asarray, action) for action, _, _ in answers])
 
     def reset(self, env_ids: Iterable[Hashable] | None) -> None:
         """Let the connectors forget."""
-        gone = {env for env, _ in self._known} if env_ids is None else set(env_ids)
-        for env_id in gone:
+        for env_id in dict.fromkeys(self.sessions if env_ids is None else env_ids):
             self.policy.reset_connectors(env_id)
-        self._known = {key: None for key in self._known if key[0] not in gone}
+            self.sessions.forget(env_id)
 
     def state_dict(self) -> dict[str, Any]:
         """Refused: connectors keep their histories to themselves.
@@ -83,7 +93,7 @@ class PipelinePlayer(Player):
         Raises:
             PieceError: An episode is running.
         """
-        if self._known:
+        if len(self.sessions):
             raise PieceError(
                 f"the running episodes of policy {self.policy.name!r} live in its connectors",
                 found=f"without a batched form: {', '.join(self.missing)}",
@@ -103,5 +113,4 @@ class PipelinePlayer(Player):
         networks.__setstate__(state)
 
     def _end(self, keys: Sequence[Key]) -> None:
-        for env_id in {env for env, _ in keys}:
-            self.policy.reset_connectors(env_id)
+        self.reset({env for env, _ in keys})

@@ -11,10 +11,11 @@ import numpy as np
 from ...core import nest, xp
 from ...core.adapters.laid import on_arrays
 from ...core.errors import PieceError
+from ...core.sessions import Sessions
 from ...core.types import Nest
 from .forms import ObservationForm
 from .plan import ActPlan, Running, narrowed, run_step
-from .slots import Key, Slots, default_keys
+from .slots import Key, Slots
 
 
 class Player(abc.ABC):
@@ -30,6 +31,11 @@ class Player(abc.ABC):
         self.observation_space, self.action_space = plan.observation_space, plan.action_space
         self.form = ObservationForm(plan.observation_space, is_exact=is_planned)
         self.remembers, self.missing = plan.remembers or not is_planned, plan.missing
+
+    @property
+    @abc.abstractmethod
+    def sessions(self) -> Sessions:
+        """Those that something is remembered of, by their use."""
 
     @abc.abstractmethod
     def act(
@@ -125,7 +131,7 @@ class PlannedPlayer(Player):
             return self._on_tensors(obs, None, None, (), rng if explore else None)[0]
         count = len(nest.a_leaf(obs))
         slots = self.slots
-        rows = slots.rows(default_keys(count) if keys is None else keys)
+        rows = slots.rows(count if keys is None else keys)
         if ended is not None:
             ended = xp.constant(np.asarray(ended, bool), slots.first)
         if ended is not None and starts_anew:
@@ -166,17 +172,24 @@ class PlannedPlayer(Player):
         self.slots.reset(env_ids)
 
     @property
+    def sessions(self) -> Sessions:
+        """The slots by their use."""
+        return self.slots.sessions
+
+    @property
     def policy(self) -> Any:
         """What the plan was made of."""
         return self._source
 
     def __getstate__(self) -> dict[str, Any]:
         made = (self._source, self._replan, self.device)
-        return {"made": made, "slots": self.slots.state_dict(), "timestep": self.timestep}
+        slots, most = self.slots.state_dict(), self.sessions.most
+        return {"made": made, "slots": slots, "most": most, "timestep": self.timestep}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         source, replan, device = state["made"]
         PlannedPlayer.__init__(self, replan(source), source, replan)
+        self.sessions.most = state["most"]
         self.slots.load_state_dict(state["slots"])
         self.timestep = state["timestep"]
         if device is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from heapq import heappop, heappush
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +12,7 @@ from ...core import xp
 from ...core.checked import shaped
 from ...core.damage import at
 from ...core.errors import PieceError
+from ...core.sessions import MAX_SESSIONS, Sessions
 from ...core.types import Array
 from .recall import where_first
 
@@ -18,15 +20,11 @@ Rows = slice | Array
 Key = tuple[Hashable, Hashable]
 """Whose a slot is: (env_id, agent_id)."""
 DEFAULT_AGENT: Final = "agent"
-_DEFAULT: Final[dict[int, list[Key]]] = {}
 
 
 def default_keys(count: int) -> list[Key]:
     """The slots of a batch that names none: its rows."""
-    known = _DEFAULT.get(count)
-    if known is None:
-        known = _DEFAULT[count] = [(row, DEFAULT_AGENT) for row in range(count)]
-    return known
+    return [(row, DEFAULT_AGENT) for row in range(count)]
 
 
 class Slots:
@@ -34,6 +32,10 @@ class Slots:
 
     Args:
         start: What a slot remembers at first, without the leading axis.
+        most: Of how many slots anything is remembered; the least recently used make room.
+
+    Attributes:
+        sessions: The slots by their use.
 
     Example:
         >>> slots = Slots((np.zeros(2),))
@@ -42,24 +44,34 @@ class Slots:
         (array([ True]), array([[0., 0.]]))
     """
 
-    def __init__(self, start: Sequence[Array]) -> None:
+    def __init__(self, start: Sequence[Array], most: int = MAX_SESSIONS) -> None:
+        self.sessions = Sessions(most, "an actor")
         self.start: tuple[Any, ...] = tuple(start)
         self.memory: list[Any] = [np.zeros((0, *each.shape), each.dtype) for each in start]
         self.first: Any = np.ones(0, bool)
         self._row_of: dict[Key, int] = {}
-        self._free: list[int] = []
+        self._agents: dict[Hashable, dict[Key, None]] = {}
+        self._free: list[int] = []  # a heap: low rows first, so that rows lie together
+        self._unnamed: list[Key] = []
         self._asked: Sequence[Key] = ()
         self._found: Rows = slice(0, 0)
 
     def __len__(self) -> int:
         return len(self._row_of)
 
-    def rows(self, keys: Sequence[Key]) -> Rows:
+    def rows(self, keys: Sequence[Key] | int) -> Rows:
         """The rows of slots, opened where they are new.
+
+        Args:
+            keys: The slots; a number stands for so many without names.
 
         Raises:
             PieceError: One slot is asked for twice: its second answer depends on its first.
         """
+        if isinstance(keys, int):
+            if len(self._unnamed) != keys:
+                self._unnamed = default_keys(keys)
+            keys = self._unnamed
         if keys is self._asked or keys == self._asked:
             return self._found
         if len(set(keys)) < len(keys):
@@ -68,10 +80,12 @@ class Slots:
                 expected="each (env_id, agent_id) once",
                 hint="give env_ids that tell the slots apart, or act in several calls.",
             )
+        for key in self.sessions.use(keys):
+            self._close(key)
         places = [self._opened(key) for key in keys]
         start = places[0] if places else 0
         is_run = places == list(range(start, start + len(places)))
-        self._asked = list(keys)
+        self._asked = keys if keys is self._unnamed else list(keys)
         self._found = slice(start, start + len(places)) if is_run else np.array(places, np.intp)
         return self._found
 
@@ -96,19 +110,18 @@ class Slots:
 
     def reset(self, env_ids: Iterable[Hashable] | None = None) -> None:
         """Forget all slots of some environments; of all of them if None."""
-        gone = None if env_ids is None else set(env_ids)
-        for key in [key for key in self._row_of if gone is None or key[0] in gone]:
-            row = self._row_of.pop(key)
-            for memory, start in zip(self.memory, self.start, strict=True):
-                memory[row] = start
-            self.first[row] = True
-            self._free.append(row)
-        self._free.sort(reverse=True)
+        if env_ids is None:
+            gone = list(self._row_of)
+        else:
+            gone = [key for env_id in env_ids for key in self._agents.get(env_id, ())]
+        for key in dict.fromkeys(gone):
+            self._close(key)
+            self.sessions.forget(key)
         self._asked = ()
 
     def state_dict(self) -> dict[str, Any]:
         """Every slot and what it remembers, as plain data and arrays."""
-        keys = list(self._row_of)
+        keys = list(self.sessions)
         rows = np.array([self._row_of[key] for key in keys], np.intp)
         return {
             "slots": [list(key) for key in keys],
@@ -145,15 +158,30 @@ class Slots:
         if row is None:
             if not self._free:
                 self._grow()
-            row = self._row_of[key] = self._free.pop()
+            row = self._row_of[key] = heappop(self._free)
+            self._agents.setdefault(key[0], {})[key] = None
         return row
+
+    def _close(self, key: Key) -> None:
+        """Give a slot's row back, as new."""
+        row = self._row_of.pop(key)
+        for memory, start in zip(self.memory, self.start, strict=True):
+            memory[row] = start
+        self.first[row] = True
+        heappush(self._free, row)
+        agents = self._agents[key[0]]
+        del agents[key]
+        if not agents:
+            del self._agents[key[0]]
 
     def _grow(self) -> None:
         known = len(self.first)
         size = max(2 * known, 8)
+        if known < self.sessions.most:
+            size = min(size, max(self.sessions.most, 8))
         more = size - known
         for place, (memory, start) in enumerate(zip(self.memory, self.start, strict=True)):
             fresh = xp.namespace(start).broadcast_to(start, (more, *start.shape))
             self.memory[place] = xp.concatenate([memory, fresh])
         self.first = xp.concatenate([self.first, xp.constant(np.ones(more, bool), self.first)])
-        self._free = [*range(size - 1, known - 1, -1), *self._free]
+        self._free = list(range(known, size))  # nothing else was free

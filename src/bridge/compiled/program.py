@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ...core import nest, xp
 from ...core.errors import ConfigError, PieceError
+from ...core.sharing import Turn
 from ...core.types import Array, Nest
 from ...legacy.policy import Policy
 from ...legacy.types import ActionConnectorDataType, AgentConnectorDataType
@@ -59,6 +60,7 @@ class Program:
         self.before: list[Any] = []
         self.after: list[Any] = []
         self.is_half = is_half
+        self._turn = Turn()
         self.step = FlatStep(plan).to(device)
         self._run: Any = self.step
         if backend == "inductor":
@@ -99,7 +101,8 @@ class Program:
             arrays.
         """
         if self.before:
-            obs = _agent_side(self.before, obs)
+            with self._turn:  # connectors of a user's own
+                obs = _agent_side(self.before, obs)
         leaves = [placed(leaf, self.device) for leaf in nest.flatten(obs)]
         rows = leaves[0].shape[0]
         if self.batch is not None and rows != self.batch:
@@ -119,7 +122,8 @@ class Program:
         known = len(self.step.outputs) - len(self.plan.start)
         actions = nest.unflatten_as(self.step.action, list(found[:known]))
         if self.after:
-            actions = _action_side(self.after, actions)
+            with self._turn:
+                actions = _action_side(self.after, actions)
         return actions, tuple(found[known:])
 
     def error_of(self, obs: Nest) -> float:

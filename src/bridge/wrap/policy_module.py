@@ -14,6 +14,7 @@ from typing_extensions import Self, override
 from ...core import nest
 from ...core.columns import Columns
 from ...core.errors import ConfigError, PieceError
+from ...core.sharing import Turn
 from ...core.trust import trust
 from ...legacy.context import ConnectorContext
 from ...legacy.policy import Policy
@@ -103,6 +104,7 @@ class LegacyPolicyModule(TorchRLModule, ValueFunctionAPI):
         self._windows = windows_of(context)
         self._first_timestep = policy.global_timestep
         self._acts_with = self._versions()
+        self._placing = Turn()
         build = head.dist_class
         self.action_dist_cls = LegacyDistribution.made_by(lambda rows: build(rows, self.network))
 
@@ -167,6 +169,10 @@ class LegacyPolicyModule(TorchRLModule, ValueFunctionAPI):
 
     def _place(self) -> torch.device:
         """Where the weights are now; the policy's numpy network follows weights that changed."""
+        with self._placing:
+            return self._placed()
+
+    def _placed(self) -> torch.device:
         versions = self._versions()
         if versions != self._acts_with:
             device = versions[0]

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any, Final
 
+from ...core.sessions import Sessions
 from ...v2.batch_items import is_multi_agent, key_of
 
 _AGENT: Final = "agent"
-_KEPT: Final = 1024
+_KEPT: Final = 10_000
 
 
 class Slot:
@@ -72,6 +73,7 @@ class Slots:
         self._next = 0
         self._envs: dict[Any, dict[Any, Slot]] = {}
         self._over: set[Any] = set()
+        self._sessions = Sessions(_KEPT, "a wrapped connector")
 
     def of(self, episode: Any) -> Slot:
         """The slot of an agent's episode."""
@@ -94,7 +96,7 @@ class Slots:
         return slot
 
     def close(self, episodes: Iterable[Any]) -> None:
-        """Forget those that were over at the last call, and the oldest of far too many.
+        """Forget those that were over at the last call, and the least recently used of too many.
 
         Runners show an episode that has just ended more than once.
         """
@@ -105,13 +107,13 @@ class Slots:
         for name in self._over - names.keys():
             self.forget(name)
         self._over = {name for name, is_done in names.items() if is_done}
-        most = max(_KEPT, 4 * len(names))
-        while len(self._envs) > most:
-            self.forget(next(iter(self._envs)))
+        for name in self._sessions.use(names):
+            self.forget(name)
 
     def forget(self, name: Any) -> None:
         """Forget an environment by the id of its episode."""
         slots = self._envs.pop(name, None)
+        self._sessions.forget(name)
         for slot in (slots or {}).values():
             self._reset(slot.env_id)
             break

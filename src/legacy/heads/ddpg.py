@@ -21,11 +21,8 @@ _HIDDENS: Mapping[str, list[int]] = {"DDPG": [400, 300], "TD3": [400, 300], "APE
 class DDPGHead(PolicyHead):
     """The action in the environment's own units (the pipeline unsquashes it once more, as Ray)."""
 
-    def policy_outputs(
-        self,
-        input_dict: Mapping[str, Any],
-        state: list[Tensor] | None = None,
-        seq_lens: Tensor | None = None,
+    def _outputs(
+        self, input_dict: Mapping[str, Any], state: list[Tensor], seq_lens: Tensor | None
     ) -> PolicyOutputs:
         """Run features and policy branch on a batch."""
         features, _ = self.model(input_dict, [], None)

@@ -37,14 +37,11 @@ class DQNHead(PolicyHead):
         super().__init__(algorithm, model, distribution)
         self.temperature = float(temperature)
 
-    def policy_outputs(
-        self,
-        input_dict: Mapping[str, Any],
-        state: list[Tensor] | None = None,
-        seq_lens: Tensor | None = None,
+    def _outputs(
+        self, input_dict: Mapping[str, Any], state: list[Tensor], seq_lens: Tensor | None
     ) -> PolicyOutputs:
         """Run trunk and branches on a batch."""
-        features, state_out = self.model(input_dict, state or [], seq_lens)
+        features, state_out = self.model(input_dict, state, seq_lens)
         values = self.model.q_values(features)
         if self.temperature != 1.0:
             values = values / self.temperature

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from contextlib import nullcontext
+from typing import Any, Final, NamedTuple
 
 from torch import Tensor
 
+from ...core.sharing import Turn
 from ..distributions.choice import DistributionChoice
 
 
@@ -44,6 +46,7 @@ class PolicyHead:
         self.model: Any = model
         self.distribution = distribution
         self.dist_class = distribution.torch_class()
+        self._turn: Any = nullcontext() if keeps_by_thread(model) else Turn()
 
     def policy_outputs(
         self,
@@ -51,14 +54,20 @@ class PolicyHead:
         state: list[Tensor] | None = None,
         seq_lens: Tensor | None = None,
     ) -> PolicyOutputs:
-        """Run the network on a batch.
+        """Run the network on a batch; one of a user's own, one batch at a time.
 
         Args:
             input_dict: Columns as tensors; `obs` as the policy sees it.
             state: One tensor `(B, ...)` per entry of `get_initial_state`.
             seq_lens: Steps per sequence where the rows are padded sequences.
         """
-        dist_inputs, state_out = self.model(input_dict, state or [], seq_lens)
+        with self._turn:
+            return self._outputs(input_dict, state or [], seq_lens)
+
+    def _outputs(
+        self, input_dict: Mapping[str, Any], state: list[Tensor], seq_lens: Tensor | None
+    ) -> PolicyOutputs:
+        dist_inputs, state_out = self.model(input_dict, state, seq_lens)
         return PolicyOutputs(dist_inputs, self.dist_class, state_out, self._extra(dist_inputs))
 
     def _extra(self, dist_inputs: Tensor) -> dict[str, Tensor]:
@@ -110,3 +119,20 @@ class RLModuleHead(ActorCriticHead):
 
     def load_weights(self, weights: Any) -> None:
         """Nothing to do: the network was built from the weights."""
+
+
+def keeps_by_thread(model: Any) -> bool:
+    """Whether a network is wholly of our own making, and torch's.
+
+    What a forward pass leaves for `value_function` is then kept by thread. Networks of a user's own
+    keep it in their attributes.
+    """
+    modules = [*model.modules()] if hasattr(model, "modules") else [model]
+    parts = [*modules, *(getattr(each, "_module", each) for each in modules)]
+    kinds = {kind for part in parts for kind in type(part).__mro__}
+    return {kind.__module__.partition(".")[0] for kind in kinds} <= _OURS
+
+
+_OURS: Final = frozenset(
+    {__name__.partition(".")[0], "torch", "builtins", "typing", "collections", "abc"}
+)

@@ -21,19 +21,15 @@ class SACHead(PolicyHead):
     nets keep behind it only matters in training and is handed on unchanged.
     """
 
-    def policy_outputs(
-        self,
-        input_dict: Mapping[str, Any],
-        state: list[Tensor] | None = None,
-        seq_lens: Tensor | None = None,
+    def _outputs(
+        self, input_dict: Mapping[str, Any], state: list[Tensor], seq_lens: Tensor | None
     ) -> PolicyOutputs:
         """Run the policy net on a batch."""
         own = len(self.model.action_model.get_initial_state())
-        given = state or []
         dist_inputs, state_out = self.model.get_action_model_outputs(
-            dict(input_dict), given[:own], seq_lens
+            dict(input_dict), state[:own], seq_lens
         )
-        return PolicyOutputs(dist_inputs, self.dist_class, [*state_out, *given[own:]], {})
+        return PolicyOutputs(dist_inputs, self.dist_class, [*state_out, *state[own:]], {})
 
     def get_initial_state(self) -> list[Any]:
         """The states of policy net and Q nets at an episode's start."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from ...core.torch_draws import drawing
 from ..distributions.action_leaves import map_actions
 from ..exploration import Choice, Exploration
 from .acting import choose_actions
@@ -48,8 +49,7 @@ class TorchSource:
 
     def sample(self) -> Choice:
         """Random actions and their log-probabilities."""
-        with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
-            torch.manual_seed(int(self.rng.integers(2**63)))
+        with drawing(int(self.rng.integers(2**63)), self.device):
             actions = self.dist.sample()
             logp = as_array(self.dist.sampled_action_logp())
         return map_actions(as_array, actions), logp

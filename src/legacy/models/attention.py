@@ -11,6 +11,7 @@ from gymnasium.spaces import Box, Space
 from torch import Tensor, nn
 
 from ...core.errors import ConfigError, PieceError
+from ...core.sharing import PerThread
 from .base import LegacyModel, ModelOutput, TorchModelV2
 from .gtrxl import GRUGate, RelativeMultiHeadAttention, SkipConnection
 from .keras_layers import KERAS_LAYERS, NORM_EPSILON
@@ -40,6 +41,8 @@ class GTrXLNet(LegacyModel):
         position_wise_mlp_dim: Width of the dense part of a unit.
         init_gru_gate_bias: Start of the gates' bias.
     """
+
+    _value_out = PerThread[Tensor]()
 
     def __init__(
         self,
@@ -88,7 +91,6 @@ class GTrXLNet(LegacyModel):
         else:
             self.logits = SlimFC(attention_dim, num_outputs, activation_fn=nn.ReLU)
             self.values_out = SlimFC(attention_dim, 1)
-        self._value_out: Tensor | None = None
         self.view_requirements.update(
             _memory_views(
                 num_transformer_units, attention_dim, memory_inference, model_config["max_seq_len"]
@@ -143,6 +145,8 @@ class AttentionWrapper(TorchModelV2):
         name: A name for messages.
     """
 
+    _features = PerThread[Tensor]()
+
     def __init__(
         self,
         obs_space: Space[Any],
@@ -183,7 +187,6 @@ class AttentionWrapper(TorchModelV2):
         self.num_outputs = num_outputs
         self._logits_branch = SlimFC(self.attention_dim, num_outputs)
         self._value_branch = SlimFC(self.attention_dim, 1)
-        self._features: Tensor | None = None
         own = {"obs": self.view_requirements["obs"]}
         self.view_requirements = {**self.view_requirements, **self.gtrxl.view_requirements, **own}
         self.view_requirements.update(

@@ -15,6 +15,7 @@ from gymnasium.spaces import Space
 from torch import Tensor, nn
 
 from ...core.errors import PieceError
+from ...core.sharing import PerThread
 from .flat_layout import flat_layout, is_nested, restore
 
 ModelOutput = tuple[Tensor, list[Tensor]]
@@ -35,6 +36,8 @@ class ModelV2:
     it, as plain data; a subclass may also put `ViewRequirement` objects there.
     """
 
+    _last_output = PerThread[Tensor]()
+
     def __init__(
         self,
         obs_space: Space[Any],
@@ -52,7 +55,6 @@ class ModelV2:
         self.framework = framework
         self.time_major = bool(model_config.get("_time_major"))
         self.view_requirements: dict[str, Any] = {"obs": {"shift": 0, "space": obs_space}}
-        self._last_output: Tensor | None = None
         original = getattr(obs_space, "original_space", obs_space)
         nested = is_nested(original) and not model_config.get("_disable_preprocessor_api")
         self._layout = (

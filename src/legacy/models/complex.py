@@ -11,6 +11,7 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
 from torch import Tensor, nn
 
 from ...core.errors import PieceError
+from ...core.sharing import PerThread
 from .base import LegacyModel, ModelOutput
 from .defaults import get_filter_config
 from .encodings import one_hot
@@ -37,6 +38,8 @@ class ComplexInputNetwork(LegacyModel):
 
     # Each trunk has value branches that are saved and never read.
     unused_weights = ("post_fc_stack._value_branch",)
+
+    _value_out = PerThread[Tensor]()
 
     def __init__(
         self,
@@ -75,7 +78,6 @@ class ComplexInputNetwork(LegacyModel):
             self.value_layer = SlimFC(features, 1, normc_initializer(0.01))
         else:
             self.num_outputs = features
-        self._value_out: Tensor | None = None
 
     def _trunk(self, space: Space[Any], config: Mapping[str, Any]) -> tuple[str, LegacyModel]:
         if isinstance(space, Box) and len(space.shape) == 3:

@@ -10,6 +10,7 @@ from gymnasium.spaces import Space
 from torch import Tensor, nn
 
 from ...core.errors import ConfigError, PieceError
+from ...core.sharing import PerThread
 from .base import LegacyModel, ModelOutput
 from .layers import AppendBiasLayer, SlimFC, dense_stack, normc_initializer
 
@@ -27,6 +28,9 @@ class FullyConnectedNetwork(LegacyModel):
         model_config: The model settings.
         name: A name for messages.
     """
+
+    _features = PerThread[Tensor]()
+    _last_flat_in = PerThread[Tensor]()
 
     def __init__(
         self,
@@ -61,8 +65,6 @@ class FullyConnectedNetwork(LegacyModel):
         if not self.vf_share_layers:
             self._value_branch_separate = dense_stack(width, hiddens, act)
         self._value_branch = SlimFC(features, 1, normc_initializer(0.01))
-        self._features: Tensor | None = None
-        self._last_flat_in: Tensor | None = None
 
     def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
         """Map `obs_flat` to the outputs; the state passes through."""

@@ -10,6 +10,7 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
 from torch import Tensor, nn
 
 from ...core.errors import ConfigError, PieceError
+from ...core.sharing import PerThread
 from .base import ModelOutput, TorchModelV2
 from .encodings import encode_actions
 from .layers import SlimFC
@@ -54,6 +55,8 @@ class LSTMWrapper(RecurrentNetwork):
         name: A name for messages.
     """
 
+    _features = PerThread[Tensor]()
+
     def __init__(
         self,
         obs_space: Space[Any],
@@ -91,7 +94,6 @@ class LSTMWrapper(RecurrentNetwork):
         self.lstm = nn.LSTM(width, self.cell_size, batch_first=not self.time_major)
         self._logits_branch = SlimFC(self.cell_size, num_outputs)
         self._value_branch = SlimFC(self.cell_size, 1)
-        self._features: Tensor | None = None
 
     def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
         """Run the wrapped network on every row, then the LSTM along each sequence."""

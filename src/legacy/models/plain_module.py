@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ...core.errors import ConfigError
+from ...core.sharing import PerThread
 from .base import LegacyModel, ModelOutput, TorchModelV2
 
 
@@ -35,6 +36,8 @@ class PlainModule(LegacyModel):
 
     _module: Any
 
+    _value = PerThread[Tensor]()
+
     def __init__(self, module: nn.Module, *given: Any) -> None:
         super().__init__(*given)
         # Shared, not copied: whatever moves or loads these, moves and loads the module's.
@@ -43,7 +46,6 @@ class PlainModule(LegacyModel):
         self._modules = module._modules
         object.__setattr__(self, "_module", module)  # not registered: names stay as they are
         self._is_rllib_like = _needs_several(module.forward)
-        self._value: Tensor | None = None
         self.view_requirements.update(getattr(module, "view_requirements", {}))
 
     def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:

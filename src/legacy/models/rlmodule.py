@@ -17,6 +17,7 @@ from gymnasium.spaces import Space
 from torch import Tensor, nn
 
 from ...core.errors import PieceError, WeightsError
+from ...core.sharing import PerThread
 from .base import LegacyModel, ModelOutput
 from .rlmodule_layers import LayerReader, LstmEncoder
 
@@ -45,6 +46,8 @@ class RLModuleNet(LegacyModel):
         name: A name for messages.
         weights: The saved weights; they decide the layers and are loaded.
     """
+
+    _critic = PerThread[Tensor]()
 
     def __init__(
         self,
@@ -75,7 +78,6 @@ class RLModuleNet(LegacyModel):
                 expected=str(num_outputs),
                 found=str(self.pi.width),
             )
-        self._critic: Tensor | None = None
 
     def _from_weights(self, weights: Mapping[str, Any]) -> None:
         own = self.state_dict()

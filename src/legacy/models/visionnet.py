@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from ...core.convolutions import last_cells
 from ...core.errors import ConfigError, PieceError
+from ...core.sharing import PerThread
 from .base import LegacyModel, ModelOutput
 from .defaults import get_filter_config
 from .keras_layers import KERAS_LAYERS
@@ -30,6 +31,8 @@ class VisionNetwork(LegacyModel):
         model_config: The model settings.
         name: A name for messages.
     """
+
+    _features = PerThread[Tensor]()
 
     def __init__(
         self,
@@ -98,7 +101,6 @@ class VisionNetwork(LegacyModel):
             self._value_branch_separate = nn.Sequential(
                 *_convolutions(shape, filters, act, last), head
             )
-        self._features: Tensor | None = None
 
     def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
         """Map images in `obs` to the outputs; the state passes through."""

@@ -16,6 +16,7 @@ from ...core.errors import ConfigError, WeightsError
 from ..apis import InferenceOnlyAPI
 from ..distributions.torch_continuous import TorchDiagGaussian
 from ..distributions.torch_discrete import TorchCategorical
+from .evaluation import Evaluation
 from .rl_module import RLModule
 
 
@@ -27,7 +28,7 @@ class TorchRLModule(nn.Module, RLModule):
     """An RLModule whose layers are torch's.
 
     `forward_inference` and `forward_exploration` run in evaluation mode and without gradients; the
-    mode is put back afterwards.
+    mode is put back afterwards, by the last of several threads.
 
     Example:
         >>> from gymnasium.spaces import Box, Discrete
@@ -45,6 +46,7 @@ class TorchRLModule(nn.Module, RLModule):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         nn.Module.__init__(self)
+        self._evaluation = Evaluation()
         RLModule.__init__(self, *args, **kwargs)
 
     def forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
@@ -69,21 +71,13 @@ class TorchRLModule(nn.Module, RLModule):
         self, forward: Callable[..., dict[str, Any]], batch: Any, kwargs: dict[str, Any]
     ) -> dict[str, Any]:
         """Run in evaluation mode without gradients; layers that were training train again after."""
-        training = _layers_in_training(self)
-        if not training:
-            with torch.no_grad():
-                return forward(batch, **kwargs)
-        if all(_is_plain(type(layer)) for layer in training):
-            for layer in training:  # what eval() does, without a module's costly setattr
-                vars(layer)["training"] = False
-        else:
-            self.eval()
+        is_switched = self._evaluation.enter(self)
         try:
             with torch.no_grad():
                 return forward(batch, **kwargs)
         finally:
-            for layer in training:
-                vars(layer)["training"] = True
+            if is_switched:
+                self._evaluation.leave()
 
     @override
     def get_inference_action_dist_cls(self) -> Any:
@@ -169,21 +163,6 @@ class TorchRLModule(nn.Module, RLModule):
                 )
             found[name] = tensor
         return found
-
-
-def _layers_in_training(module: nn.Module) -> list[nn.Module]:
-    """All layers in training mode; `modules()` takes ten times as long to walk them."""
-    layers: list[nn.Module] = [module]
-    for layer in layers:  # grows on the way
-        for below in layer._modules.values():
-            if below is not None:
-                layers.append(below)  # A generator for each takes longer.
-    return [layer for layer in layers if layer.training]
-
-
-def _is_plain(kind: type[nn.Module]) -> bool:
-    """Whether changing its mode is changing a flag."""
-    return kind.train is nn.Module.train and kind.eval is nn.Module.eval
 
 
 def _as_array(value: Any) -> Any:

@@ -1,0 +1,90 @@
+"""Which sessions are remembered: the last ones used, up to a number."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, Final
+
+MAX_SESSIONS: Final = 100_000
+"""So many sessions are remembered unless somebody says otherwise."""
+
+
+class SessionsEvictedWarning(UserWarning):
+    """More sessions than are remembered: the least recently used were forgotten."""
+
+
+class Sessions:
+    """Names of sessions, the least recently used first.
+
+    Args:
+        most: How many to remember. Those of one call are remembered even if they are more.
+        whose: Whose sessions they are, for the warning.
+
+    Attributes:
+        evicted: How many were forgotten for lack of room.
+
+    Example:
+        >>> sessions = Sessions(2, "this actor")
+        >>> sessions.use(["a", "b"]), sessions.use(["a"])
+        ([], [])
+        >>> sessions.forget("b")
+        >>> sessions.use(["c"]), list(sessions)
+        ([], ['a', 'c'])
+    """
+
+    __slots__ = ("_known", "_last", "evicted", "most", "whose")
+
+    def __init__(self, most: int, whose: str) -> None:
+        self.most, self.whose = most, whose
+        self.evicted = 0
+        self._known: OrderedDict[Hashable, None] = OrderedDict()
+        self._last: list[Hashable] = []
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __iter__(self) -> Iterator[Any]:
+        """The names, the least recently used first."""
+        return iter(self._known)
+
+    def __contains__(self, name: Hashable) -> bool:
+        return name in self._known
+
+    def use(self, names: Iterable[Hashable]) -> list[Any]:
+        """Take note that these are used now; gives those to forget, to make room for them."""
+        names = [*names]
+        if names == self._last:  # they stand at the end
+            return []
+        known, self._last = self._known, names
+        for name in names:
+            if name in known:
+                known.move_to_end(name)
+            else:
+                known[name] = None
+        over = len(known) - self.most
+        if over <= 0:
+            return []
+        over = min(over, len(known) - len(set(names)))
+        gone = [known.popitem(last=False)[0] for _ in range(over)]
+        if gone and not self.evicted:
+            warnings.warn(
+                f"{self.whose} remembers {self.most:,} sessions, and more were used: the least "
+                "recently used are forgotten, and begin anew should they come back; "
+                "reset(id) ends one in time, a larger max_sessions keeps more",
+                SessionsEvictedWarning,
+                stacklevel=4,
+            )
+        self.evicted += len(gone)
+        return gone
+
+    def forget(self, name: Hashable) -> None:
+        """Let a session go that is over."""
+        self._known.pop(name, None)
+        self._last = []
+
+    def clear(self) -> None:
+        """Let all go."""
+        self._known.clear()
+        self._last = []
