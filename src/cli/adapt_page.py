@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from .visible import visible
+from ..core.visible import visible
+from .scan_table import shell_path
 
 if TYPE_CHECKING:
     from ..bridge.adapt import Suggestion
@@ -30,8 +32,10 @@ def adapt_page(
         *_part("what it does", suggestion.actions),
         Text(),
     ]
-    options = "".join(f' --{name} "{step}"' for name, listed in steps.items() for step in listed)
-    command = f"rlconnect adapt {path} --env {env}{options}"
+    options = "".join(
+        f" --{name} {shlex.quote(step)}" for name, listed in steps.items() for step in listed
+    )
+    command = f"rlconnect adapt {shell_path(path)} --env {shlex.quote(str(env))}{options}"
     if written is not None and is_settled:
         lines.append(_pair("written", written, "good"))
     elif is_settled:
@@ -55,4 +59,4 @@ def _part(title: str, diff: SpaceDiff) -> list[Text]:
 
 
 def _pair(word: str, text: str, style: str) -> Text:
-    return Text.assemble((f"{word:<8}", "label"), (visible(text), style))
+    return Text.assemble((f"{word:<8}", "label"), (visible(text, 4000), style))

@@ -200,8 +200,8 @@ def _complain(summary: str, hint: str) -> int:
     """Print a known error in its two lines."""
     from rich.text import Text
 
+    from ..core.visible import visible
     from .theme import errors_console
-    from .visible import visible
 
     out = errors_console()
     for word, style, text in (("error", "bad", summary), ("hint", "label", hint)):

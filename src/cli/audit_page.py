@@ -17,9 +17,9 @@ from rich.text import Text
 from ..core.vault.audit.files import Audit, audit
 from ..core.vault.description import short_path
 from ..core.vault.records import CallRecord
+from ..core.visible import visible
 from .options import DONE, FINDING, MISTAKE, print_json
 from .theme import console
-from .visible import visible
 
 _STYLES: Final = {"runner": "bad", "unknown": "warn", "author": "name", "rebuilding": "good"}
 _TITLES: Final = {
@@ -123,7 +123,7 @@ def _groups(calls: Sequence[CallRecord]) -> list[RenderableType]:
     for what, held in groups.items():
         names = [visible(call.name.rpartition(".")[2], 60) for call in held[:_MOST_NAMES]]
         more = f" and {len(held) - _MOST_NAMES} more" if len(held) > _MOST_NAMES else ""
-        table.add_row(Text(f"  {what}", "good"), ", ".join(names) + more)
+        table.add_row(Text(f"  {visible(what)}", "good"), Text(", ".join(names) + more))
     return [table]
 
 

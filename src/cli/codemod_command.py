@@ -28,7 +28,7 @@ def codemod(
     if as_json:
         print_json(report.to_dict())
     else:
-        from .visible import visible
+        from ..core.visible import visible
 
         if not write:
             for line in report.diff.splitlines():

@@ -52,8 +52,8 @@ def convert_page(found: Conversion) -> list[RenderableType]:
     from rich.text import Text
 
     from ..core.vault.description import short_path
+    from ..core.visible import visible
     from .scan_table import shell_path
-    from .visible import visible
 
     names = ", ".join(visible(name) for name in found.names[:12]) or "no policy"
     lines: list[RenderableType] = [

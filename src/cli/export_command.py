@@ -46,8 +46,8 @@ def export(
     if as_json:
         print_json(manifest)
         return
+    from ..core.visible import visible
     from .theme import console
-    from .visible import visible
 
     page = console()
     for line in _lines(out, manifest):

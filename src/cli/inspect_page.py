@@ -19,9 +19,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ..core.vault import Checkpoint, WeightTable
+from ..core.vault.decode.standins import class_path
 from ..core.vault.description import short_path
+from ..core.visible import visible, visible_data
 from .theme import LEVEL_MARKS, LEVEL_STYLES
-from .visible import visible, visible_data
 
 _WROTE = {"old": "old API stack", "new": "new API stack", "rlconnect": "rlconnect"}
 _KINDS = {
@@ -145,7 +146,8 @@ def _facts(lines: list[tuple[str | Text, Any]]) -> Table:
     for label, value in lines:
         if value:
             name = label if isinstance(label, Text) else Text(label)
-            table.add_row(name, value if not isinstance(value, str) else Text(value))
+            shown = value if isinstance(value, (Text, Table)) else Text(visible(value))
+            table.add_row(name, shown)
     return table
 
 
@@ -161,7 +163,7 @@ def _policy(record: dict[str, Any]) -> RenderableType:
     lines += [
         ("action", _space(record["action_space"])),
         ("network", record["network"]),
-        ("exploration", (record.get("exploration") or {}).get("type")),
+        ("exploration", _exploration(record.get("exploration"))),
     ]
     connectors = record.get("connectors")
     if connectors:
@@ -175,6 +177,12 @@ def _policy(record: dict[str, Any]) -> RenderableType:
         text = f"{level}: {record['verdict']['reason']}"
         lines.append(("verdict", Text(text, style=LEVEL_STYLES[level])))
     return _facts(lines)
+
+
+def _exploration(settings: Any) -> str:
+    """Its kind, however the file names it: by a word or a class, in settings or alone."""
+    kind = settings.get("type") if isinstance(settings, dict) else settings
+    return class_path(kind).rpartition(".")[2] if kind else ""
 
 
 def _class_name(path: str) -> Text:

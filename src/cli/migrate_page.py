@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from .visible import visible
+from ..core.visible import visible
+from .scan_table import shell_path
 
 if TYPE_CHECKING:
     from ..bridge.migrate.plan import MigrationPlan
@@ -27,7 +28,7 @@ def migrate_page(path: str, plan: MigrationPlan, written: str | None) -> Rendera
     native = sum(step.is_native for step in plan.steps)
     head = Text.assemble(
         (visible(plan.policy.name), "title"),
-        (f"  {plan.policy.algorithm}, {visible(path)}", "label"),
+        (f"  {visible(plan.policy.algorithm)}, {visible(path)}", "label"),
     )
     lines: list[RenderableType] = [head, Text()]
     for step in plan.steps:
@@ -40,7 +41,7 @@ def migrate_page(path: str, plan: MigrationPlan, written: str | None) -> Rendera
         lines.append(
             Text.assemble(
                 ("next     ", "label"),
-                (f"rlconnect migrate {visible(path)} --out DIR", "command"),
+                (f"rlconnect migrate {visible(shell_path(path), 4000)} --out DIR", "command"),
             )
         )
     return Group(*lines)
@@ -49,7 +50,7 @@ def migrate_page(path: str, plan: MigrationPlan, written: str | None) -> Rendera
 def _step(step: MigrationStep) -> list[RenderableType]:
     words, style = _WORDS[step.kind]
     mark = "●" if step.is_applied else "○"
-    becomes = f" {step.twin.text}" if step.kind == "native" else ""
+    becomes = f" {visible(step.twin.text)}" if step.kind == "native" else ""
     lines: list[RenderableType] = [
         Text.assemble(
             (f"  {mark} ", style), (visible(step.name), "name"), (f"  {words}", style), becomes
@@ -57,6 +58,6 @@ def _step(step: MigrationStep) -> list[RenderableType]:
         Text(f"    {visible(step.reason)}", "label"),
     ]
     if step.proof:
-        lines.append(Text(f"    {step.proof['words']}", "good"))
+        lines.append(Text(f"    {visible(step.proof['words'])}", "good"))
     lines += [Text(f"    | {visible(line)}", "warn") for line in step.twin.snippet.splitlines()]
     return lines

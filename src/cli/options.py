@@ -26,6 +26,6 @@ One = Annotated[
 
 def print_json(data: Any) -> None:
     """Print one JSON document."""
-    from .visible import visible_json
+    from ..core.visible import visible_json
 
     typer.echo(visible_json(data))

@@ -21,8 +21,8 @@ from ..core.vault import DEFAULT_LIMITS, Checkpoint, open_checkpoint
 from ..core.vault.files import entries
 from ..core.vault.layout import checkpoints_below
 from ..core.vault.verdict import verdict
+from ..core.visible import visible
 from .theme import LEVEL_MARKS, LEVEL_STYLES, errors_console
-from .visible import visible
 
 _QUIET: Final = ("complete", "state only")
 # The columns beside the path, and how wide a terminal must be to hold each.

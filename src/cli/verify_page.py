@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .visible import visible
+from ..core.visible import visible
 
 if TYPE_CHECKING:
     from ..bridge.proof.verify import Verdict
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def verify_page(verdict: Verdict) -> RenderableType:
     """Both names, the answer, and how far each stage is apart."""
     first = verdict.first_difference
-    answer = (
-        Text("● equal", "good") if first is None else Text(f"○ they part at: {first.name}", "bad")
-    )
+    answer = Text("● equal", "good")
+    if first is not None:
+        answer = Text(f"○ they part at: {visible(first.name)}", "bad")
     names = Text.assemble(
         (visible(verdict.ours), "title"), ("  and  ", "label"), (visible(verdict.theirs), "title")
     )
@@ -32,16 +32,16 @@ def verify_page(verdict: Verdict) -> RenderableType:
         style = "" if stage.is_equal else "bad"
         numbers = (stage.largest, stage.quantiles[0], stage.quantiles[2])
         table.add_row(
-            Text(stage.name, style),
+            Text(visible(stage.name), style),
             f"{stage.count}",
             *(f"{each:.2g}" for each in numbers),
             f"{stage.agreement:.1%}",
         )
         if stage.note:
-            table.add_row("", Text(stage.note, "label"))
+            table.add_row("", Text(visible(stage.note), "label"))
     lines: list[RenderableType] = [
         names,
-        Text(f"{verdict.steps} observations {verdict.source}", "label"),
+        Text(f"{verdict.steps} observations {visible(verdict.source)}", "label"),
         answer,
         Text(),
         table,

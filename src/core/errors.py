@@ -31,6 +31,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .visible import visible_lines
+
 
 class RlconnectError(Exception):
     """Base of every error raised on purpose by rlconnect.
@@ -89,7 +91,8 @@ class RlconnectError(Exception):
         return f"{place}: {text}" if place else text
 
     def __str__(self) -> str:
-        return f"{self.summary}\n  hint: {self.hint}" if self.hint else self.summary
+        summary = visible_lines(self.summary)
+        return f"{summary}\n  hint: {visible_lines(self.hint)}" if self.hint else summary
 
     def __reduce__(self) -> Any:
         named = {"expected": self.expected, "found": self.found, "hint": self.hint}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
 
 from ...core.stage_differences import DECADES, StageComparison
+from ...core.visible import visible_html as escape
 
 _BAR_WIDTH = 22
 _HEIGHT = 90

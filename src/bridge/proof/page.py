@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from ...core.stage_differences import StageComparison
 from ...core.version import __version__
+from ...core.visible import visible_html as escape
 from .charts import agreement_bar, difference_bars, flow, return_pairs
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rlconnect.cli.visible import visible, visible_data, visible_json
+from rlconnect.core.visible import visible, visible_data, visible_json
 
 ANY_TEXT = st.text(st.characters(), max_size=40)
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from html import escape
 from typing import Any, Final
 
 MOST_SHOWN: Final = 300
+_LISTED: Final = "\n    "
 # Control, format and private characters, separators of lines, halves of surrogate pairs.
 _UNSEEN_IN_JSON: Final = re.compile(
     "[\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f"
@@ -28,8 +30,23 @@ def visible(text: object, most: int = MOST_SHOWN) -> str:
     """
     given = str(text)
     cut = given[:most]
+    if cut.isprintable():
+        return f"{cut}…" if len(given) > most else cut
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
     return f"{shown}…" if len(given) > most else shown
+
+
+def visible_lines(text: str) -> str:
+    r"""`text` with all but its own line breaks visible: those before four spaces, as lists have.
+
+    Example:
+        >>> print(visible_lines("its weights:\n    w\x1b[2J  (2,)\nhint: none"))
+        its weights:
+            w\x1b[2J  (2,)\nhint: none
+    """
+    if text.isprintable():
+        return text
+    return _LISTED.join(visible(line, len(line)) for line in text.split(_LISTED))
 
 
 def visible_data(value: Any) -> Any:
@@ -46,6 +63,16 @@ def visible_data(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [visible_data(part) for part in value]
     return value
+
+
+def visible_html(text: object) -> str:
+    r"""`text` as HTML shows it: no tag, no character that acts.
+
+    Example:
+        >>> visible_html("<b>\x1b\u202e")
+        '&lt;b&gt;\\x1b\\u202e'
+    """
+    return escape(visible(text, most=2000))
 
 
 def visible_json(data: Any) -> str:
