@@ -89,7 +89,7 @@ docs: $(DOCS_STAMP)  ## build the documentation into site/
 	@$(PY) -m mkdocs build --strict $(ARGS)
 
 fuzz: $(STAMP)  ## attack every loader and setter of state for HOURS (default 1)
-	@$(PY) -m tests.fuzz --hours $(HOURS) $(ARGS)
+	@$(PY) -m $(if $(GUIDED),tests.fuzz.coverage_guided,tests.fuzz --hours $(HOURS)) $(ARGS)
 
 kills: $(STAMP)  ## kill saves of every kind, KILLS times each (default 200), and cut the power
 	@PYTHONPATH=. OMP_NUM_THREADS=1 $(PY) -m tests.kill.kill --kills $(KILLS) --power 2 $(ARGS)

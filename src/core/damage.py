@@ -12,6 +12,7 @@ cause. Errors of ours pass with the place put in front. Errors of a user's own c
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ContextDecorator, contextmanager
@@ -37,7 +38,10 @@ _KNOWN: Final = frozenset(sys.stdlib_module_names) - {"__main__"} | {
 _NOT_DAMAGE: Final = (RlconnectError, Warning, ImportError, OSError)
 _THEIRS: Final = "_rlconnect_is_of_user"
 _LONGEST: Final = 60
-_MOST: Final = 12
+_MISUSE: Final = re.compile(
+    r"\) (takes|missing|got an unexpected|got multiple) |^expected str, bytes or os\.PathLike"
+)
+"""How Python says that a function does not take what it was called with."""
 
 
 class at(ContextDecorator):  # read as words: `with at("optimizer"):`
@@ -81,6 +85,8 @@ class at(ContextDecorator):  # read as words: `with at("optimizer"):`
             return
         if not isinstance(error, Exception) or isinstance(error, _NOT_DAMAGE):
             return
+        if not self.steps and isinstance(error, TypeError) and _MISUSE.search(str(error)):
+            return  # the caller's arguments, not the file's: those are read with their place
         if not is_of_user(error, trace):
             raise _told(error, self.steps) from error
 
@@ -129,18 +135,29 @@ def is_of_user(error: BaseException, trace: TracebackType | None) -> bool:
 
 
 @contextmanager
-def calling(called: Any) -> Iterator[None]:
-    """Call something that may be a user's: what it does not take is then theirs, too.
+def calling(*called: Any) -> Iterator[None]:
+    """Call what may be a user's: arguments that it does not take are a user's error, too.
+
+    Such an error comes up in our line; its text begins with the name of the class or function.
 
     Args:
-        called: The class or function.
+        *called: Classes and functions.
     """
     try:
         yield
-    except _NOT_DAMAGE:
-        raise
-    except Exception as error:
-        module = getattr(called, "__module__", None) or ""
-        if module.partition(".")[0] not in _KNOWN:
+    except TypeError as error:
+        name = str(error).partition("(")[0]
+        kinds = [kind for each in called for kind in getattr(each, "__mro__", (each,))]
+        if _MISUSE.search(str(error)) and any(_is_theirs(kind, name) for kind in kinds):
             setattr(error, _THEIRS, True)
         raise
+
+
+def _is_theirs(called: Any, name: str) -> bool:
+    own = getattr(called, "__qualname__", "")
+    module = getattr(called, "__module__", None) or ""
+    return (
+        bool(own)
+        and (name == own or name.startswith(f"{own}."))
+        and module.partition(".")[0] not in _KNOWN
+    )

@@ -1,10 +1,12 @@
 """What stumbles over a file's data is damage with its place; what is a user's stays theirs."""
 
 import pickle
+from pathlib import Path
 from types import FunctionType
 
 import pytest
 import torch
+from rlconnect import load
 from rlconnect.core.damage import at, calling
 from rlconnect.core.errors import (
     CorruptCheckpointError,
@@ -12,6 +14,9 @@ from rlconnect.core.errors import (
     SpaceError,
     WeightsError,
 )
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+RECORDED = GOLDEN / "recordings/legacy/2.60.0/ppo_cartpole/algo_checkpoint"
 
 
 def in_module(function, name):
@@ -134,3 +139,22 @@ def test_a_place_shows_no_control_characters():
 
     assert "\x1b" not in str(error)
     assert len(str(error)) < 700
+
+
+def test_arguments_of_the_caller_are_no_damage(tmp_path):
+    """What a loader was called with is told as Python tells it; what a file holds is damage."""
+
+    def call():
+        told(nothing=1)
+
+    def open_none():
+        with open(None):
+            pass
+
+    for wrong in (call, open_none):
+        assert type(told(wrong)) is TypeError
+        assert type(told(wrong, "arguments")) is CorruptCheckpointError
+    with pytest.raises(TypeError, match="PathLike"):
+        load(None)
+    with pytest.raises(TypeError, match="nothing"):
+        load(RECORDED, nothing=1)

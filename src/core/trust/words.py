@@ -96,6 +96,11 @@ class Trust:
         """What was given under this very name; None if nothing."""
         return self._alone.get(name)
 
+    @property
+    def things(self) -> tuple[Any, ...]:
+        """The classes and functions themselves."""
+        return (*self._named.values(), *self._alone.values())
+
     def __bool__(self) -> bool:
         return bool(self._named or self._alone)
 

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Final
 from typing_extensions import Self, override
 
 from ...core.budget import one_load
-from ...core.damage import at
+from ...core.damage import at, calling
 from ...core.errors import CheckpointError, ConfigError, WeightsError
 from ...core.load_room import as_the_caller_says, loading_from
 from ...core.trust import Names as FileNames
@@ -253,7 +253,9 @@ class SavedAlgorithm(Checkpointable):
                 config = restored_config(held, in_file, mine)
                 in_file.check("from_checkpoint")
                 with _saying_both(path, config), loading_from(path, _GIVE):
-                    made = found(config=config)
+                    users = [found, *words.things, *mine.values()]
+                    with at(cls.CLASS_AND_CTOR_ARGS_FILE_NAME), calling(*users):
+                        made = found(config=config)
                     made.restore_from_path(path, filesystem=filesystem, **kwargs)
             else:
                 if env is not None:
