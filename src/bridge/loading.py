@@ -22,7 +22,8 @@ def load(path: str | os.PathLike[str], policy: str | None = None, **options: Any
     Args:
         path: Any checkpoint of RLlib's, of either stack, or one that rlconnect wrote.
         policy: Only the policy or module of this id.
-        **options: As for `Policy.from_checkpoint` or `RLModule.from_checkpoint`.
+        **options: As for `Policy.from_checkpoint` or `RLModule.from_checkpoint`: `trust` for your
+            own classes that it names.
 
     Returns:
         A `Policy`, or a dict of them by id, from the old stack and from rlconnect; an `RLModule`
@@ -50,11 +51,11 @@ def load(path: str | os.PathLike[str], policy: str | None = None, **options: Any
     return module[policy]
 
 
-def load_migrated_at(path: str | os.PathLike[str]) -> MigratedPolicy | None:
+def load_migrated_at(path: str | os.PathLike[str], **options: Any) -> MigratedPolicy | None:
     """The migrated policy in a folder; None if the folder holds something else."""
     from .migrate.checkpoint import load_migrated
 
-    return load_migrated(path) if Path(path, "migration.json").is_file() else None
+    return load_migrated(path, **options) if Path(path, "migration.json").is_file() else None
 
 
 def load_policies(path: str | os.PathLike[str], **options: Any) -> dict[str, Policy]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import One, print_json
+from .options import One, Trusted, print_json, trusted
 
 
 class ArtifactKind(str, Enum):
@@ -29,6 +29,7 @@ def export(
         typer.Option("--to", help="What to write; the ending of FILE says it otherwise."),
     ] = None,
     policy: One = None,
+    trust: Trusted = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON.")] = False,
 ) -> None:
     """Write a policy's whole step as one ONNX or torch.export file.
@@ -41,7 +42,7 @@ def export(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SlowPieceWarning)  # the export itself refuses these
-        actor = Actor.from_checkpoint(path, policy_ids=policy)
+        actor = Actor.from_checkpoint(path, policy_ids=policy, **trusted(trust))
     manifest = export_actor(actor, out, to=None if to is None else to.value)
     if as_json:
         print_json(manifest)

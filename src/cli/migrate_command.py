@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from .options import FINDING, Json, One, print_json
+from .options import FINDING, Json, One, Trusted, print_json, trusted
 
 _PATH = typer.Argument(help="A checkpoint of the old stack, or a plan that --plan saved.")
 
@@ -39,6 +40,7 @@ def migrate(
         typer.Option("--plan", metavar="FILE", help="Save the plan, to go on another day."),
     ] = None,
     policy: One = None,
+    trust: Trusted = None,
     as_json: Json = False,
 ) -> None:
     """Show how a policy becomes one of the new stack; a dry run without --apply or --out.
@@ -52,7 +54,9 @@ def migrate(
     from .theme import console
 
     is_plan = path.endswith(".json") and "rlconnect-migration" in _head(path)
-    plan = MigrationPlan.load(path) if is_plan else plan_migration(path, policy)
+    words = trusted(trust)
+    load = MigrationPlan.load if is_plan else partial(plan_migration, policy_id=policy)
+    plan = load(path, **words)
     if apply or out is not None or until is not None:
         with console().status("proving each step"):
             plan.apply(until)

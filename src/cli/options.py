@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import operator
+import os
+import sys
+from importlib import import_module
 from typing import Annotated, Any, Final
 
 import typer
+
+from ..core.errors import ConfigError
 
 DONE: Final = 0
 FINDING: Final = 1
@@ -22,6 +28,51 @@ Env = Annotated[
 One = Annotated[
     str | None, typer.Option("--policy", metavar="ID", help="This policy of several only.")
 ]
+Trusted = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trust",
+        metavar="module:NAME",
+        help="A class or function of yours that the checkpoint names; may be repeated.",
+    ),
+]
+
+
+def trusted(given: list[str] | None) -> dict[str, Any]:
+    """What the user trusts, as an option of a loader; importing it is the user's act.
+
+    Args:
+        given: Each as `module:NAME`, on the path or in the current folder.
+
+    Raises:
+        ConfigError: There is no such thing.
+    """
+    return {"trust": [from_user(each, "--trust") for each in given]} if given else {}
+
+
+def from_user(name: str, option: str) -> Any:
+    """Import what the user named as `module:NAME`.
+
+    Raises:
+        ConfigError: There is no such thing.
+    """
+    module, _, attribute = name.partition(":")
+    here = os.getcwd()
+    is_new = here not in sys.path
+    if is_new:  # Last, and only now: nothing that lies there stands in for a library.
+        sys.path.append(here)
+    try:
+        return operator.attrgetter(attribute)(import_module(module))
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(
+            f"{option} {name!r}",
+            expected="module:NAME of a class or function",
+            found=str(error),
+            hint="is it on the path?",
+        ) from None
+    finally:
+        if is_new and here in sys.path:
+            sys.path.remove(here)
 
 
 def print_json(data: Any) -> None:

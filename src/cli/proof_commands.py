@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..core.errors import PieceError
-from .options import FINDING, Env, Json, One, print_json
+from .options import FINDING, Env, Json, One, Trusted, from_user, print_json, trusted
 
 if TYPE_CHECKING:
     from ..bridge.proof.verify import Verdict
@@ -38,6 +37,7 @@ def adapt(
         Path | None, typer.Option("--out", metavar="DIR", help="Write the adapted policy here.")
     ] = None,
     policy: One = None,
+    trust: Trusted = None,
     as_json: Json = False,
 ) -> None:
     """Adapt a policy to an environment that has changed; a dry run without --out.
@@ -50,7 +50,7 @@ def adapt(
     from ..bridge.step_text import step_text, steps_from_text
     from .theme import console
 
-    source = _policy(path, policy)
+    source = _policy(path, policy, trusted(trust))
     made = _env(env)
     suggestion = suggest_adapter(source, made)
     diffs = (suggestion.observations, suggestion.actions)
@@ -113,6 +113,7 @@ def verify(
         Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML page.")
     ] = None,
     policy: One = None,
+    trust: Trusted = None,
     as_json: Json = False,
 ) -> None:
     """Prove that two policies do the same, or that one does what it did when it was saved.
@@ -131,18 +132,20 @@ def verify(
             )
         from ..bridge.loading import load_migrated_at
 
-        migrated = load_migrated_at(path)
-        held = _policies(path, policy).values() if migrated is None else (migrated,)
+        words = trusted(trust)
+        migrated = load_migrated_at(path, **words)
+        held = _policies(path, policy, words).values() if migrated is None else (migrated,)
         for loaded in held:
             verdicts.append(verify_certificate(loaded, absolute=tolerance, relative=tolerance))
     else:
         from ..bridge.proof.verify import staged
 
+        words = trusted(trust)
         with progress_line("comparing", shown=not as_json) as advance:
             verdicts.append(
                 compare(
-                    staged(_acting(path, policy), path),
-                    staged(_acting(other, policy), other),
+                    staged(_acting(path, policy, words), path),
+                    staged(_acting(other, policy, words), other),
                     env=None if env is None else _env(env),
                     episodes=episodes,
                     samples=samples,
@@ -179,6 +182,7 @@ def rollout(
         bool, typer.Option("--explore", help="Explore as in training, instead of the best action.")
     ] = False,
     policy: One = None,
+    trust: Trusted = None,
     as_json: Json = False,
 ) -> None:
     """Let a policy act in an environment and tell what it earns."""
@@ -187,7 +191,7 @@ def rollout(
 
     with progress_line("playing", shown=not as_json) as advance:
         played = play(
-            _actor(path, policy),
+            _actor(path, policy, trusted(trust)),
             _env(env),
             episodes=episodes,
             seed=seed,
@@ -203,29 +207,29 @@ def rollout(
         console().print(rollout_page(path, env, played))
 
 
-def _acting(path: str, policy: str | None) -> Any:
+def _acting(path: str, policy: str | None, words: dict[str, Any]) -> Any:
     """What a checkpoint holds, as something whose stages can be compared."""
     from ..bridge.loading import load_migrated_at
 
-    migrated = load_migrated_at(path)
-    return _policy(path, policy) if migrated is None else migrated.triple
+    migrated = load_migrated_at(path, **words)
+    return _policy(path, policy, words) if migrated is None else migrated.triple
 
 
-def _actor(path: str, policy: str | None) -> Any:
+def _actor(path: str, policy: str | None, words: dict[str, Any]) -> Any:
     """What a checkpoint holds, as something that plays."""
     from ..bridge.actor.actor import Actor
 
-    return Actor.from_checkpoint(path, policy_ids=policy)
+    return Actor.from_checkpoint(path, policy_ids=policy, **words)
 
 
-def _policies(path: str, policy: str | None) -> dict[str, Any]:
+def _policies(path: str, policy: str | None, words: dict[str, Any]) -> dict[str, Any]:
     from ..bridge.loading import load_policies
 
-    return load_policies(path, **({} if policy is None else {"policy_ids": [policy]}))
+    return load_policies(path, policy_ids=None if policy is None else [policy], **words)
 
 
-def _policy(path: str, policy: str | None) -> Any:
-    found = _policies(path, policy)
+def _policy(path: str, policy: str | None, words: dict[str, Any]) -> Any:
+    found = _policies(path, policy, words)
     if len(found) > 1:
         raise PieceError(
             f"{path} holds {len(found)} policies",
@@ -243,14 +247,9 @@ def _env(name: str | None) -> Any:
         raise PieceError("which environment?", hint="--env ID, or --env module:NAME.")
     import gymnasium as gym
 
-    module, _, attribute = name.partition(":")
+    attribute = name.partition(":")[2]
     if attribute and not attribute.endswith(tuple(f"-v{n}" for n in range(10))):
-        try:
-            made = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
-            raise PieceError(
-                f"environment {name!r} cannot be made", found=str(error), hint="is it on the path?"
-            ) from None
+        made = from_user(name, "--env")
         return made() if callable(made) else made
     try:
         return gym.make(name)

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from ..core.checked import count, mapping
 from ..core.damage import at
 from ..core.errors import MissingPartError, PipelineError, UnknownNameError
+from ..core.trust import Trust
+from ..core.trust.names import words
 from ..core.vault import Checkpoint, ConnectorRecord, PolicyRecord, open_checkpoint
 from ..core.vault.audit.warning import warn_of_unsafe
 from ..core.vault.old_policy import merged_config, policy_record
 from .connector import ActionConnector, AgentConnector
 from .defaults import create_connectors_for_policy, restore_connectors_for_policy
-from .preprocessors import register_custom_preprocessor
+from .preprocessors import Preprocessor, register_custom_preprocessor
 from .record_parts import (
     algorithm_of,
     check_model,
@@ -25,6 +27,7 @@ from .record_parts import (
     spaces_of,
     torch_weights,
 )
+from .registry import UnknownConnectorError, unknown_connectors
 
 if TYPE_CHECKING:
     from .policy import Policy
@@ -91,9 +94,17 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
     Raises:
         ConfigError: Spaces or config are lost, or the network is a class that was not supplied.
     """
-    custom_preprocessors = options.pop("custom_preprocessors", None)
+    trust = Trust.of(options.pop("trust", None))
+    given = trust.by_name()
+    custom_preprocessors = {
+        **{name: each for name, each in given.items() if _is_preprocessor(each)},
+        **(options.pop("custom_preprocessors", None) or {}),
+    }
+    for kind in ("custom_models", "custom_distributions"):
+        options[kind] = {**given, **(options.get(kind) or {})}
+    connectors = [serialized(record.agent_connectors), serialized(record.action_connectors)]
     spaces = spaces_of(record)
-    check_model(record, options.get("custom_models"))
+    check_model(record, options["custom_models"], unknown_connectors(connectors, trust))
     if not record.weights:
         raise MissingPartError(
             f"policy {record.id!r} holds no weights",
@@ -112,13 +123,18 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
         **options,
     )
     policy.record = record
+    policy.trust = trust
     policy.global_timestep = record.global_timestep or 0
     with at("num_grad_updates"):
         policy.num_grad_updates = count(record.extra.get("num_grad_updates") or 0)
-    for name, preprocessor in (custom_preprocessors or {}).items():
+    for name, preprocessor in custom_preprocessors.items():
         register_custom_preprocessor(name, preprocessor)
     _connect(policy, record)
     return policy
+
+
+def _is_preprocessor(thing: Any) -> bool:
+    return isinstance(thing, type) and issubclass(thing, Preprocessor)
 
 
 def _connect(policy: Policy, record: PolicyRecord) -> None:
@@ -151,6 +167,17 @@ def _follow_release(policy: Policy) -> None:
 
 def restore_pipelines(policy: Policy, agent: Any, action: Any) -> None:
     """Rebuild both pipelines from their serialised pairs; for None the policy has none."""
+    missing = unknown_connectors([agent, action], policy.trust)
+    if len(missing) > 1:  # One alone is told with a suggestion, where it is looked up.
+        raise UnknownConnectorError(
+            f"policy {policy.name!r} cannot be connected: no connectors named "
+            f"{', '.join(map(repr, missing))}",
+            hint="call register_connector() or register_lambda_agent_connector() for each, or "
+            f"pass them: {words(missing)}.",
+            kind="connector",
+            suggestion=None,
+            missing=missing,
+        )
     with at("agent"):
         restored = None if agent is None else restore_connectors_for_policy(policy, agent)
     with at("action"):

@@ -20,6 +20,7 @@ from ..core.actions import get_base_struct_from_space
 from ..core.budget import one_load
 from ..core.damage import at
 from ..core.sharing import Turn
+from ..core.trust import NOTHING, Words
 from ..core.types import Array
 from .acting import Acting
 from .default_views import default_views
@@ -88,6 +89,7 @@ class Policy(Acting):
         self.global_timestep = 0
         self.num_grad_updates = 0
         self.record: PolicyRecord | None = None
+        self.trust = NOTHING
         self.exploration = exploration_for(action_space, self.config, exploration_state)
         self.agent_connectors: AgentConnectorPipeline | None = None
         self.action_connectors: ActionConnectorPipeline | None = None
@@ -129,6 +131,7 @@ class Policy(Acting):
         custom_models: Mapping[str, Any] | None = None,
         custom_distributions: Mapping[str, Any] | None = None,
         custom_preprocessors: Mapping[str, Any] | None = None,
+        trust: Words = None,
         check: bool = False,
     ) -> Any:
         """The policy in a policy folder, or a dict of all (or some) in an algorithm folder.
@@ -142,6 +145,8 @@ class Policy(Acting):
             custom_models: Classes for model names the config holds.
             custom_distributions: Classes for names of custom action distributions.
             custom_preprocessors: Classes for preprocessor names the config holds.
+            trust: Your own classes that the checkpoint names, whatever they are: connectors,
+                models, distributions. A list of them, or a mapping of the names in the file.
             check: Whether to hold each policy to its parity certificate, which checkpoints that
                 rlconnect exported carry.
 
@@ -164,6 +169,7 @@ class Policy(Acting):
                 custom_models=custom_models,
                 custom_distributions=custom_distributions,
                 custom_preprocessors=custom_preprocessors,
+                trust=trust,
             )
             if check:
                 from .certificate import check_certificate

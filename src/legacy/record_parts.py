@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 from gymnasium.spaces import MultiDiscrete, Space
 
 from ..core.errors import ConfigError, UnknownNameError
+from ..core.trust.names import words
 from ..core.vault import PolicyRecord, WeightTable
 from ..core.vault.decode.standins import GlobalRef, class_path
 from ..core.vault.old_policy import FLAT_WEIGHTS
@@ -88,10 +89,19 @@ def _shapes(record: PolicyRecord) -> str:
     return f"weights {shapes}" if shapes else "no weights either"
 
 
-def check_model(record: PolicyRecord, supplied: Mapping[str, Any] | None) -> None:
-    """Refuse a policy whose network is a class of its author's that is not here."""
+def check_model(
+    record: PolicyRecord, supplied: Mapping[str, Any], missing: Sequence[str] = ()
+) -> None:
+    """Refuse a policy whose network is a class of its author's that is not here.
+
+    Args:
+        record: The policy's.
+        supplied: Classes by name.
+        missing: Names of connectors that are not here either, to be told in the same error.
+    """
     name = record.custom_model
-    if not name or name in (supplied or {}) or name in CUSTOM_MODELS:
+    known = {*supplied, *CUSTOM_MODELS}
+    if not name or name in known or name.rpartition(".")[2] in known:
         return
     held = record.model_config.get("custom_model")
     if isinstance(held, type):
@@ -104,7 +114,8 @@ def check_model(record: PolicyRecord, supplied: Mapping[str, Any] | None) -> Non
         f"policy {record.id!r} computes with the custom model {name!r}, whose code is not in the "
         f"checkpoint; its weights are:\n{shapes}",
         hint=f"supply it: Policy.from_checkpoint(path, custom_models={{{name!r}: YourModel}}), a "
-        "TorchModelV2 or any torch module.",
+        "TorchModelV2 or any torch module"
+        + (f", and what stands for its connectors: {words(missing)}." if missing else "."),
         model=name,
     )
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from ..core.damage import at, calling
 from ..core.errors import DuplicateNameError, PieceError, UnknownNameError
 from ..core.near_names import near_names
-from ..core.trust import Slot, find
+from ..core.trust import NOTHING, Slot, Trust, find
 from ..core.trust.names import words
 from .connector import Connector
 from .context import ConnectorContext
@@ -137,6 +137,29 @@ def get_connector(name: Any, ctx: Any, params: Any = None) -> Connector:
         )
     with at(name), calling(cls):
         return cls.from_state(ctx, params)
+
+
+def unknown_connectors(pairs: Any, trust: Trust = NOTHING) -> list[str]:
+    """Names in saved connectors that nobody knows, those inside pipelines too.
+
+    Args:
+        pairs: `(name, params)` pairs; anything else in it is passed over.
+        trust: The caller's classes.
+    """
+    found: dict[str, None] = {}
+    todo = [pairs]
+    while todo:
+        for each in todo.pop():
+            if not (isinstance(each, (list, tuple)) and len(each) == 2):
+                continue
+            name, params = each
+            if not isinstance(name, str):
+                continue
+            if _lookup(name) is None and find(name, CONNECTOR, trust) is None:
+                found[name] = None
+            if name.endswith("ConnectorPipeline") and isinstance(params, (list, tuple)):
+                todo.append(params)
+    return list(found)
 
 
 def _lookup(name: Any) -> type[Connector] | None:

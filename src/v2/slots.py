@@ -51,6 +51,11 @@ ENV_RUNNER: Final = Slot(
     "an env runner", own_classes(".env_runners"), _derived(lambda: _v2().EnvRunner)
 )
 LEARNER: Final = Slot("a learner", own_classes(".learning"), _derived(lambda: _v2().Learner))
+NETWORK_CLASS: Final = Slot(
+    "a class in the settings of networks",
+    lambda name: name.rpartition(".")[2] if name.startswith("torch.nn.") else None,
+)
+"""Classes of torch's are taken by their names, as settings have them."""
 CALLBACKS: Final = Slot("a class of callbacks", own_classes(".callbacks"), callable)
 FUNCTION: Final = Slot("a function that is called", fits=callable)
 ENVIRONMENT: Final = Slot("an environment", fits=callable, register="register_env(name, creator)")

@@ -201,6 +201,7 @@ class Flying:
     __qualname__ = "<locals>.Flying"
 
 
+@pytest.mark.filterwarnings("ignore::rlconnect.core.errors.UnsafeContentWarning")
 @pytest.mark.parametrize("named", [subprocess.Popen, Flying])
 def test_no_class_is_used_or_imported_because_a_file_names_it(named, tmp_path):
     """A class this process has loaded is used only if it is a module; nothing is imported."""

@@ -110,7 +110,7 @@ class Actor:
             device: Where networks run.
             seed: Of exploration.
             max_sessions: Of how many sessions each policy remembers anything; see the class.
-            **options: As for `Policy.from_checkpoint`, such as `custom_models`.
+            **options: As for `Policy.from_checkpoint`: `trust` for your own classes that it names.
 
         Raises:
             CheckpointError: The checkpoint cannot be read.

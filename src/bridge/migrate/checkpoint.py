@@ -22,6 +22,7 @@ from ...core.checked import mapping
 from ...core.damage import at
 from ...core.errors import CheckpointNotFoundError, CorruptCheckpointError, WeightsError
 from ...core.stage_differences import Differences, StageComparison
+from ...core.trust import together
 from ...core.vault.files import part_of
 from ...core.vault.one_save import of_one_save
 from ...core.vault.own.document import encode
@@ -106,7 +107,7 @@ def load_migrated(
     Args:
         path: The folder.
         check: Whether to hold it to its parity certificate.
-        **options: As for `from_checkpoint`: `module_classes` for classes of your own.
+        **options: As for `from_checkpoint`: `trust` for classes of your own.
 
     Raises:
         CheckpointError: It is no such folder.
@@ -115,14 +116,16 @@ def load_migrated(
     folder = Path(path)
     with one_load():
         migration = _read(folder, _PLAN)
-        with at(ENV_TO_MODULE):
-            place = part_of(folder, ENV_TO_MODULE)
-            to_module = EnvToModulePipeline.from_checkpoint(place, **options)
-        with at(MODULE):
-            module: Any = RLModule.from_checkpoint(part_of(folder, MODULE), **options)
-        with at(MODULE_TO_ENV):
-            place = part_of(folder, MODULE_TO_ENV)
-            to_env = ModuleToEnvPipeline.from_checkpoint(place, **options)
+
+        def part(cls: Any, name: str) -> Any:
+            with at(name):
+                return cls.from_checkpoint(part_of(folder, name), **options)
+
+        to_module, module, to_env = together(
+            lambda: part(EnvToModulePipeline, ENV_TO_MODULE),
+            lambda: part(RLModule, MODULE),
+            lambda: part(ModuleToEnvPipeline, MODULE_TO_ENV),
+        )
         explore = bool(migration.get("explore", True))
         certificate = _read(folder, _CERTIFICATE)
         found = MigratedPolicy(to_module, module, to_env, explore, migration, certificate)

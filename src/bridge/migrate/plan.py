@@ -339,7 +339,12 @@ def one_policy(source: str, policy_id: str | None, **options: Any) -> Policy:
 
 
 def _custom(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name.startswith("custom_") and value}
+    """The options that are the author's own classes."""
+    return {
+        name: value
+        for name, value in options.items()
+        if (name.startswith("custom_") or name == "trust") and value
+    }
 
 
 def _source_in(file: Path) -> str:

@@ -10,6 +10,7 @@ from ...core.budget import one_load
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.damage import at
 from ...core.errors import CheckpointNotFoundError, UnknownNameError
+from ...core.trust import together
 from ...core.vault.files import part_of
 from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.one_save import of_one_save
@@ -38,7 +39,7 @@ def load_triple(
         path: An algorithm's or env-runner's folder that Ray or rlconnect wrote, or what `migrate`
             wrote for either.
         module_id: Which module, where it is about several; all of them as one if None.
-        **options: As for `from_checkpoint`: `module_classes` for classes of your own.
+        **options: As for `from_checkpoint`: `trust` for classes of your own.
 
     Returns:
         `(env_to_module, module, module_to_env)`.
@@ -60,14 +61,17 @@ def load_triple(
             hint="RLModule.from_checkpoint(path) loads modules saved alone.",
         )
     with one_load():
-        with at(MODULE):
-            module: Any = RLModule.from_checkpoint(place, **options)
-        with at(ENV_TO_MODULE):
-            folder_of = part_of(folder, runner + ENV_TO_MODULE)
-            to_module = EnvToModulePipeline.from_checkpoint(folder_of, **options)
-        with at(MODULE_TO_ENV):
-            folder_of = part_of(folder, runner + MODULE_TO_ENV)
-            to_env = ModuleToEnvPipeline.from_checkpoint(folder_of, **options)
+
+        def part(cls: Any, name: str, at_place: Path) -> Any:
+            with at(name):
+                return cls.from_checkpoint(at_place, **options)
+
+        before, after = (part_of(folder, runner + name) for name in (ENV_TO_MODULE, MODULE_TO_ENV))
+        to_module, module, to_env = together(
+            lambda: part(EnvToModulePipeline, ENV_TO_MODULE, before),
+            lambda: part(RLModule, MODULE, place),
+            lambda: part(ModuleToEnvPipeline, MODULE_TO_ENV, after),
+        )
         return to_module, _chosen(module, module_id, folder), to_env
 
 

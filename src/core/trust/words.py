@@ -92,6 +92,11 @@ class Trust:
             found = alike[0] if len(alike) == 1 else None
         return found
 
+    def by_name(self) -> dict[str, Any]:
+        """All of it by the names it may have: those given, dotted ones, and lone last parts."""
+        lone = {name: things[0] for name, things in self._short.items() if len(things) == 1}
+        return {**lone, **self._alone, **self._named}
+
     def exactly(self, name: str) -> Any:
         """What was given under this very name; None if nothing."""
         return self._alone.get(name)

@@ -137,9 +137,8 @@ class _Reading:
             return {key: self._differing(each) for key, each in mapping_of(value).items()}
         section, own = self.places.get(name, (None, ""))
         slot = section.settings[own].slot if section is not None else None
-        count = len(self.names.missing)
         made = self._made(name, value, replace(slot or ARGUMENT, kind=_kind(name, slot)))
-        if section is not None and slot is not None and count == len(self.names.missing):
+        if section is not None and slot is not None and not self.names.missing:
             section.check(own, made)
         if name == "env" and self.env is None:
             self.env = made

@@ -19,14 +19,14 @@ from ...core.errors import (
     UnknownClassError,
     WeightsError,
 )
-from ...core.trust import Slot, Trust, find, together
+from ...core.trust import Names, Slot, Trust, find, live_arguments, together
 from ...core.trust.names import unknown
 from ...core.vault import Checkpoint, ModuleRecord, open_checkpoint
 from ...core.vault.audit.warning import warn_of_unsafe
 from ...core.weight_room import BeyondWeightsError, WeightRoom
 from ..apis import InferenceOnlyAPI, TargetNetworkAPI
 from ..class_names import saved_name
-from ..slots import CATALOG, MODULE
+from ..slots import CATALOG, MODULE, NETWORK_CLASS
 from .misfits import asked_shapes, deciding, shape_misfit, warn_of_encoders
 from .model_config import as_settings
 from .multi_rl_module import MultiRLModule
@@ -174,6 +174,12 @@ class _Loader:
         weights = record.weights if self.checkpoint.kind == "module" else tables
         return {"module_id": record.id, "record": record, "weights": weights}
 
+    def _settings(self, record: ModuleRecord) -> dict[str, Any]:
+        """The settings of its networks; what they name and nobody knows stays a stand-in."""
+        held = dict(record.model_config)
+        settings: dict[str, Any] = live_arguments(held, Names(self.trust), NETWORK_CLASS)
+        return settings
+
     def _arguments(self, record: ModuleRecord) -> dict[str, Any]:
         catalog = record.catalog_class
         arguments = {
@@ -181,7 +187,7 @@ class _Loader:
             "action_space": record.action_space,
             "inference_only": bool(record.inference_only),
             "learner_only": bool(record.extra.get("learner_only", False)),
-            "model_config": modern_settings(record.model_config, _shapes(record)),
+            "model_config": modern_settings(self._settings(record), _shapes(record)),
             "catalog_class": find(catalog, CATALOG, self.trust) if catalog else None,
             **self.overrides,
         }
