@@ -10,6 +10,7 @@ import argparse
 import shutil
 import tempfile
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import rlconnect
@@ -38,7 +39,7 @@ file.write_bytes(data[:2] + CALL + data[2:])
 # What an ordinary unpickler would call; nothing of it is called here.
 audit = rlconnect.audit(hostile)
 console = Console(theme=THEME, record=True, width=100, highlight=False)
-console.print(audit_page(audit))
+console.print(audit_page(replace(audit, path="stranger")))
 if arguments.svg:
     console.save_svg(arguments.svg, title="rlconnect inspect --audit stranger")
 print("runs programs:", *(f"{call.name}({call.arguments})" for call in audit.unsafe))
@@ -50,6 +51,4 @@ with warnings.catch_warnings(record=True) as told:
 print("loaded, warned:", told[0].category.__name__)
 written = convert(hostile, folder / "clean")
 print("converted, left out:", ", ".join(problem.what for problem in written.not_kept[-1:]))
-print(
-    "the copy names:", [call.name for call in rlconnect.audit(folder / "clean").calls] or "nothing"
-)
+print("the copy would call:", rlconnect.audit(folder / "clean").calls or "nothing")
