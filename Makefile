@@ -30,7 +30,7 @@ ifneq ($(shell test -x $(PY) && cat $(MADE_IN) 2>/dev/null),$(CURDIR))
 $(STAMP): broken-venv
 endif
 
-.PHONY: help demo test lint types conformance parity ratio bench docs fuzz kills threads clean broken-venv
+.PHONY: help demo test lint types matrix conformance parity ratio bench docs fuzz kills threads clean broken-venv
 broken-venv: ;
 
 # The stamp is written last, so an interrupted installation is picked up by the next call.
@@ -78,6 +78,9 @@ conformance: $(STAMP)  ## score the new stack against recorded RLlib behaviour
 
 parity: $(STAMP)  ## score the old stack against recorded RLlib behaviour
 	$(call scoreboard,reference/legacy,parity.py)
+
+matrix:  ## install, test and exchange checkpoints in every promised installation (slow)
+	@$(or $(PYTHON),python3) tests/matrix/cells.py $(ARGS)
 
 ratio: $(STAMP)  ## time rlconnect against Ray (RLC_RAY_PYTHON=a python that has Ray)
 	$(call scoreboard,perf,ratio.py,--json "$$out/ratio.json")

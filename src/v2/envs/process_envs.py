@@ -40,7 +40,6 @@ class ProcessEnvs(SubEnvs, gym.vector.VectorEnv):
         timeout: float | None = None,
     ) -> None:
         self.num_envs = len(makers)
-        self.closed = False
         self._timeout = timeout
         self._workers = [_Worker(maker) for maker in makers]
         first = self._answer(0, None)

@@ -56,6 +56,8 @@ class SubEnvs(abc.ABC):
     observation_space: gym.Space[Any]
     action_space: gym.Space[Any]
     envs: Any
+    closed = False  # gymnasium 0.29 sets these two where its own constructor runs
+    viewer: Any = None
     _add_info: Callable[[dict[str, Any], dict[str, Any], int], dict[str, Any]]
 
     def _set_up(self, makers: Sequence[EnvMaker], *, is_restarting: bool) -> None:

@@ -1,0 +1,46 @@
+"""The cells of the matrix install what pyproject.toml promises."""
+
+import re
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.matrix.cells import CELLS, PROJECT, ROOT, lowest, requirements
+
+WORKFLOW = ROOT / ".github" / "workflows" / "matrix.yml"
+
+
+def test_the_lowest_cell_has_every_bound_as_it_is_stated():
+    """Each direct dependency is there, at its lower bound and no other version."""
+    wanted = map(Requirement, requirements(CELLS["lowest"]))
+    bounds = {Requirement(line).name: line for line in PROJECT["dependencies"]}
+
+    found = {each.name: str(each.specifier) for each in wanted}
+
+    assert {name: found[name] for name in bounds} == {
+        name: "==" + line.split(">=")[1] for name, line in bounds.items()
+    }
+
+
+def test_a_requirement_without_a_bound_is_refused():
+    """Nobody could hold it to what it promises."""
+    with pytest.raises(SystemExit, match="states no lower bound"):
+        lowest("numpy")
+
+
+def test_only_one_cell_lacks_torch():
+    """It lacks torch, and what brings torch along."""
+    names = {Requirement(line).name for line in requirements(CELLS["no-torch"])}
+
+    assert not names & {"torch", "onnx", "onnxruntime", "onnxscript"}
+    assert [name for name, cell in CELLS.items() if not cell.has_torch] == ["no-torch"]
+
+
+def test_the_workflow_runs_every_cell():
+    """With the interpreter the cell wants, on Windows and macOS too."""
+    text = WORKFLOW.read_text(encoding="utf-8")
+    rows = re.findall(r'\{os: (\S+), cell: (\S+), python: "(\S+)"\}', text)
+
+    assert {cell for _, cell, _ in rows} == {*CELLS}
+    assert all(CELLS[cell].python == python for _, cell, python in rows)
+    assert {os.split("-")[0] for os, _, _ in rows} == {"ubuntu", "windows", "macos"}
