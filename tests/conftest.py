@@ -7,12 +7,14 @@ there.
 import os
 import sys
 from importlib.abc import MetaPathFinder
+from importlib.metadata import version
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch or numpy is loaded
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from packaging.version import Version
 from rlconnect.core.torch_needed import has_torch
 
 settings.register_profile(
@@ -45,7 +47,11 @@ def rng() -> np.random.Generator:
 
 
 def pytest_collection_modifyitems(items):
-    """Skip what is marked `gpu` on a machine without one; torch is loaded only to find out."""
+    """Skip what is marked for a newer torch, or `gpu` on a machine without one."""
+    for item in items:
+        for mark in item.iter_markers("torch"):
+            if has_torch() and Version(version("torch")) < Version(mark.args[0]):
+                item.add_marker(pytest.mark.skip(reason=f"torch is older than {mark.args[0]}"))
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if not marked:
         return

@@ -9,7 +9,7 @@ from ..core.vault.recorded import ROOT
 
 def test_the_readme_shows_the_real_page(monkeypatch, capsys):
     """The block below the first command is the beginning of that command's output, line by line."""
-    readme = (ROOT / "README.md").read_text()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     command, page = re.search(
         r"```console\n\$ rlconnect (.*?)\n```\n\n```text\n(.*?)```", readme, re.DOTALL
     ).groups()
@@ -20,4 +20,6 @@ def test_the_readme_shows_the_real_page(monkeypatch, capsys):
 
     printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     shown = page.splitlines()
-    assert printed[: len(shown)] == shown
+    # How wide rich draws a panel depends on its version.
+    words = [[re.sub("[─ ]+", " ", line) for line in lines] for lines in (printed, shown)]
+    assert words[0][: len(shown)] == words[1]

@@ -84,6 +84,7 @@ def test_a_batch_holds_its_observations(make):
     np.testing.assert_array_equal(rows, [plan.transform(one) for one in observations])
 
 
+@pytest.mark.torch("2.6")
 @pytest.mark.parametrize("make", [preprocessor_for, flatten_observations_plan])
 def test_tensors_give_the_same_rows_in_one_graph(make):
     """The compiled path equals the plain one, with two leading axes."""

@@ -18,9 +18,10 @@ from typing import Any, Final, Literal
 import numpy as np
 import torch
 from gymnasium.spaces import Space
+from packaging.version import Version
 
 from ...core.array_codec import array_to_data
-from ...core.errors import PieceError
+from ...core.errors import MissingExtraError, PieceError
 from ...core.space_codec import space_to_data
 from ...core.types import Array
 from ...core.vault.own.atomic import make_parents, replaced_file
@@ -38,6 +39,7 @@ from .tensor_step import placed
 
 Kind = Literal["onnx", "pt2"]
 OPSET: Final = 18
+NEEDED_TORCH: Final = (2, 9)
 TOLERANCE: Final = 1e-5
 MANIFEST_ENDING: Final = ".json"
 _CHECKED_ROWS: Final = (1, 2, 5)
@@ -67,7 +69,7 @@ def export_actor(
 
     Raises:
         PieceError: Some piece has no tensor form, or the artifact does not do what the actor does.
-        MissingExtraError: ONNX's packages are not installed.
+        MissingExtraError: ONNX's packages are not installed, or torch is too old.
         CheckpointWriteError: The disk refuses.
     """
     target = Path(path)
@@ -160,8 +162,16 @@ def exported(step: FlatStep) -> Any:
     """The step as an exported program with a free number of rows.
 
     Raises:
+        MissingExtraError: This torch is too old.
         PieceError: torch cannot trace it.
     """
+    if Version(torch.__version__).release < NEEDED_TORCH:
+        raise MissingExtraError(
+            "torch is too old to write a file for other programs",
+            expected="torch 2.9 or newer",
+            found=f"torch {torch.__version__}",
+            hint="pip install 'rlconnect[export]'",
+        )
     rows = torch.export.Dim("batch")
     given = tuple(placed(port.zeros(3), "cpu") for port in step.inputs)
     shapes = (tuple({0: rows} for _ in given),)

@@ -17,7 +17,7 @@ from rlconnect.bridge.compiled import artifact
 from rlconnect.bridge.compiled.artifact import export_actor
 from rlconnect.bridge.compiled.program import compile_actor
 from rlconnect.cli.app import main
-from rlconnect.core.errors import CheckpointWriteError, PieceError
+from rlconnect.core.errors import CheckpointWriteError, MissingExtraError, PieceError
 from rlconnect.legacy import ConnectorContext, register_lambda_agent_connector
 
 from tests.bridge.compiled.chains import made, new_chains, old_chains
@@ -25,7 +25,10 @@ from tests.bridge.compiled.test_tensor_step import stacked
 from tests.legacy.replay import GOLDEN, Recording
 
 # torch's own loader and compiler call parts of torch that it has deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.torch("2.9"),
+]
 CASES = ["ppo_pendulum_norm_meanstd", "ppo_lstm_prev", "ppo_dict_obs_complex"]
 PENDULUM = GOLDEN / "legacy" / "2.7.2" / "ppo_pendulum_norm_meanstd" / "algo_checkpoint"
 
@@ -103,6 +106,17 @@ def test_an_exported_file_acts_as_the_actor(case, ending, tmp_path, rng):
     for rows in (1, 6):
         actor.reset()
         played(path, actor, rng, rows)
+
+
+def test_a_torch_that_is_too_old_is_told_what_is_needed(monkeypatch, tmp_path):
+    """Nothing is written; the error names both versions and the line that helps."""
+    monkeypatch.setattr(torch, "__version__", "2.6.0+cpu")
+    actor = Actor.from_checkpoint(PENDULUM)
+
+    with pytest.raises(MissingExtraError, match=r"torch 2\.9 or newer, found torch 2\.6\.0\+cpu"):
+        export_actor(actor, tmp_path / "policy.pt2")
+
+    assert list(tmp_path.iterdir()) == []
 
 
 def as_onnx(chain):

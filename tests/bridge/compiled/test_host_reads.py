@@ -14,6 +14,7 @@ from tests.bridge.compiled.chains import new_chains, old_chains
 from tests.legacy.replay import GOLDEN, Recording, folders
 from tests.legacy.test_recordings import MODELS
 
+pytestmark = pytest.mark.torch("2.6")
 OLD = [folder for folder in folders(GOLDEN / "legacy") if folder.parent.name == "2.7.2"]
 NEW = ("appo", "bc", "dqn", "ppo", "ppo_choices", "ppo_lstm", "ppo_separate", "sac")
 

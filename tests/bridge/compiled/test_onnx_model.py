@@ -11,6 +11,7 @@ from tests.bridge.compiled.chains import made
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
+pytestmark = pytest.mark.torch("2.9")
 
 
 def run(model, **given):

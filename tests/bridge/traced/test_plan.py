@@ -64,6 +64,7 @@ def seen_as(obs):
     return lambda data: {**data, "new_obs": obs(data["new_obs"])}
 
 
+@pytest.mark.torch("2.9")
 @pytest.mark.parametrize("ending", ["pt2", "onnx"])
 def test_the_documented_adaptation_is_one_file(ending, tmp_path, rng):
     """The specification's two functions: eager, compiled and exported actions are the same."""
