@@ -13,11 +13,11 @@ from typing import ClassVar
 
 import numpy as np
 from rlconnect.core.msgpack_arrays import encode_msgpack_object
+from rlconnect.core.vault import save_manifest
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque, PersistentRef
 from rlconnect.core.vault.decoding import Decoding
 from rlconnect.core.vault.limits import DEFAULT_LIMITS
 from rlconnect.core.vault.own.manifest import MANIFEST, UNSIGNED, sign
-from rlconnect.core.vault.save_manifest import SAVE_MANIFEST
 
 _Pickler = vars(pickle)["_Pickler"]  # the one written in Python: it has a table of types
 
@@ -187,8 +187,8 @@ def sign_folder(folder):
 
 def forget_save(folder):
     """Remove the checksums of a save: a folder without them is read as it is."""
-    for file in list(folder.rglob(SAVE_MANIFEST)):
-        file.unlink()
+    for file in list(folder.rglob("*.json")):
+        save_manifest.forget_save(file.parent)
 
 
 def signed(content):

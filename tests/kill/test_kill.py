@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from rlconnect.core.vault.own import flushing
+from rlconnect.core.vault.save_manifest import forget_save
 
 from tests.kill.kill import lose_power, run
 from tests.kill.kinds import NaiveTree, OwnFormat, TrainableSave, Tree
@@ -65,7 +66,7 @@ def test_kinds_look_at_what_they_load(tmp_path):
     """A part of another save is seen by the harness itself, whatever manifests say."""
     kind = TrainableSave(tmp_path)
     kind.save("A")
-    (tmp_path / "saved" / "rlconnect_save.json").unlink()
+    forget_save(tmp_path / "saved")
     (tmp_path / "saved" / "two").write_text("B" * 1000)
 
     with pytest.raises(AssertionError, match="parts of"):

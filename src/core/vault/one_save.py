@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, cast
 
 from ..errors import CheckpointError
 from .own.leftovers import survivor
-from .save_manifest import SAVE_MANIFEST, check_save
+from .save_manifest import COMPONENT_FILES, SAVE_MANIFEST, check_save
 
 _Result = TypeVar("_Result")
 _Loader = TypeVar("_Loader", bound=Callable[..., Any])
@@ -85,7 +85,7 @@ def read_as_one(
 def _mark(folder: Path) -> tuple[int, ...]:
     """What differs between two saves to one place."""
     found: list[int] = []
-    for path in (folder, folder / SAVE_MANIFEST):
+    for path in (folder, *(folder / name for name in (SAVE_MANIFEST, *COMPONENT_FILES))):
         try:
             facts = path.stat()
         except (OSError, ValueError):

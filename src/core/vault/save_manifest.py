@@ -1,14 +1,16 @@
 """The manifest of a save in RLlib's layout: which files one save wrote, and what is in them.
 
-`rlconnect_save.json` lies at the top of the folder. It holds a number that grows with each save to
-that folder, its generation, and size and CRC-32 of every file. The JSON file of each component
-holds the generation, too. So files that were put together from several saves, or damaged, are
-told by name; a manifest is no seal against somebody who means harm. RLlib does not look at it, and
-a folder without one is read as before.
+It holds a number that grows with each save to that folder, its generation, and size and CRC-32 of
+every file. It lies in the JSON file of the component at the top, under `ray_ignores`, because Ray
+does; where no component is at the top, in `rlconnect_save.json`. The JSON file of each component
+below holds the generation. So files that were put together from several saves, or damaged, are
+told by name; a manifest is no seal against somebody who means harm. A folder without one is read as
+before.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
@@ -20,13 +22,12 @@ from typing import Any, Final, NamedTuple
 
 from ..errors import CheckpointError, CorruptCheckpointError, MissingPartError
 from ..version import __version__
-from .files import READ_FLAGS, checked_size, read_bytes, read_json
+from .files import READ_FLAGS, checked_size, read_json
 from .limits import DEFAULT_LIMITS, one_load
-from .own.json_text import Json, format_json, parse_json
-from .own.manifest import UNSIGNED, is_signed, sign
 
 SAVE_MANIFEST: Final = "rlconnect_save.json"
 FORMAT: Final = "rlconnect save"
+KEY: Final = "ray_ignores"
 GENERATION: Final = "generation"
 CLASS_FILE: Final = "class_and_ctor_args.pkl"
 COMPONENT_FILES: Final = ("metadata.json", "rllib_checkpoint.json")
@@ -34,8 +35,8 @@ _NEED_NOT_BE_THERE: Final = frozenset([*COMPONENT_FILES, CLASS_FILE])
 _BLOCK: Final = 1 << 20
 _HIGHEST: Final = 8
 _HINT: Final = (
-    f"copy the whole folder again from where it came from; without {SAVE_MANIFEST} it is read "
-    "as it is."
+    "copy the whole folder again from where it came from; without its manifest "
+    f"({KEY!r} in its JSON file, or {SAVE_MANIFEST}) it is read as it is."
 )
 
 
@@ -60,15 +61,17 @@ class SaveManifest:
 
 
 def read_manifest(folder: Path) -> SaveManifest | None:
-    """The manifest at the top of a folder; None of a folder that has none.
+    """The manifest of the save that a folder is; None of a folder that has none.
 
     Raises:
         CorruptCheckpointError: It is damaged.
     """
+    for name in COMPONENT_FILES:
+        said = _said_in(folder / name)
+        if "files" in said:
+            return _parsed(said, folder)
     file = folder / SAVE_MANIFEST
-    if not file.is_file():
-        return None
-    return _parsed(read_bytes(file, DEFAULT_LIMITS, most=DEFAULT_LIMITS.max_json_bytes), folder)
+    return _parsed(read_json(file, DEFAULT_LIMITS), folder) if file.is_file() else None
 
 
 def read_if_whole(folder: Path) -> SaveManifest | None:
@@ -81,28 +84,38 @@ def read_if_whole(folder: Path) -> SaveManifest | None:
 
 def write_manifest(folder: Path, generation: int) -> None:
     """Describe all files of a folder that was filled just now, and give them its generation."""
-    files: dict[str, Json] = {}
+    files: dict[str, dict[str, int]] = {}
+    holder = next((folder / n for n in COMPONENT_FILES if _component(folder / n)), None)
     for place, _, names in os.walk(folder):
         for name in names:
             file = Path(place, name)
             if not file.is_file():
                 continue
+            size = crc = 0
             if name in COMPONENT_FILES:
-                _number(file, generation)
-            if file != folder / SAVE_MANIFEST:
+                _put(file, {GENERATION: generation})
+            else:
                 size, crc = _measured(file)
-                files[file.relative_to(folder).as_posix()] = {"size": size, "crc32": crc}
-    text = format_json(
-        {
-            "format": FORMAT,
-            "format_version": 1,
-            "checksum": UNSIGNED,
-            "written_by": f"rlconnect {__version__}",
-            GENERATION: generation,
-            "files": dict(sorted(files.items())),
-        }
-    )
-    (folder / SAVE_MANIFEST).write_bytes(sign(text.encode()))
+            files[file.relative_to(folder).as_posix()] = {"size": size, "crc32": crc}
+    said: dict[str, Any] = {
+        "format": FORMAT,
+        "written_by": f"rlconnect {__version__}",
+        GENERATION: generation,
+        "files": dict(sorted(files.items())),
+    }
+    said["checksum"] = _checksum(said)
+    if holder is None:
+        (folder / SAVE_MANIFEST).write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+    else:
+        _put(holder, said)
+
+
+def forget_save(folder: Path) -> None:
+    """Take the manifest out of a folder, so that files changed by hand are read as they are."""
+    (folder / SAVE_MANIFEST).unlink(missing_ok=True)
+    for name in COMPONENT_FILES:
+        if _said_in(folder / name):
+            _put(folder / name, None)
 
 
 def check_save(folder: Path) -> None:
@@ -159,7 +172,7 @@ def _not_of_this_save(root: Path, name: str, generation: int) -> CorruptCheckpoi
     shown = part.relative_to(root).as_posix() if part != root else name
     return CorruptCheckpointError(
         f"{root} mixes several saves: {shown} is of generation {other}, "
-        f"{SAVE_MANIFEST} of {generation}",
+        f"the others are of {generation}",
         hint=_HINT,
         file=name,
         generations=(other, generation),
@@ -169,8 +182,8 @@ def _not_of_this_save(root: Path, name: str, generation: int) -> CorruptCheckpoi
 def _manifest_for(folder: Path) -> tuple[Path, SaveManifest | None]:
     """The manifest that speaks of a folder: its own, or that of the save it is a part of."""
     for place in (folder, *folder.parents[:_HIGHEST]):
-        if (place / SAVE_MANIFEST).is_file():
-            manifest = read_manifest(place)
+        manifest = read_manifest(place)
+        if manifest is not None:
             return place, manifest
         if place != folder and not _is_component(place):
             break
@@ -184,22 +197,36 @@ def _is_component(folder: Path) -> bool:
 def _generation_of(folder: Path) -> int | None:
     """What the JSON file of a component says; None where nothing does."""
     for name in COMPONENT_FILES:
-        try:
-            said = read_json(folder / name, DEFAULT_LIMITS).get(GENERATION)
-        except CheckpointError:
-            continue
-        return said if type(said) is int else None
+        generation = _said_in(folder / name).get(GENERATION)
+        if type(generation) is int:
+            return generation
     return None
 
 
-def _number(file: Path, generation: int) -> None:
-    """Put the generation into a JSON file of a component that was written just now."""
+def _component(file: Path) -> dict[str, Any]:
+    """What the JSON file of a component holds; nothing where it is another or none."""
+    if not file.is_file():
+        return {}
     try:
-        said: Any = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
-        return
-    if isinstance(said, dict) and "class_and_ctor_args_file" in said:
-        file.write_text(json.dumps({**said, GENERATION: generation}), encoding="utf-8")
+        said = read_json(file, DEFAULT_LIMITS)
+    except CheckpointError:
+        return {}
+    return said if "class_and_ctor_args_file" in said else {}
+
+
+def _said_in(file: Path) -> dict[str, Any]:
+    """What a save wrote into the JSON file of a component."""
+    said = _component(file).get(KEY)
+    return said if isinstance(said, dict) else {}
+
+
+def _put(file: Path, said: dict[str, Any] | None) -> None:
+    """Put what a save says into the JSON file of a component, or take it out."""
+    held = _component(file)
+    if held:
+        others = {key: value for key, value in held.items() if key != KEY}
+        added = {} if said is None else {KEY: said}
+        file.write_text(json.dumps({**others, **added}), encoding="utf-8")
 
 
 def _measured_once(
@@ -229,14 +256,15 @@ def _measured(file: Path, check: Callable[[int], object] = lambda descriptor: No
     return SavedFile(size, crc)
 
 
-def _parsed(data: bytes, folder: Path) -> SaveManifest:
-    said = parse_json(data, SAVE_MANIFEST)
-    if not isinstance(said, dict) or said.get("format") != FORMAT:
+def _checksum(said: Mapping[str, Any]) -> str:
+    plain = {key: value for key, value in said.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+def _parsed(said: Mapping[str, Any], folder: Path) -> SaveManifest:
+    if said.get("format") != FORMAT:
         raise _damaged(folder, "it is no manifest of ours")
-    checksum = said.get("checksum")
-    if not isinstance(checksum, str) or len(checksum) != len(UNSIGNED):
-        raise _damaged(folder, "its checksum is missing")
-    if not is_signed(data, checksum):
+    if said.get("checksum") != _checksum(said):
         raise _damaged(folder, "its own checksum differs")
     generation, listed = said.get(GENERATION), said.get("files")
     if type(generation) is not int or generation < 1 or not isinstance(listed, dict):
@@ -257,5 +285,5 @@ def _parsed(data: bytes, folder: Path) -> SaveManifest:
 
 def _damaged(folder: Path, what: str) -> CorruptCheckpointError:
     return CorruptCheckpointError(
-        f"{SAVE_MANIFEST} in {folder} is damaged: {what}", hint=_HINT, file=SAVE_MANIFEST
+        f"the manifest of the save in {folder} is damaged: {what}", hint=_HINT, file=SAVE_MANIFEST
     )

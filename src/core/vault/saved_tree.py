@@ -14,7 +14,7 @@ import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
@@ -69,7 +69,9 @@ def replaced_tree(
         written: frozenset[str] = frozenset()
 
         def carry(old: Path, new: Path) -> None:
-            carry_over(old, new, written)
+            # Another writer may take the older folder away; what it wrote is looked at then.
+            with suppress(FileNotFoundError):
+                carry_over(old, new, written)
 
         with replaced_folder(target, carry=None if whole else carry) as folder:
             token = _open.set(folder)

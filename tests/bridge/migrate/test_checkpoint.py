@@ -8,7 +8,7 @@ import pytest
 from rlconnect.bridge import Actor, load_migrated, migrate, plan_migration, save_migrated, verify
 from rlconnect.bridge.migrate.checkpoint import compare_with_source
 from rlconnect.core.errors import ConfigError, CorruptCheckpointError, WeightsError
-from rlconnect.core.vault.save_manifest import SAVE_MANIFEST
+from rlconnect.core.vault.save_manifest import forget_save
 from rlconnect.v2 import RLModule
 
 from tests.bridge.migrate.networks import POLICIES, policy_of
@@ -94,7 +94,7 @@ def test_changed_weights_are_noticed(tmp_path):
     state["pi.net.mlp.0.bias"] = state["pi.net.mlp.0.bias"] + 0.1
     file = tmp_path / "v2" / "rl_module" / "module_state.pkl"
     file.write_bytes(pickle.dumps(state))
-    (tmp_path / "v2" / SAVE_MANIFEST).unlink()
+    forget_save(tmp_path / "v2")
 
     stages = compare_with_source(load_migrated(tmp_path / "v2"))
 

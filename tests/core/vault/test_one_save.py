@@ -6,7 +6,7 @@ import pytest
 from rlconnect.core.errors import CheckpointError, CorruptCheckpointError
 from rlconnect.core.vault.one_save import of_one_save, read_as_one
 from rlconnect.core.vault.own.atomic import replaced_folder
-from rlconnect.core.vault.save_manifest import SAVE_MANIFEST
+from rlconnect.core.vault.save_manifest import read_manifest
 
 from .saved_trees import labels, save
 
@@ -103,4 +103,4 @@ def test_the_older_folder_is_read_where_a_writer_died_between_two_renames(tmp_pa
     assert found == (aside, {"old"})
     save(tmp_path / "x", "new")
     assert os.listdir(tmp_path) == ["x"]
-    assert (tmp_path / "x" / SAVE_MANIFEST).exists()
+    assert read_manifest(tmp_path / "x")

@@ -7,11 +7,17 @@ import shutil
 import pytest
 from rlconnect.core.errors import CheckpointError, CorruptCheckpointError, MissingPartError
 from rlconnect.core.vault import open_checkpoint
-from rlconnect.core.vault.own.json_text import format_json
-from rlconnect.core.vault.own.manifest import UNSIGNED, sign
-from rlconnect.core.vault.save_manifest import SAVE_MANIFEST, check_save, read_manifest
+from rlconnect.core.vault.save_manifest import (
+    KEY,
+    SAVE_MANIFEST,
+    _checksum,
+    check_save,
+    forget_save,
+    read_manifest,
+)
+from rlconnect.core.vault.saved_tree import replaced_tree
 
-from .saved_trees import save, write_formerly
+from .saved_trees import save, write_formerly, write_part
 
 
 def test_a_whole_save_is_let_through(tmp_path):
@@ -32,11 +38,13 @@ def test_parts_of_two_saves_are_told_by_name(tmp_path):
     shutil.rmtree(tmp_path / "x" / "a")
     shutil.copytree(tmp_path / "kept", tmp_path / "x" / "a")
 
-    with pytest.raises(CorruptCheckpointError, match=r"a is of generation 1, .* of 2") as caught:
+    with pytest.raises(
+        CorruptCheckpointError, match=r"a is of generation 1, the oth.* 2"
+    ) as caught:
         check_save(tmp_path / "x")
 
     assert caught.value.generations == (1, 2)
-    assert SAVE_MANIFEST in caught.value.hint
+    assert KEY in caught.value.hint
     assert "a is of generation 1" in open_checkpoint(tmp_path / "x").problems[0].what
 
 
@@ -66,7 +74,7 @@ def test_a_lost_state_is_told_and_a_lost_label_is_not(tmp_path):
     """Without its class or JSON file a part is what was saved; without its state it is not."""
     save(tmp_path / "x", "new")
     (tmp_path / "x" / "a" / "class_and_ctor_args.pkl").unlink()
-    (tmp_path / "x" / "metadata.json").unlink()
+    (tmp_path / "x" / "a" / "metadata.json").unlink()
     check_save(tmp_path / "x")
 
     (tmp_path / "x" / "a" / "state.pkl").unlink()
@@ -86,12 +94,13 @@ def test_files_may_be_links(tmp_path):
 def test_a_file_is_read_once_however_many_names_lead_to_it(tmp_path, monkeypatch):
     """A manifest cannot make much work of little: links to one file cost one reading."""
     save(tmp_path / "x", "new")
-    said = json.loads((tmp_path / "x" / SAVE_MANIFEST).read_text())
+    held = json.loads((tmp_path / "x" / "metadata.json").read_text())
+    said = held[KEY]
     for number in range(50):
         (tmp_path / "x" / f"{number}.pkl").symlink_to("state.pkl")
         said["files"][f"{number}.pkl"] = said["files"]["state.pkl"]
-    said["checksum"] = UNSIGNED
-    (tmp_path / "x" / SAVE_MANIFEST).write_bytes(sign(format_json(said).encode()))
+    said["checksum"] = _checksum(said)
+    (tmp_path / "x" / "metadata.json").write_text(json.dumps(held))
     opened = []
     monkeypatch.setattr(os, "open", lambda *args, real=os.open: opened.append(args) or real(*args))
 
@@ -115,48 +124,56 @@ def test_a_file_is_read_once_however_many_names_lead_to_it(tmp_path, monkeypatch
 def test_an_odd_manifest_is_refused(tmp_path, change, match):
     """Whatever it says, signed or not, ends in one error that names it."""
     save(tmp_path / "x", "new")
-    said = json.loads((tmp_path / "x" / SAVE_MANIFEST).read_text())
+    held = json.loads((tmp_path / "x" / "metadata.json").read_text())
+    said = held[KEY]
     change(said)
-    said["checksum"] = UNSIGNED
-    (tmp_path / "x" / SAVE_MANIFEST).write_bytes(sign(format_json(said).encode()))
+    said["checksum"] = _checksum(said)
+    (tmp_path / "x" / "metadata.json").write_text(json.dumps(held))
 
     with pytest.raises(CorruptCheckpointError, match=match):
         read_manifest(tmp_path / "x")
 
 
-@pytest.mark.parametrize("data", [b"", b"[]", b"{", b'{"format": "rlconnect save"}'])
+@pytest.mark.parametrize("data", ["", "[]", "{", '{"format": "rlconnect save"}'])
 def test_a_cut_manifest_is_refused_and_replaced(tmp_path, data):
-    """It is told when loading; the next save begins anew."""
-    save(tmp_path / "x", "old")
-    (tmp_path / "x" / SAVE_MANIFEST).write_bytes(data)
+    """One in a file of its own is told when loading; the next save begins anew."""
+    with replaced_tree(tmp_path / "x") as folder:
+        write_part(folder / "a", "old")
+    (tmp_path / "x" / SAVE_MANIFEST).write_text(data)
 
-    with pytest.raises(CheckpointError, match=SAVE_MANIFEST):
+    with pytest.raises(CheckpointError, match="save"):
         check_save(tmp_path / "x")
-    save(tmp_path / "x", "new")
+    with replaced_tree(tmp_path / "x") as folder:
+        write_part(folder / "a", "new")
 
     check_save(tmp_path / "x")
+    assert read_manifest(tmp_path / "x").generation == 1
 
 
-def test_an_edited_manifest_is_refused(tmp_path):
-    """Its own checksum tells."""
+def test_an_edited_manifest_is_refused_and_a_forgotten_one_is_not(tmp_path):
+    """Its own checksum tells; without it files changed by hand are read as they are."""
     save(tmp_path / "x", "new")
-    file = tmp_path / "x" / SAVE_MANIFEST
+    file = tmp_path / "x" / "metadata.json"
     file.write_text(file.read_text().replace('"generation": 1', '"generation": 2'))
 
     with pytest.raises(CorruptCheckpointError, match="checksum differs"):
         check_save(tmp_path / "x")
+    forget_save(tmp_path / "x")
+    check_save(tmp_path / "x")
+    assert KEY not in file.read_text()
 
 
 def test_files_of_holes_cost_no_time(tmp_path):
     """A manifest that lists many files that are large by holes alone is refused soon."""
     save(tmp_path / "x", "new")
-    said = json.loads((tmp_path / "x" / SAVE_MANIFEST).read_text())
+    held = json.loads((tmp_path / "x" / "metadata.json").read_text())
+    said = held[KEY]
     for number in range(20):
         with (tmp_path / "x" / f"{number}.pkl").open("wb") as file:
             file.truncate(2**30)
         said["files"][f"{number}.pkl"] = {"size": 2**30, "crc32": 0}
-    said["checksum"] = UNSIGNED
-    (tmp_path / "x" / SAVE_MANIFEST).write_bytes(sign(format_json(said).encode()))
+    said["checksum"] = _checksum(said)
+    (tmp_path / "x" / "metadata.json").write_text(json.dumps(held))
 
     with pytest.raises(CheckpointError, match="on the disk"):
         check_save(tmp_path / "x")

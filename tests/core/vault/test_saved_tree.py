@@ -10,7 +10,7 @@ import pytest
 from rlconnect.core.errors import CheckpointWriteError
 from rlconnect.core.vault import saved_tree
 from rlconnect.core.vault.own import atomic
-from rlconnect.core.vault.save_manifest import SAVE_MANIFEST, check_save, read_manifest
+from rlconnect.core.vault.save_manifest import check_save, read_manifest
 from rlconnect.core.vault.saved_tree import replaced_tree
 
 from .saved_trees import labels, names, save, write_formerly, write_part
@@ -152,7 +152,7 @@ def test_a_save_inside_a_save_is_a_part_of_it(tmp_path):
         save(folder / "inner", "new")
         write_part(folder / "other", "new")
 
-    assert not (tmp_path / "x" / "inner" / SAVE_MANIFEST).exists()
+    assert read_manifest(tmp_path / "x" / "inner") is None
     assert {"inner/state.pkl", "inner/a/state.pkl"} <= set(read_manifest(tmp_path / "x").files)
 
 
@@ -162,7 +162,9 @@ def test_generations_count_saves(tmp_path):
         save(tmp_path / "x", "new")
 
     assert read_manifest(tmp_path / "x").generation == 3
-    assert json.loads((tmp_path / "x" / "a" / "metadata.json").read_text())["generation"] == 3
+    assert json.loads((tmp_path / "x" / "a" / "metadata.json").read_text())["ray_ignores"] == {
+        "generation": 3
+    }
 
 
 def test_a_link_at_the_path_is_followed(tmp_path):

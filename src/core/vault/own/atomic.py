@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from .flushing import flush_file, flush_folder, flush_names, flush_parent
-from .leftovers import make_locked, remove, sibling, sweep
+from .leftovers import held, make_locked, remove, sibling, sweep
 from .write_errors import refusal, refusals
 
 _TRIES: Final = 16
@@ -52,6 +52,7 @@ def replaced_folder(
         _check_left(target)
         sweep(target)
         staged, lock = make_locked(target, os.mkdir)
+        older = None
         try:
             yield staged
             flush_folder(staged)
@@ -59,10 +60,12 @@ def replaced_folder(
             if carry is not None and os.path.lexists(target):
                 carry(target, staged)
                 flush_names(staged)
+                older = held(target)
             _commit(staged, target, carry)
         finally:
-            if lock is not None:
-                os.close(lock)
+            for descriptor in (lock, older):
+                if descriptor is not None:
+                    os.close(descriptor)
             # After the swap the old folder lies here; after a failure, the unfinished one.
             remove(staged)
 

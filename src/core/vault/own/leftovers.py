@@ -125,6 +125,14 @@ def _lock(path: Path) -> int | None:
     return lock
 
 
+def held(path: Path) -> int | None:
+    """A lock on a folder that is to move aside, so that nobody sweeps it away while it is read."""
+    try:
+        return _lock(path)
+    except _TakenError:
+        return None
+
+
 def _remove_abandoned(path: Path) -> None:
     """Remove what no living process holds; unknown owners get a day."""
     with contextlib.suppress(_TakenError, OSError):
