@@ -49,6 +49,7 @@ BOUNDS: Final[Mapping[str, Bound]] = {
     "processes": Bound(32, "processes", "each takes some 100 MB and a share of the cores"),
     "steps": Bound(10_000, "steps", "arrays of so many steps are laid out for every episode"),
     "layers": Bound(1_000, "layers", "each has weights of its own"),
+    "atoms": Bound(10_000, "atoms", "every action has so many scores"),
     "batch": Bound(10_000_000, "steps of a batch", "all of them are held at once"),
     "rounds": Bound(1_000_000, "rounds", "one call goes on until they are done"),
     "numbers": Bound(2**22, "numbers in one value", "each value and both bounds take that many"),

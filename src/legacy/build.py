@@ -16,6 +16,7 @@ from ..core.trust.names import words
 from ..core.vault import Checkpoint, ConnectorRecord, PolicyRecord, open_checkpoint
 from ..core.vault.audit.warning import warn_of_unsafe
 from ..core.vault.old_policy import merged_config, policy_record
+from .asked_counts import check_asked
 from .connector import ActionConnector, AgentConnector
 from .defaults import create_connectors_for_policy, restore_connectors_for_policy
 from .preprocessors import Preprocessor, register_custom_preprocessor
@@ -63,7 +64,7 @@ def load_policies(
         elif checkpoint.stack == "old" and not record.config:
             raise no_settings(record)
         with at(f"policy {name!r}"):
-            built[name] = build_policy(cls, record, **options)
+            built[name] = build_policy(cls, record, given=settings, **options)
     if checkpoint.kind == "policy" and len(built) == 1 and policy_ids is None:
         return next(iter(built.values()))
     return built
@@ -89,11 +90,12 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
     Args:
         cls: The class to make.
         record: What the vault read.
-        **options: As for `Policy.from_checkpoint`.
+        **options: As for `Policy.from_checkpoint`; `given`, the caller's part of the config.
 
     Raises:
         ConfigError: Spaces or config are lost, or the network is a class that was not supplied.
     """
+    check_asked(record, options.pop("given", None))
     trust = Trust.of(options.pop("trust", None))
     given = trust.by_name()
     custom_preprocessors = {

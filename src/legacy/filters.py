@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from threading import RLock
 from typing import Any, ClassVar, Final
@@ -9,6 +10,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from ..core import nest
+from ..core.asking import check_count
 from ..core.checked import amount, flag
 from ..core.damage import at
 from ..core.errors import ConfigError, CorruptCheckpointError, SpaceError
@@ -135,6 +137,7 @@ class MeanStdFilter(Filter):
 
         Raises:
             CorruptCheckpointError: The statistics do not fit the shape.
+            AskedTooMuchError: The shape is one of more numbers than a file may ask for.
         """
         with at("no_preprocessor"):
             self.no_preprocessor = flag(state["no_preprocessor"])
@@ -146,6 +149,7 @@ class MeanStdFilter(Filter):
         with at("clip"):
             self.clip = None if state["clip"] is None else amount(state["clip"])
         with at("shape"):
+            self._check_size()
             self._leaves = self._fresh()
         leaves = self._flat()
         for key, name in (("running_stats", "stat"), ("buffer", "buffer")):
@@ -198,6 +202,11 @@ class MeanStdFilter(Filter):
             lambda shape: None if shape is None else LeafFilter(tuple(int(n) for n in shape)),
             self.shape,
         )
+
+    def _check_size(self) -> None:
+        for shape in nest.flatten(self.shape) if self.no_preprocessor else [self.shape]:
+            size = math.prod(abs(int(axis)) for axis in (() if shape is None else shape))
+            check_count("a filter of numbers", size, "numbers", "MeanStdFilter(shape)")
 
     def _flat(self) -> list[LeafFilter]:
         return [leaf for leaf in nest.flatten(self._leaves) if leaf is not None]

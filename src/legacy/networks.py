@@ -19,9 +19,11 @@ from ..core.errors import ConfigError, WeightsError
 from ..core.sharing import Turn
 from ..core.torch_needed import has_torch, torch_needed
 from ..core.types import Array
+from .agreement import check_agreement
 from .default_views import lstm_views
 from .distributions.arrays import ArrayDistribution
 from .exploration import ActionSource
+from .heads.algorithms import algorithm_named
 from .heads.array_head import ArrayHead, ArrayOutputs, build_array_head
 
 if TYPE_CHECKING:
@@ -163,6 +165,8 @@ class PolicyNetworks:
         self._weights: dict[str, Array] | None = None if weights is None else dict(weights)
         self._torch: TorchNetwork | None = None
         self._building = Turn()
+        if self._weights is not None:
+            check_agreement(algorithm_named(algorithm), config, self._weights, action_space)
         self.numpy = self._twin(self._weights)
         if self.numpy is None:
             self.torch()
@@ -229,15 +233,15 @@ class PolicyNetworks:
         from ..core.torch_draws import drawing
 
         with torch_needed(f"the network of this {self.algorithm} policy"):
-            from .heads.registry import build_head
+            from .heads.checked import built_head
 
         seed = self._config.get("seed")
         with drawing(seed):  # fresh weights are the same for the same seed
-            head = build_head(
+            head = built_head(
                 self.algorithm,
                 *self._spaces,
                 self._config,
-                weights=self._weights,
+                self._weights,
                 noise=self.noise,
                 custom_models=self._custom_models,
                 custom_distributions=self._custom_distributions,

@@ -188,11 +188,14 @@ def torch_weights(record: PolicyRecord, algorithm: str) -> dict[str, np.ndarray[
                 f"policy {record.id!r} is one vector of TensorFlow's, in an order of its own",
                 hint="it is readable with rlconnect.open_checkpoint(path).",
             )
+        from ..core.weight_room import WeightRoom
         from .heads.evolution import unflattened
         from .heads.registry import build_head
 
-        fresh = build_head(algorithm, *spaces_of(record), config_of(record)).model
-        return unflattened(fresh, weights[FLAT_WEIGHTS])
+        flat = weights[FLAT_WEIGHTS]
+        with WeightRoom(4 * np.size(flat), 1, f"policy {record.id!r}"):
+            fresh = build_head(algorithm, *spaces_of(record), config_of(record)).model
+        return unflattened(fresh, flat)
     if is_tf and (not weights.named or any("/" in name for name in weights)):
         from .tf.weights import tf_to_torch_names
 

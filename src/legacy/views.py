@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 from gymnasium.spaces import Box, Space
 
+from ..core.asking import check_count
 from ..core.errors import PieceError
 from ..core.types import Nest
 from .rows import zeros_of
@@ -110,6 +111,9 @@ class ViewRequirement:
         values = dict(d)
         if values.get("space") is not None:
             values["space"] = gym_space_from_dict(values["space"])
+        if isinstance(values.get("shift"), str):
+            first, last, step = _parse_range(values["shift"])
+            check_count("shift", (last - first) // step, "steps", "ViewRequirement(shift=...)")
         return cls(**values)
 
 

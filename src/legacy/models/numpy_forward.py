@@ -6,9 +6,9 @@ never imported. An instance holds weights only, so threads may share it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from gymnasium.spaces import Discrete, MultiDiscrete, Space
@@ -22,6 +22,9 @@ from .numpy_lstm import NumpyLstm
 from .numpy_reader import WeightReader
 
 NumpyOutput = tuple[Float32, Float32 | None, list[Float32]]
+
+_LARGEST_TABLE: Final = 256
+"""Of so many actions the table of all encodings is kept; it is as wide as it is long."""
 
 
 class NumpyNet:
@@ -219,18 +222,29 @@ def _encoders(space: Space[Any]) -> list[Any]:
 
 def _encoder(leaf: Space[Any]) -> Any:
     if isinstance(leaf, Discrete):
-        table = np.eye(int(leaf.n), dtype=np.float32)
-        # Unsigned, so that a negative value is out of range instead of counting from the end.
-        return lambda x: table[x.reshape(-1).astype(np.uint32)]
+        encode = _one_hot(int(leaf.n))
+        return lambda x: encode(x.reshape(-1))
     if isinstance(leaf, MultiDiscrete):
-        tables = [np.eye(int(n), dtype=np.float32) for n in np.ravel(leaf.nvec)]
+        encoders = [_one_hot(int(n)) for n in np.ravel(leaf.nvec)]
         return lambda x: np.concatenate(
             [
-                table[column]
-                for table, column in zip(
-                    tables, x.reshape(x.shape[0], -1).T.astype(np.uint32), strict=True
-                )
+                encode(column)
+                for encode, column in zip(encoders, x.reshape(x.shape[0], -1).T, strict=True)
             ],
             axis=1,
         )
     return lambda x: x.reshape(x.shape[0], -1).astype(np.float32)
+
+
+def _one_hot(size: int) -> Callable[[Any], Float32]:
+    # Unsigned, so that a negative value is out of range instead of counting from the end.
+    if size <= _LARGEST_TABLE:
+        table = np.eye(size, dtype=np.float32)
+        return lambda x: table[x.astype(np.uint32)]
+
+    def encode(x: Any) -> Float32:
+        rows = np.zeros((len(x), size), np.float32)
+        rows[np.arange(len(x)), x.astype(np.uint32)] = 1
+        return rows
+
+    return encode

@@ -19,6 +19,7 @@ from ...core.errors import (
     UnknownClassError,
     WeightsError,
 )
+from ...core.misfits import asked_shapes
 from ...core.trust import Names, Slot, Trust, find, live_arguments, together
 from ...core.trust.names import unknown
 from ...core.vault import Checkpoint, ModuleRecord, open_checkpoint
@@ -27,7 +28,7 @@ from ...core.weight_room import BeyondWeightsError, WeightRoom
 from ..apis import InferenceOnlyAPI, TargetNetworkAPI
 from ..class_names import saved_name
 from ..slots import CATALOG, MODULE, NETWORK_CLASS
-from .misfits import asked_shapes, deciding, shape_misfit, warn_of_encoders
+from .misfits import deciding, module_misfit, warn_of_encoders
 from .model_config import as_settings
 from .multi_rl_module import MultiRLModule
 from .old_settings import modern_settings, renamed_weights
@@ -234,7 +235,7 @@ class _Loader:
         if not kind.__module__.startswith(_OURS):  # It may not do without real tensors.
             return None
         own = asked_shapes(lambda: kind(**arguments))
-        return shape_misfit(own, _shapes(record), f"module {record.id!r}", arguments)
+        return module_misfit(own, _shapes(record), record.id, arguments)
 
     def _fill(self, module: RLModule, record: ModuleRecord, arguments: Mapping[str, Any]) -> None:
         if not hasattr(module, "state_dict"):
@@ -262,7 +263,7 @@ class _Loader:
             )
         held = {name: np.shape(array) for name, array in weights.items()}
         asked = {name: tuple(part.shape) for name, part in module.state_dict().items()}
-        misfit = shape_misfit(asked, held, f"module {record.id!r}", arguments)
+        misfit = module_misfit(asked, held, record.id, arguments)
         if misfit is not None:
             raise misfit
         constants = {

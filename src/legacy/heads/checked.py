@@ -1,0 +1,64 @@
+"""A head for weights that are there: no larger than they are, or refused before it is built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Space
+
+from ...core.errors import RlconnectError, WeightsError
+from ...core.misfits import asked_shapes, shape_misfit
+from ...core.weight_room import BeyondWeightsError, WeightRoom
+from .head import PolicyHead
+from .registry import build_head
+
+
+def built_head(
+    algorithm: Any,
+    obs_space: Space[Any],
+    action_space: Space[Any],
+    config: Mapping[str, Any],
+    weights: Mapping[str, Any] | None,
+    **options: Any,
+) -> PolicyHead:
+    """Build a head as `build_head` does, in as much room as its weights need.
+
+    Args:
+        algorithm: The algorithm, in any spelling.
+        obs_space: What the policy sees, preprocessed.
+        action_space: Where actions come from.
+        config: The trainer config.
+        weights: Saved weights by Ray's names; without any there is no bound.
+        **options: As for `build_head`.
+
+    Raises:
+        WeightsError: The settings ask for another network; setting and weight are named.
+    """
+    given = (algorithm, obs_space, action_space, config)
+    if weights is None:
+        return build_head(*given, **options)
+    size = sum(np.size(weight) * 4 for weight in weights.values())
+    try:
+        with WeightRoom(size, len(weights), "the policy's network"):
+            return build_head(*given, weights=weights, **options)
+    except BeyondWeightsError as error:
+        misfit = _misfit(given, weights, options)
+        if misfit is None:
+            raise
+        raise misfit from error
+
+
+def _misfit(
+    given: tuple[Any, ...], weights: Mapping[str, Any], options: Mapping[str, Any]
+) -> WeightsError | None:
+    if options.get("custom_models"):  # They may not do without real tensors.
+        return None
+    try:
+        own = asked_shapes(lambda: build_head(*given, **options).model)
+    except (RlconnectError, RuntimeError, NotImplementedError):
+        return None  # What led here is told instead.
+    config = given[3]
+    held = {name: np.shape(weight) for name, weight in weights.items()}
+    return shape_misfit(own, held, "the policy", {**config, **(config.get("model") or {})})
