@@ -11,6 +11,9 @@ MAX_SESSIONS: Final = 100_000
 """So many sessions are remembered unless somebody says otherwise."""
 
 
+_NOBODY: Final = object()
+
+
 class SessionsEvictedWarning(UserWarning):
     """More sessions than are remembered: the least recently used were forgotten."""
 
@@ -24,6 +27,7 @@ class Sessions:
 
     Attributes:
         evicted: How many were forgotten for lack of room.
+        newest: The one used last, if it was used alone: who uses it again need not say so.
 
     Example:
         >>> sessions = Sessions(2, "this actor")
@@ -34,13 +38,14 @@ class Sessions:
         ([], ['a', 'c'])
     """
 
-    __slots__ = ("_known", "_last", "evicted", "most", "whose")
+    __slots__ = ("_known", "_last", "evicted", "most", "newest", "whose")
 
     def __init__(self, most: int, whose: str) -> None:
         self.most, self.whose = most, whose
         self.evicted = 0
         self._known: OrderedDict[Hashable, None] = OrderedDict()
         self._last: list[Hashable] = []
+        self.newest: Any = _NOBODY
 
     def __len__(self) -> int:
         return len(self._known)
@@ -58,6 +63,7 @@ class Sessions:
         if names == self._last:  # they stand at the end
             return []
         known, self._last = self._known, names
+        self.newest = names[0] if len(names) == 1 else _NOBODY
         for name in names:
             if name in known:
                 known.move_to_end(name)
@@ -82,9 +88,9 @@ class Sessions:
     def forget(self, name: Hashable) -> None:
         """Let a session go that is over."""
         self._known.pop(name, None)
-        self._last = []
+        self._last, self.newest = [], _NOBODY
 
     def clear(self) -> None:
         """Let all go."""
         self._known.clear()
-        self._last = []
+        self._last, self.newest = [], _NOBODY

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..core import nest
 from ..core.errors import ConfigError, PieceError
-from ..core.sharing import Turn
 from .endings import remembers
 from .one_step import first_row, needs_no_records, step_columns
 from .records import BuiltRecords, Records, answers_of
@@ -69,9 +68,11 @@ def local_policy_inference(
         data["dones"] = bool(terminated or truncated)  # what Ray 2.2 and older called both
     if info is not None:
         data["infos"] = info
-    with _turn_of(policy, agent_pipeline):
+    sessions = getattr(agent_pipeline, "sessions", None)
+    with getattr(agent_pipeline, "turn", policy._turn):
         try:
-            _use(policy, agent_pipeline, (env_id,))
+            if sessions is not None and sessions.newest is not env_id:
+                _use(policy, agent_pipeline, (env_id,))
             if policy.endings:
                 policy.endings.check(policy, env_id, agent_id)
             if type(obs) is np.ndarray and obs.dtype.kind not in NUMBERS:
@@ -170,7 +171,7 @@ def batch_policy_inference(
     names = ("new_obs", *given)
     rows = zip(observations, *given.values(), strict=True)
     records = Records(slots, [dict(zip(names, row, strict=True)) for row in rows])
-    with _turn_of(policy, agent_pipeline):
+    with getattr(agent_pipeline, "turn", policy._turn):  # what connectors keep is of whole steps
         outputs = []
         ready: Records | None = None
         try:
@@ -247,12 +248,6 @@ def _pipelines(policy: Policy) -> tuple[Any, Any]:
     agent.in_eval()
     action.in_eval()
     return agent, action
-
-
-def _turn_of(policy: Policy, pipeline: Any) -> Turn:
-    """The lock that one step holds, so that what connectors remember is of whole steps."""
-    turn: Turn = getattr(pipeline, "turn", policy._turn)
-    return turn
 
 
 def _use(policy: Policy, pipeline: Any, env_ids: Sequence[Hashable]) -> None:

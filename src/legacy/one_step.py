@@ -64,7 +64,9 @@ def step_columns(
     output = answer
     for formula in action.connectors:
         output = formula.transform_all(output)
-    agent.on_policy_output(ActionConnectorDataType(env_id, agent_id, columns, answer))
+    told = ActionConnectorDataType(env_id, agent_id, columns, answer)
+    for connector in agent.connectors:
+        connector.on_policy_output(told)
     return output
 
 
