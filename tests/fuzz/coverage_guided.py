@@ -25,10 +25,12 @@ def _decoded(data, encoding):
 
 
 def _document(data):
+    from rlconnect.core.budget import one_load
     from rlconnect.core.vault.own.document_decoder import decode
     from rlconnect.core.vault.own.json_text import parse_json
 
-    return decode(parse_json(data, "fuzzed"), "fuzzed", find=lambda reference: None)
+    with one_load():
+        return decode(parse_json(data, "fuzzed"), "fuzzed", find=lambda reference: None)
 
 
 def _space(data):

@@ -9,9 +9,10 @@ import json
 import os
 import resource
 import sys
+import traceback
 import warnings
 
-from tests.fuzz.cases import Cases
+from tests.fuzz.cases import Cases, Outcome
 from tests.fuzz.watch import Watch
 
 WARM = 40
@@ -35,7 +36,12 @@ def main(seed, first, scratch, memory, kinds="", door=""):
     number = int(first)
     while True:
         answers.write(json.dumps({"number": number}) + "\n")
-        outcome = cases.run(number)
+        try:
+            outcome = cases.run(number)
+        except Exception as error:  # a mistake of the fuzzer's, to be seen as one
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{type(error).__name__} at {last.filename}:{last.lineno}"
+            outcome = Outcome("fuzzer", "", repr(error)[:300], place)
         answers.write(json.dumps({"number": number, **vars(outcome)}) + "\n")
         number += 1
 
