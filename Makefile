@@ -30,7 +30,7 @@ ifneq ($(shell test -x $(PY) && cat $(MADE_IN) 2>/dev/null),$(CURDIR))
 $(STAMP): broken-venv
 endif
 
-.PHONY: help demo test lint types matrix conformance parity ratio bench docs fuzz kills threads clean broken-venv
+.PHONY: help demo test lint types matrix conformance parity ratio bench docs fuzz slots kills threads clean broken-venv
 broken-venv: ;
 
 # The stamp is written last, so an interrupted installation is picked up by the next call.
@@ -93,6 +93,9 @@ docs: $(DOCS_STAMP)  ## build the documentation into site/
 
 fuzz: $(STAMP)  ## attack every loader and setter of state for HOURS (default 1)
 	@$(PY) -m $(if $(GUIDED),tests.fuzz.coverage_guided,tests.fuzz --hours $(HOURS)) $(ARGS)
+
+slots: $(STAMP)  ## put every gadget into every slot of every file; ARGS="--count 500" draws some
+	@PYTHONPATH=. OMP_NUM_THREADS=1 $(PY) -m tests.trust.every_slot $(ARGS)
 
 kills: $(STAMP)  ## kill saves of every kind, KILLS times each (default 200), and cut the power
 	@PYTHONPATH=. OMP_NUM_THREADS=1 $(PY) -m tests.kill.kill --kills $(KILLS) --power 2 $(ARGS)
