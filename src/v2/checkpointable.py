@@ -16,6 +16,7 @@ from ..core.budget import one_load
 from ..core.checked import mapping
 from ..core.damage import at, calling
 from ..core.errors import CheckpointError, ConfigError
+from ..core.load_room import loading_from
 from ..core.trust import Names as FileNames
 from ..core.trust import Trust, Words, live_arguments, resolve
 from ..core.vault.decode.standins import class_path
@@ -225,7 +226,7 @@ class Checkpointable(abc.ABC):
             else:
                 found = _class_of(cls, class_path(saved), words)
             names = FileNames(words)
-            with at(found.CLASS_AND_CTOR_ARGS_FILE_NAME), calling(found):
+            with at(found.CLASS_AND_CTOR_ARGS_FILE_NAME), calling(found), loading_from(path):
                 args, ctor_kwargs = found._live_arguments(args, ctor_kwargs, names)
                 names.check(f"{cls.__name__}.from_checkpoint")
                 built = found(*args, **ctor_kwargs)

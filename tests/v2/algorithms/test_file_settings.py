@@ -160,3 +160,14 @@ def test_nothing_is_read_where_a_file_says(tmp_path):
     assert given.train()["training_iteration"] == 1
     resumed.stop()
     given.stop()
+
+
+def test_a_runners_networks_follow_its_weights(tmp_path):
+    """A runner's own folder gets no networks far beyond what it holds."""
+    runner = SingleAgentEnvRunner(config=small())
+    vars(runner.config)["_model_config"] = {"fcnet_hiddens": [10**6, 10**6]}
+    path = runner.save_to_path(tmp_path / "a")
+    runner.stop()
+
+    with pytest.raises(WeightsError, match="far larger than its weights"):
+        SingleAgentEnvRunner.from_checkpoint(path)
