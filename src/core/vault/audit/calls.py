@@ -15,7 +15,7 @@ from ..decode.pickle_machine import Trace
 from ..decode.standins import BY_VALUE_CLASSES, GlobalRef, Opaque, shown
 from ..decode.walk import children, named_places
 from ..records import CallRecord
-from .kinds import Kind, kind_of
+from .kinds import FAMILIES, Kind, kind_of
 
 _GETATTR: Final = frozenset({("builtins", "getattr"), ("__builtin__", "getattr")})
 _STANDARD_STREAMS: Final = frozenset({"stdin", "stdout", "stderr"})
@@ -95,6 +95,8 @@ def _judged(made: Opaque) -> tuple[str, Kind, str]:
             return ref.path, *_attribute(made)
         if ref.name in _IMPORTERS and made.args:
             return ref.path, "author", f"imports {shown(made.args[0])} for code in the file"
+        if ref.path == "importlib.import_module" and _is_of_family(made):
+            return ref.path, "author", f"imports {made.args[0]} for code in the file"
         return ref.path, *kind_of(ref.module, ref.name)
     if not isinstance(ref, Opaque):
         return shown(ref), "unknown", "nothing that can be called"
@@ -106,6 +108,13 @@ def _judged(made: Opaque) -> tuple[str, Kind, str]:
             return ref.args[0].path, *kind_of(ref.args[0].module, ref.args[0].name)
     name = ref.by_value_name if ref.is_by_value else ref.path
     return name or made.path, "runner", _MADE
+
+
+def _is_of_family(made: Opaque) -> bool:
+    """Whether an import is of a library that RLlib stands on, by its plain name."""
+    name = made.args[0] if len(made.args) == 1 else None
+    parts = name.split(".") if isinstance(name, str) else [""]
+    return parts[0] in FAMILIES and all(part.isidentifier() for part in parts)
 
 
 def _attribute(made: Opaque) -> tuple[Kind, str]:

@@ -35,8 +35,8 @@ _FAMILY_NAMES: Final = """
     cloudpickle gym gymnasium jax keras msgpack msgpack_numpy numpy packaging pandas pyarrow ray
     scipy sklearn tensorflow torch tree
 """
-_FAMILIES: Final = frozenset(_FAMILY_NAMES.split())
-_LIBRARIES: Final = (sys.stdlib_module_names | _FAMILIES) - {"__main__"}
+FAMILIES: Final = frozenset(_FAMILY_NAMES.split())
+_LIBRARIES: Final = (sys.stdlib_module_names | FAMILIES) - {"__main__"}
 _OLD_NAMES: Final = {"__builtin__": "builtins", "copy_reg": "copyreg", "exceptions": "builtins"}
 _OF_CLASSES: Final = ("__new__", "__init__", "__main__")
 _ERRORS: Final = ("Error", "Exception", "Warning", "Iteration")
@@ -120,6 +120,6 @@ def _of_library(path: str, root: str) -> tuple[Kind, str]:
     if path.startswith("ray.rllib."):
         return "unknown", "a function of RLlib's"
     if root in _LIBRARIES:
-        whose = "the standard library" if root not in _FAMILIES else root
+        whose = "the standard library" if root not in FAMILIES else root
         return "unknown", f"of {whose}; treat it as code"
     return "author", _AUTHOR_WORDS

@@ -42,7 +42,7 @@ _BY_WORDS: Final = {
         tensorflow.python.saved_model tensorflow.saved_model timeit torch._dynamo torch._ops
         torch.compile torch.fx torch.hub torch.jit torch.onnx torch.ops torch.package
         torch.testing._internal torch.utils._config_module torch.utils.data.datapipes
-        trace.Trace trace.main typing.ForwardRef typing.get_type_hints unittest yaml.constructor
+        trace.Trace trace.main typing.get_type_hints unittest yaml.constructor
         yaml.full_load yaml.load yaml.load_all yaml.unsafe_load zipimport
     """,
     "imports modules by name": """

@@ -1,6 +1,7 @@
 """What the trace of a pickle amounts to: calls, names, and where they lie."""
 
 import functools
+import importlib
 import operator
 import os
 import pickle
@@ -53,6 +54,20 @@ def test_a_call_is_told_with_its_arguments_and_place():
     assert found.arguments == "'touch x'"
     assert found.where == "state.pkl: config/env"
     assert str(found) == "posix.system('touch x') (runs programs) in state.pkl: config/env"
+
+
+@pytest.mark.parametrize(
+    ("name", "runs"),
+    [
+        ("tensorflow.compat.v1", False),
+        ("my_code", True),
+        ("tensorflow/../x", True),
+        (b"torch", True),
+    ],
+)
+def test_only_libraries_of_rllib_are_imported_without_alarm(name, runs):
+    """TensorFlow policies of old Rays import it for their code; a module of anybody else runs."""
+    assert bool(runners(pickle.dumps(Call(importlib.import_module, name)))) is runs
 
 
 @pytest.mark.parametrize(
