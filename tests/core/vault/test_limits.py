@@ -1,13 +1,18 @@
 """A budget refuses before anything is allocated; hostile files unfold no further than it says."""
 
+import gc
 import json
+import multiprocessing
+import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 from rlconnect.core.errors import LimitExceededError
-from rlconnect.core.vault.limits import Budget, Limits
+from rlconnect.core.vault.limits import Budget, Limits, no_collection
 
 
 def test_memory_is_spent_until_it_is_gone():
@@ -37,6 +42,52 @@ def test_large_files_may_take_more_steps():
 
     assert Budget(limits, 10**7).operations == limits.max_operations
     assert Budget(limits, 10**9).operations == 10**9 // limits.bytes_per_operation
+
+
+@pytest.mark.parametrize("was_on", [True, False])
+def test_overlapping_pauses_leave_collection_as_the_first_found_it(was_on):
+    """The first of two loads in threads ends before the second, and collection stays as it was."""
+    second_runs, first_ended = Event(), Event()
+    seen = []
+
+    def second():
+        with no_collection():
+            second_runs.set()
+            first_ended.wait()
+            seen.append(gc.isenabled())
+
+    thread = Thread(target=second)
+    try:
+        (gc.enable if was_on else gc.disable)()
+
+        with no_collection():
+            thread.start()
+            second_runs.wait()
+        first_ended.set()
+        thread.join()
+
+        assert seen == [False]
+        assert gc.isenabled() == was_on
+    finally:
+        gc.enable()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_collects():
+    """A process forked while a thread decodes does not inherit the pause, nor the count of it."""
+    with no_collection(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # newer Pythons warn of forks beside threads
+        child = multiprocessing.get_context("fork").Process(target=_exit_collecting)
+        child.start()
+    child.join()
+
+    assert child.exitcode == 0
+
+
+def _exit_collecting():
+    with no_collection():
+        is_paused = not gc.isenabled()
+    sys.exit(0 if is_paused and gc.isenabled() else 1)
 
 
 @pytest.fixture(scope="module")
