@@ -99,7 +99,7 @@ def write_component(
         ) from error
     names = {"class_and_ctor_args_file": class_name, "state_file": state_name}
     text = json.dumps({"checkpoint_version": CHECKPOINT_VERSION, **metadata, **names})
-    (folder / metadata_name).write_text(text)
+    (folder / metadata_name).write_text(text, encoding="utf-8")
 
 
 def packed_state(state: Any) -> bytes:

@@ -6,7 +6,7 @@ import abc
 import functools
 import os
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -16,6 +16,7 @@ from ..core.budget import one_load
 from ..core.checked import mapping
 from ..core.damage import at, calling
 from ..core.errors import CheckpointError, ConfigError
+from ..core.file_names import names_trouble
 from ..core.load_room import loading_from
 from ..core.trust import Names as FileNames
 from ..core.trust import Trust, Words, live_arguments, resolve
@@ -135,6 +136,7 @@ class Checkpointable(abc.ABC):
             metadata=self.get_metadata(),
             use_msgpack=use_msgpack,
         )
+        _check_names(map(str, names))
         for name, component in components:
             if state is not None and name not in state:
                 continue
@@ -303,9 +305,18 @@ def _as_list(names: Names) -> list[str] | None:
 def _folder_name(name: str) -> str:
     """A sub-component's folder; a name that would lead elsewhere is refused."""
     text = str(name)
-    if not text or text in (".", "..") or "/" in text or "\\" in text or "\0" in text:
-        raise ConfigError(f"{name!r} cannot be the name of a folder")
+    _check_names([text])
     return text
+
+
+def _check_names(names: Iterable[str]) -> None:
+    trouble = names_trouble(names)
+    if trouble:
+        raise ConfigError(
+            "these names cannot be those of folders",
+            found=trouble,
+            hint="give the modules or pieces other names.",
+        )
 
 
 def _check_local(filesystem: Any) -> None:

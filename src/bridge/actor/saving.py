@@ -67,7 +67,8 @@ def _save_one(name: str, source: Any, path: Path) -> None:
     with replaced_tree(path, is_several) as folder:
         for each, part in parts.items():
             part.save_to_path(folder / each)
-        (folder / METADATA).write_text(json.dumps({STEPS: source.timestep}))
+        text = json.dumps({STEPS: source.timestep})
+        (folder / METADATA).write_text(text, encoding="utf-8")
 
 
 def actor_data(actor: Actor) -> dict[str, Any]:

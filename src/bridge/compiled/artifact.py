@@ -106,7 +106,7 @@ def _write(target: Path, data: bytes, manifest: str) -> None:
         older = beside.read_bytes() if beside.is_file() else b""
     try:
         with replaced_file(beside) as described:
-            described.write_text(manifest)
+            described.write_text(manifest, encoding="utf-8")
             flush_file(described)
             with replaced_file(target, before=lambda: removed(beside)) as staged:
                 staged.write_bytes(data)

@@ -197,7 +197,8 @@ def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
                 names[key] = f"{stem}{DOCUMENT_ENDING}"
         if node.metadata_file:
             said = {**node.metadata, **names}
-            (place / node.metadata_file).write_text(json.dumps(said, indent=1))
+            text = json.dumps(said, indent=1)
+            (place / node.metadata_file).write_text(text, encoding="utf-8")
         for name in _TEXTS:
             if (node.path / name).is_file():
                 shutil.copyfile(node.path / name, place / name)

@@ -33,6 +33,9 @@ class VectorMultiAgentEnv(gym.vector.VectorEnv):
     single_observation_spaces: Mapping[Any, gym.Space[Any]] | None = None
     single_action_spaces: Mapping[Any, gym.Space[Any]] | None = None
 
+    def __init__(self) -> None:
+        """Nothing to give: gymnasium 0.29's own wants what a subclass sets by itself."""
+
 
 class SyncVectorMultiAgentEnv(MultiAgentEnvs):
     """Environments stepped one after the other.

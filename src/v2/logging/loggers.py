@@ -55,9 +55,9 @@ class CSVLogger(Logger):
         self._columns: list[str] = []
         if self.path.exists():
             _end_with_a_line(self.path)
-            with self.path.open(newline="") as file:
+            with self.path.open(newline="", encoding="utf-8") as file:
                 self._columns = next(csv.reader(file), [])
-        self._file: TextIO = self.path.open("a", newline="")
+        self._file: TextIO = self.path.open("a", newline="", encoding="utf-8")
 
     @override
     def on_result(self, result: Mapping[str, Any]) -> None:
@@ -72,14 +72,17 @@ class CSVLogger(Logger):
     def _begin(self, columns: list[str]) -> None:
         """Write the file with these columns; the rows it has get empty fields."""
         self._file.close()
-        with self.path.open(newline="") as file:
+        with self.path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         self._columns = columns
-        with replaced_file(self.path) as staged, staged.open("w", newline="") as file:
+        with (
+            replaced_file(self.path) as staged,
+            staged.open("w", newline="", encoding="utf-8") as file,
+        ):
             writer = csv.DictWriter(file, columns, restval="")
             writer.writeheader()
             writer.writerows(rows)
-        self._file = self.path.open("a", newline="")
+        self._file = self.path.open("a", newline="", encoding="utf-8")
 
     @override
     def close(self) -> None:
@@ -93,11 +96,12 @@ class JsonLogger(Logger):
         super().__init__(config, logdir)
         folder = Path(logdir)
         with replaced_file(folder / "params.json") as staged:
-            staged.write_text(json.dumps(plain(self.config), indent=2) + "\n")
+            text = json.dumps(plain(self.config), indent=2) + "\n"
+            staged.write_text(text, encoding="utf-8")
         results = folder / "result.json"
         if results.exists():
             _end_with_a_line(results)
-        self._file = results.open("a")
+        self._file = results.open("a", encoding="utf-8")
 
     @override
     def on_result(self, result: Mapping[str, Any]) -> None:

@@ -70,7 +70,7 @@ class TrialRun:
                 except Exception as error:
                     failures += 1
                     with replaced_file(Path(trial.path) / "error.txt") as told:
-                        told.write_text(traceback.format_exc())
+                        told.write_text(traceback.format_exc(), encoding="utf-8")
                     if 0 <= max_failures < failures:
                         trial.error, trial.status = error, "ERROR"
         finally:

@@ -153,6 +153,8 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_rows_and_steps_give_the_same(name):
     """Episodes, their columns and dtypes, what is drawn, and what is counted do not differ."""
+    if name.startswith("own_vector") and gym.__version__.startswith("0."):
+        pytest.skip("gymnasium 0.29's own vector of CartPoles keeps no last observation")
     env, calls, settings = CASES[name]
     in_rows, fast = sampled(env, calls, looks=False, **settings)
     by_step, slow = sampled(env, calls, looks=True, **settings)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
+import sys
 from pathlib import Path
 from typing import Final
 
 _DIRECTORY: Final = getattr(os, "O_DIRECTORY", 0)
 _NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 _BINARY: Final = getattr(os, "O_BINARY", 0)
+_FULL_FLUSH: Final[int | None] = 51 if sys.platform == "darwin" else None
+"""`fcntl.F_FULLFSYNC`, which Python names on macOS alone."""
 _FLUSHABLE: Final = os.O_RDWR if os.name == "nt" else os.O_RDONLY
 
 
@@ -47,9 +51,20 @@ def _flush(path: Path, flags: int) -> None:
         return
     descriptor = os.open(path, flags | _NO_FOLLOW | _BINARY)
     try:
-        os.fsync(descriptor)
+        flush_descriptor(descriptor)
     finally:
         os.close(descriptor)
+
+
+def flush_descriptor(descriptor: int) -> None:
+    """Wait until a file is on the disk itself: macOS's `fsync` ends at the disk's own memory."""
+    if _FULL_FLUSH is not None:
+        import fcntl
+
+        with contextlib.suppress(OSError):  # a network disk, which knows `fsync` alone
+            fcntl.fcntl(descriptor, _FULL_FLUSH)
+            return
+    os.fsync(descriptor)
 
 
 def flush_parent(target: Path) -> None:

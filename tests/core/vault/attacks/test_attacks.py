@@ -1,7 +1,6 @@
 """Hostile files end in a typed error or as inert data, and do nothing on the way."""
 
 import contextlib
-import fcntl
 import itertools
 import json
 import os
@@ -33,6 +32,7 @@ def notes(tmp_path_factory):
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     results = [shared / f"attacks-{part}.json" for part in range(PARTS)]
+    fcntl = pytest.importorskip("fcntl")
     for how in (fcntl.LOCK_NB, 0):  # first what nobody else does yet, then wait for the others
         for part, result in enumerate(results):
             with (

@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import resource
 import shutil
 import subprocess
 
@@ -15,6 +14,8 @@ from rlconnect.core.vault.own.own_format import read_folder
 from rlconnect.core.vault.own.writer import save_file, save_folder
 
 from .own_checkpoints import content, document
+
+resource = pytest.importorskip("resource")
 
 
 @contextlib.contextmanager
@@ -161,7 +162,7 @@ def test_permission_denied_is_a_typed_error(tmp_path, monkeypatch, name):
     assert read_folder(tmp_path / "a").document == {"old": 1}
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="root may write everywhere")
 def test_a_folder_we_may_not_write_is_a_typed_error(tmp_path):
     """A read-only parent folder is said in two lines."""
     tmp_path.chmod(0o500)
