@@ -1,8 +1,9 @@
 """Read files of a checkpoint folder: regular files only, sizes first, errors in two lines.
 
 A link is followed where the caller named it, and never below: what a checkpoint's folder holds is
-the checkpoint, and a link in it could lead to any file of this machine. Our own format is read by
-the same rule (`own.checked_folder`).
+the checkpoint, and a link in it could lead to any file of this machine. Only the links that a
+download cache is made of lead to what is surely its own (`cached_links`). Our own format is read
+by the same rule (`own.checked_folder`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ..errors import (
     MissingPartError,
     UnsafeCheckpointError,
 )
+from .cached_links import cached_file
 from .decode.walk import check_depth
 from .limits import Limits
 from .own.json_text import measure
@@ -86,7 +88,7 @@ def part_of(folder: str | os.PathLike[str], name: str) -> Path:
     path = Path(folder)
     for step in name.split("/"):
         path = path / step
-        if path.is_symlink():
+        if path.is_symlink() and cached_file(path) is None:
             raise _is_link(path.name, path.parent)
     return path
 
@@ -114,12 +116,7 @@ def read_bytes(
     Raises:
         CheckpointError: It is not there, or may not be read, or is none of these.
     """
-    try:
-        descriptor = os.open(path, READ_FLAGS | (0 if follow else NO_FOLLOW))
-    except (OSError, ValueError) as error:
-        if not follow and path.is_symlink():
-            raise _is_link(path.name, path.parent) from None
-        raise access_error(path, error) from None
+    descriptor = _opened(path, follow)
     try:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
@@ -136,6 +133,24 @@ def read_bytes(
         raise access_error(path, error) from None
     finally:
         os.close(descriptor)
+
+
+def _opened(path: Path, follow: bool) -> int:
+    """A descriptor of what lies at a path, which may be a link of any kind if `follow`."""
+    is_link = not (follow or NO_FOLLOW) and path.is_symlink()
+    try:
+        if not is_link:
+            return os.open(path, READ_FLAGS | (0 if follow else NO_FOLLOW))
+    except (OSError, ValueError) as error:
+        if follow or not path.is_symlink():
+            raise access_error(path, error) from None
+    held = cached_file(path)
+    if held is None:
+        raise _is_link(path.name, path.parent)
+    try:
+        return os.open(held, READ_FLAGS | NO_FOLLOW)
+    except OSError as error:
+        raise access_error(path, error) from None
 
 
 def read_head(path: Path, count: int) -> bytes:

@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from ..errors import CheckpointError, CheckpointNotFoundError, NotACheckpointError
+from .cached_links import cached_file
 from .files import access_error, base_name, entries, read_json
 from .limits import Limits
 from .own.leftovers import survivor
@@ -208,7 +209,10 @@ class _Survey:
                         folders.append(Path(entry.path))
                 elif entry.is_symlink() and entry.is_dir():
                     links.append(entry.name)
-                elif entry.is_symlink() or entry.is_file():
+                elif entry.is_symlink():
+                    held = cached_file(Path(entry.path))
+                    names[entry.name] = (held or Path(entry.path)).lstat().st_size
+                elif entry.is_file():
                     names[entry.name] = entry.stat(follow_symlinks=False).st_size
             except OSError:
                 continue

@@ -1,7 +1,8 @@
 """Open the files of one folder without being led out of it or fooled about their size.
 
 Files are opened relative to the folder itself, not to its path, so a folder that is replaced
-while it is read stays one whole; links, pipes and names that are paths are refused.
+while it is read stays one whole; pipes, names that are paths, and links but those of a download
+cache (`cached_links`) are refused.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ...errors import (
     MissingPartError,
     UnsafeCheckpointError,
 )
+from ..cached_links import cached_file
 from ..files import NO_FOLLOW, READ_FLAGS, access_error, checked_size
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,127}")
@@ -120,12 +122,25 @@ class CheckedFolder:
             ) from None
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EMLINK):
-                raise UnsafeCheckpointError(
-                    f"{name} in {self.path} is a link, and could lead anywhere.",
-                    hint="copy the folder with its links resolved: cp -rL.",
-                    file=name,
-                ) from None
+                return self._open_link(name)
             raise access_error(self.path / name, error) from None
+        return self._checked(descriptor, name)
+
+    def _open_link(self, name: str) -> int:
+        """What a link of a download cache stands for."""
+        held = cached_file(self.path / name)
+        if held is None:
+            raise UnsafeCheckpointError(
+                f"{name} in {self.path} is a link, and could lead anywhere.",
+                hint="copy the folder with its links resolved: cp -rL.",
+                file=name,
+            )
+        try:
+            return self._checked(os.open(held, READ_FLAGS | NO_FOLLOW), name)
+        except OSError as error:
+            raise access_error(held, error) from None
+
+    def _checked(self, descriptor: int, name: str) -> int:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise UnsafeCheckpointError(

@@ -1,0 +1,44 @@
+"""Links that a download cache is made of: the one kind of link in a checkpoint that is followed.
+
+Hugging Face keeps what it downloads as `models--NAME/blobs/HASH`, and each version of it as links
+below `models--NAME/snapshots/VERSION/`. Whoever has such a folder has its `blobs` beside it, so
+a link into that very folder leads nowhere else on this machine.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+_VERSIONS: Final = "snapshots"
+_CONTENTS: Final = "blobs"
+
+
+def cached_file(link: Path) -> Path | None:
+    """The file that a link of a download cache stands for; None for any other path.
+
+    It lies directly in the real folder `blobs` beside a folder `snapshots` that the link lies in,
+    and is a regular file. Open what is given, not the link: that may change in between.
+
+    Args:
+        link: Any path; a link in any of its folders is followed, as the caller named them.
+    """
+    try:
+        text = os.readlink(link)
+        folder = os.path.realpath(link.parent)
+        target = Path(os.path.normpath(os.path.join(folder, text)))
+        if target.parent.name != _CONTENTS or not _is_beside(target.parent, Path(folder)):
+            return None
+        is_plain = stat.S_ISDIR(os.lstat(target.parent).st_mode) and stat.S_ISREG(
+            os.lstat(target).st_mode
+        )
+    except (OSError, ValueError):
+        return None
+    return target if is_plain else None
+
+
+def _is_beside(contents: Path, folder: Path) -> bool:
+    """Whether a folder lies in the `snapshots` beside these contents."""
+    return contents.with_name(_VERSIONS) in (folder, *folder.parents)
