@@ -4,6 +4,7 @@ import importlib
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -98,6 +99,28 @@ def test_the_small_installation_lacks_torch_alone():
     needed = [Requirement(each).name for each in PROJECT["project"]["dependencies"]]
 
     assert line.split()[2:] == [name for name in needed if name != "torch"]
+
+
+@pytest.mark.slow
+def test_a_source_distribution_holds_all_that_its_tests_read(tmp_path):
+    """Tests, golden data, examples, documents and pins travel with the code."""
+    pytest.importorskip("setuptools", minversion="77")
+    skipped = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "site", "*.egg-info")
+    shutil.copytree(ROOT, tmp_path / "project", ignore=skipped)
+    build = f"from setuptools.build_meta import build_sdist; build_sdist({str(tmp_path)!r})"
+
+    done = subprocess.run(
+        [sys.executable, "-c", build], cwd=tmp_path / "project", capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stderr
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as held:
+        names = {name.partition("/")[2] for name in held.getnames()}
+    folders = ("tests", "examples", "docs", "benchmarks", "src")
+    wanted = [path for folder in folders for path in (tmp_path / "project" / folder).rglob("*")]
+    wanted += [tmp_path / "project" / name for name in ("constraints.txt", "CHANGELOG.md")]
+    assert {path.relative_to(tmp_path / "project").as_posix() for path in wanted} <= names
 
 
 @pytest.mark.slow

@@ -20,7 +20,14 @@ from ..core.damage import is_of_user
 from ..core.errors import CheckpointError, RlconnectError
 from ..core.torch_needed import torch_needed
 from ..core.version import __version__
-from . import codemod_command, convert_command, export_command, migrate_command, proof_commands
+from . import (
+    codemod_command,
+    convert_command,
+    export_command,
+    migrate_command,
+    proof_commands,
+    sample_command,
+)
 from .options import DONE, FINDING, MISTAKE, Audit, Json, print_json
 
 _INTERRUPTED: Final = 130
@@ -135,6 +142,7 @@ app.command()(codemod_command.codemod)
 app.command()(export_command.export)
 app.command()(migrate_command.migrate)
 app.command()(convert_command.convert)
+app.command()(sample_command.sample)
 
 
 def main(argv: list[str] | None = None) -> int:

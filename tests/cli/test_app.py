@@ -156,7 +156,7 @@ def bad_paths(folder):
         odd: "policy_state.pkl",
         other: "checkpoint-1",
         folder / ("x" * 3000): "cannot be read",
-        f"{folder}/a\0b": "null byte",
+        f"{folder}/a\0b": "embedded null",
     }
 
 

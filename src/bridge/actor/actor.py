@@ -16,6 +16,7 @@ from ...core.checked import count
 from ...core.damage import at
 from ...core.errors import ConfigError, PieceError
 from ...core.sharing import Turn
+from ...core.torch_needed import torch_needed
 from ..rollout import Played, rollout
 from .asked import Asked, answered, listed
 from .mapping import Casting, PolicyMapping
@@ -118,7 +119,7 @@ class Actor:
         from .loading import players_of
 
         wanted = [policy_ids] if isinstance(policy_ids, str) else policy_ids
-        with one_load():
+        with one_load(), torch_needed("the module in this checkpoint"):
             players, saved = players_of(path, wanted, **options)
         mapping = policy_mapping_fn or saved
         made = cls(players, policy_mapping_fn=mapping, seed=seed, max_sessions=max_sessions)

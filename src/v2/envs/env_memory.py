@@ -108,6 +108,12 @@ def _name(layer: Any) -> str:
     return f"{type(layer).__module__}.{type(layer).__qualname__}"
 
 
+def _kind(name: str) -> str:
+    """A class's name without the module of gymnasium's wrappers: each release has others."""
+    package, last = "gymnasium.wrappers.", name.rpartition(".")[2]
+    return package + last if name.startswith(package) else name
+
+
 def _layer(layer: Any, data: Callable[[Any], Any]) -> dict[str, Any]:
     own = vars(type(layer))
     if callable(own.get("get_state")) and callable(own.get("set_state")):
@@ -124,7 +130,7 @@ def _layer(layer: Any, data: Callable[[Any], Any]) -> dict[str, Any]:
 
 def _remember(env: Any, memory: list[Any]) -> None:
     layers = _layers_of(env)
-    if [_name(layer) for layer in layers] != [layer["class"] for layer in memory]:
+    if [_kind(_name(layer)) for layer in layers] != [_kind(layer["class"]) for layer in memory]:
         raise NotPlainError("other wrappers")
     for layer, held in zip(layers, memory, strict=True):
         if "state" in held:

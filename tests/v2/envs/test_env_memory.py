@@ -165,3 +165,23 @@ def test_a_damaged_memory_is_told(damaged: Any) -> None:
 
     with pytest.raises(CorruptCheckpointError, match="is damaged"):
         remember(env, damaged)
+
+
+def test_an_episode_goes_on_where_gymnasium_moved_its_wrappers() -> None:
+    """`TimeLimit` lay in a module of its own before gymnasium 1.0: its steps are counted on."""
+    one, other = gym.make("CartPole-v1"), gym.make("CartPole-v1")
+    one.reset(seed=1)
+    one.step(1)
+    memory = memory_of(one)
+    assert memory is not None
+    old = {"common": "time_limit", "time_limit": "common"}
+    for layer in memory:
+        parts = layer["class"].split(".")
+        if parts[:2] == ["gymnasium", "wrappers"]:
+            parts[2] = old.get(parts[2], "elsewhere")
+            layer["class"] = ".".join(parts)
+
+    assert remember(other, memory)
+
+    assert np.array_equal(one.step(0)[0], other.step(0)[0])
+    assert other.get_wrapper_attr("_elapsed_steps") == 2
