@@ -35,6 +35,8 @@ _HOME: Final = {
     "SplitWarning": ".compiled.program",
     "compile_actor": ".compiled.program",
     "export_actor": ".compiled.artifact",
+    "Artifact": ".compiled.opened",
+    "load_artifact": ".compiled.opened",
     "Played": ".rollout",
     # Migrating into the new stack
     "MigratedPolicy": ".migrate.checkpoint",

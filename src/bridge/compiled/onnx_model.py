@@ -57,14 +57,7 @@ def onnx_runner(data: bytes, step: FlatStep) -> Runner:
     Raises:
         MissingExtraError: onnxruntime is not installed.
     """
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise _missing("onnxruntime") from error
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    session = onnx_session(data)
     wanted = {each.name for each in session.get_inputs()}
 
     def run(tensors: Sequence[Array]) -> list[Array]:
@@ -73,6 +66,22 @@ def onnx_runner(data: bytes, step: FlatStep) -> Runner:
         return list(session.run([port.name for port in step.outputs], given))
 
     return run
+
+
+def onnx_session(data: bytes) -> Any:
+    """What onnxruntime runs a model in, on one thread of the CPU.
+
+    Raises:
+        MissingExtraError: onnxruntime is not installed.
+    """
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise _missing("onnxruntime") from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
 
 
 def fold_into_biases(graph: Any) -> None:

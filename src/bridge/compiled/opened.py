@@ -1,0 +1,119 @@
+"""A file that `export_actor` wrote, opened again: checked against its manifest, then run.
+
+Such a file is a program, as the reader of any `.pt2` or `.onnx` runs it: open those that you, or
+somebody you trust, wrote. Its checksum tells damage, not intent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import CorruptCheckpointError, UnknownFormatError
+from ...core.torch_needed import torch_needed
+from ...core.types import Array
+from ...core.vault.files import read_bytes, read_json
+from ...core.vault.limits import DEFAULT_LIMITS
+
+Named = Mapping[str, Array]
+
+
+class Artifact:
+    """A policy's whole step, by named arrays; `load_artifact` makes one.
+
+    Args:
+        manifest: What lies beside the file.
+        run: Runs it.
+
+    Attributes:
+        manifest: Inputs, outputs, spaces, what wrote it.
+    """
+
+    def __init__(self, manifest: dict[str, Any], run: Callable[[Named], Named]) -> None:
+        self.manifest = manifest
+        self._run = run
+
+    def __call__(self, **given: Array) -> dict[str, Array]:
+        """The outputs for some rows of inputs; states left out are zero, and every row begins."""
+        rows = len(next(iter(given.values())))
+        filled = {
+            port["name"]: np.asarray(given[port["name"]], port["dtype"])
+            if port["name"] in given
+            else np.full((rows, *port["shape"]), port["name"] == "first", port["dtype"])
+            for port in self.manifest["inputs"]
+        }
+        return dict(self._run(filled))
+
+
+def load_artifact(path: str | os.PathLike[str]) -> Artifact:
+    """Open a `.pt2` or `.onnx` file that `export_actor` wrote.
+
+    Args:
+        path: The file; its manifest lies beside it as `<file>.json`.
+
+    Raises:
+        CheckpointError: File or manifest is not there.
+        CorruptCheckpointError: The file is another one than its manifest tells of.
+        UnknownFormatError: This torch does not read what another one wrote.
+        MissingExtraError: torch or onnxruntime is not installed.
+    """
+    file = Path(path)
+    manifest = read_json(file.with_name(f"{file.name}.json"), DEFAULT_LIMITS, follow=True)
+    data = read_bytes(file, DEFAULT_LIMITS, follow=True)
+    found, wanted = hashlib.sha256(data).hexdigest(), manifest.get("sha256")
+    if found != wanted:
+        raise CorruptCheckpointError(
+            f"{file} is not the file that its manifest tells of",
+            expected=f"SHA-256 {wanted}",
+            found=found,
+            hint="export it again, or fetch both files again.",
+        )
+    kind = manifest.get("kind")
+    if kind not in ("onnx", "pt2"):
+        raise UnknownFormatError(f"{file}", expected="'onnx' or 'pt2'", found=repr(kind))
+    return Artifact(manifest, (_of_onnx if kind == "onnx" else _of_torch)(data, manifest, file))
+
+
+def _of_onnx(data: bytes, manifest: Mapping[str, Any], file: Path) -> Callable[[Named], Named]:
+    with torch_needed("checking an ONNX file"):
+        from .onnx_model import onnx_session
+    session = onnx_session(data)
+    read = {each.name for each in session.get_inputs()}
+    names = [port["name"] for port in manifest["outputs"]]
+
+    def run(given: Named) -> Named:
+        found = session.run(names, {name: each for name, each in given.items() if name in read})
+        return dict(zip(names, found, strict=True))
+
+    return run
+
+
+def _of_torch(data: bytes, manifest: Mapping[str, Any], file: Path) -> Callable[[Named], Named]:
+    with torch_needed("a .pt2 file"):
+        import torch
+
+        from .onnx_model import quiet
+    try:
+        with quiet():
+            module = torch.export.load(io.BytesIO(data)).module()
+    except Exception as error:  # torch promises nothing about other versions' files
+        raise UnknownFormatError(
+            f"torch cannot read {file}",
+            expected=f"the torch that wrote it, {manifest.get('torch')}",
+            found=f"torch {torch.__version__}",
+            hint="export it again with this torch, or as ONNX, which every version reads.",
+        ) from error
+    names = [port["name"] for port in manifest["outputs"]]
+
+    def run(given: Named) -> Named:
+        ports = [torch.from_numpy(given[port["name"]]) for port in manifest["inputs"]]
+        with torch.no_grad():
+            return dict(zip(names, (each.numpy() for each in module(*ports)), strict=True))
+
+    return run
