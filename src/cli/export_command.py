@@ -47,23 +47,26 @@ def export(
     if as_json:
         print_json(manifest)
         return
-    from ..core.visible import visible
     from .theme import console
 
     page = console()
-    for line in _lines(out, manifest):
-        page.print(visible(line), soft_wrap=True, highlight=False, markup=False)
+    for line in written_lines(out, manifest):
+        page.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
-def _lines(out: Path, manifest: dict[str, Any]) -> list[str]:
+def written_lines(out: Path, manifest: dict[str, Any]) -> list[str]:
+    """What was written: what goes in, what comes out, what it does."""
+    from ..core.visible import visible
+
     kind = f"ONNX, opset {manifest['opset']}" if manifest["kind"] == "onnx" else "torch.export"
-    return [
+    lines = [
         f"wrote {out} ({manifest['size']:,} bytes, {kind})",
         f"  in   {', '.join(map(_port, manifest['inputs']))}",
         f"  out  {', '.join(map(_port, manifest['outputs']))}",
         f"  does {' -> '.join(manifest['pieces'])}",
         f"  checked against the policy: equal within {manifest['tolerance']:g}",
     ]
+    return list(map(visible, lines))
 
 
 def _port(port: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..core.damage import calling
 from ..core.errors import PipelineError
+from ..core.visible import visible_lines
 from .connector import ConnectorV2
 
 
@@ -35,7 +36,7 @@ class PieceList(abc.ABC):
         try:
             place = self._place_of(name_or_class)
         except PipelineError as error:
-            warnings.warn(error.summary, UserWarning, stacklevel=2)
+            warnings.warn(visible_lines(error.summary), UserWarning, stacklevel=2)
             return
         del self.connectors[place]
         self._connect()

@@ -1,18 +1,35 @@
 """Whatever a checkpoint says of itself, no page raises, acts on a terminal or follows markup."""
 
 import io
+from pathlib import Path
+from types import SimpleNamespace
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
+from rlconnect.bridge.adapt import Suggestion
+from rlconnect.bridge.changes import Change, SpaceDiff
+from rlconnect.bridge.migrate.step import MigrationStep
+from rlconnect.bridge.migrate.twin import Twin
+from rlconnect.bridge.proof.page import page_of
+from rlconnect.bridge.proof.verify import Returns, Verdict
+from rlconnect.bridge.rollout import Played
+from rlconnect.cli.adapt_page import adapt_page
 from rlconnect.cli.audit_page import audit_page
 from rlconnect.cli.convert_command import convert_page
+from rlconnect.cli.export_command import written_lines
 from rlconnect.cli.inspect_page import inspect_page, next_lines
+from rlconnect.cli.migrate_page import migrate_page
+from rlconnect.cli.rollout_page import rollout_page
 from rlconnect.cli.scan_table import ScanRow, lines_below, scan_table
 from rlconnect.cli.theme import THEME
+from rlconnect.cli.verify_page import verify_page
 from rlconnect.core import errors
+from rlconnect.core.adapters.chain import AdapterChain
+from rlconnect.core.stage_differences import DECADES, StageComparison
 from rlconnect.core.vault import (
     Checkpoint,
     ComponentRecord,
@@ -145,6 +162,65 @@ def test_scan_shows_anything(path, text, level):
     row = ScanRow(f"/tmp/{path}", text, text, text, text, 1, 1, level, text)
 
     check(printed(scan_table("/tmp", [row]), *lines_below("/tmp", [row])))
+
+
+STAGE = st.builds(
+    StageComparison, TEXT, st.just(1), st.just(0.5), st.just((0.0, 0.0, 0.5)), st.integers(0, 1),
+    st.just(0.5), st.just((1,) * (len(DECADES) + 2)), TEXT,
+)  # fmt: skip
+
+
+@settings(max_examples=30, phases=[Phase.explicit, Phase.generate])
+@given(TEXT, TEXT, TEXT, st.lists(STAGE, min_size=1, max_size=2))
+def test_verify_shows_anything(ours, theirs, text, stages):
+    """On a terminal and as HTML, charts with what their names say too."""
+    returns = Returns((1.0, 2.0), (1.0, 3.0))
+    pieces = ((ours, text), (text, theirs))
+    verdict = Verdict(ours, theirs, tuple(stages), 3, text, (1e-5, 1e-5), returns, pieces)
+
+    check(printed(verify_page(verdict)))
+    check(page_of(verdict))
+    assert "<b>" not in page_of(verdict)
+
+
+@settings(max_examples=30, phases=[Phase.explicit, Phase.generate])
+@given(TEXT, TEXT, st.sampled_from(["native", "gone", "wrapped", "code"]))
+def test_migrate_shows_anything(text, name, kind):
+    """Pieces of an author's own, with reasons and code that quote them."""
+    step = MigrationStep(name, "agent", 0, Twin(kind, text, text, snippet=text))
+    step.proof = {"words": text}
+    policy = SimpleNamespace(name=name, algorithm=text)
+    plan = SimpleNamespace(policy=policy, steps=[step])
+
+    check(printed(migrate_page(text, plan, None), migrate_page(text, plan, text)))
+
+
+@settings(max_examples=30, phases=[Phase.explicit, Phase.generate])
+@given(TEXT, TEXT, st.booleans())
+def test_adapt_and_rollout_show_anything(text, key, is_settled):
+    """Keys of spaces, questions about them, names of environments."""
+    change = Change(text, text, question=text).below(key)
+    space = gym.spaces.Discrete(2)
+    diff = SpaceDiff(space, space, (change,))
+    suggestion = Suggestion(AdapterChain(), diff, diff)
+    steps = {"obs-step": [text]}
+
+    for written in (None, text):
+        check(printed(adapt_page(text, key, suggestion, steps, is_settled, written)))
+    check(printed(rollout_page(text, key, Played((1.0, -1.0), (3, 4)))))
+
+
+@settings(max_examples=20, phases=[Phase.explicit, Phase.generate])
+@given(TEXT, TEXT)
+def test_export_shows_anything(text, piece):
+    """Columns of the environment and pieces of the policy."""
+    port = {"name": text, "shape": [2], "dtype": "float32"}
+    manifest = {
+        "kind": "onnx", "opset": 18, "size": 9, "tolerance": 1e-5, "pieces": [piece],
+        "inputs": [port], "outputs": [port],
+    }  # fmt: skip
+
+    check(printed(*written_lines(Path("/tmp/x") / "a", manifest)))
 
 
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type)]

@@ -17,6 +17,7 @@ from ...core.damage import at
 from ...core.errors import ConfigError, PieceError
 from ...core.sharing import Turn
 from ...core.torch_needed import torch_needed
+from ...core.visible import visible
 from ..rollout import Played, rollout
 from .asked import Asked, answered, listed
 from .mapping import Casting, PolicyMapping
@@ -83,7 +84,8 @@ class Actor:
             self.max_sessions = max_sessions
         for name, pieces in self.missing.items():
             warnings.warn(
-                f"policy {name!r} acts item by item: {', '.join(pieces)} has no batched form",
+                f"policy {name!r} acts item by item: {visible(', '.join(pieces))} "
+                "has no batched form",
                 SlowPieceWarning,
                 stacklevel=3,
             )

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ...core.visible import visible
+
 _SPACES: Final = (
     "choice grid_search lograndint loguniform qlograndint qloguniform qrandint qrandn quniform "
     "randint randn sample_from uniform"
@@ -89,18 +91,19 @@ def _lines(value: Any, depth: int) -> list[str]:
     pad = "  " * depth
     lines = []
     for key in sorted(value, key=str):
-        item = value[key]
+        item, name = value[key], visible(key)
         item = item.tolist() if hasattr(item, "tolist") else item
         if isinstance(item, dict) and item:
-            lines += [f"{pad}{key}:", *_lines(item, depth + 1)]
+            lines += [f"{pad}{name}:", *_lines(item, depth + 1)]
         elif isinstance(item, (list, tuple)) and item:
-            lines += [f"{pad}{key}:", *(f"{pad}- {_word(each)}" for each in item)]
+            lines += [f"{pad}{name}:", *(f"{pad}- {_word(each)}" for each in item)]
         else:
-            lines.append(f"{pad}{key}: {_word(item)}")
+            lines.append(f"{pad}{name}: {_word(item)}")
     return lines
 
 
 def _word(item: Any) -> str:
     if item is None or isinstance(item, bool):
         return {None: "null", True: "true", False: "false"}[item]
-    return str(item)
+    text = str(item)
+    return visible(text, len(text))

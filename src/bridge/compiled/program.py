@@ -14,6 +14,7 @@ from ...core import nest, xp
 from ...core.errors import ConfigError, PieceError
 from ...core.sharing import Turn
 from ...core.types import Array, Nest
+from ...core.visible import visible
 from ...legacy.policy import Policy
 from ...legacy.types import ActionConnectorDataType, AgentConnectorDataType
 from ..actor.actor import Actor
@@ -180,7 +181,7 @@ def compile_actor(
     after: list[Any] = []
     if plan.missing:
         source: Any = actor.players[policy or next(iter(actor.players))]
-        missing = ", ".join(plan.missing)
+        missing = visible(", ".join(plan.missing))
         plan, before, after = _split(source.policy)
         names = ", ".join(type(each).__name__ for each in (*before, *after))
         warnings.warn(

@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from ...core.errors import ConfigError
 from ...core.space_fit import explain_mismatch
+from ...core.visible import visible_lines
 from ..envs.foreign_agent_envs import ForeignAgentEnvs
 from ..envs.multi_agent_envs import AgentTransitions, MultiAgentEnvs, make_multi_agent_envs
 from ..episodes.multi_agent import MultiAgentEpisode
@@ -280,7 +281,7 @@ def _warn_if_outside(spaces: Mapping[Hashable, Space[Any]], by_env: Sequence[Any
             if reason:
                 warnings.warn(
                     f"Environment {index} returned an observation outside of the space of agent "
-                    f"{agent!r}: {reason}.",
+                    f"{agent!r}: {visible_lines(reason)}.",
                     UserWarning,
                     stacklevel=2,
                 )

@@ -13,6 +13,7 @@ import numpy as np
 from ...core import nest
 from ...core.errors import SpaceError
 from ...core.space_fit import explain_mismatch
+from ...core.visible import visible_lines
 
 
 class NonFiniteError(SpaceError):
@@ -56,7 +57,8 @@ def warn_if_outside(space: gym.Space[Any], observations: Sequence[Any]) -> None:
         reason = explain_mismatch(space, observation)
         if reason is not None:
             warnings.warn(
-                f"Environment {index} returned an observation outside of its space: {reason}.",
+                f"Environment {index} returned an observation outside of its space: "
+                f"{visible_lines(reason)}.",
                 UserWarning,
                 stacklevel=2,
             )

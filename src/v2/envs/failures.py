@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...core.errors import RlconnectError
+from ...core.visible import visible
 
 
 class EnvStepError(RlconnectError, RuntimeError):
@@ -29,4 +30,4 @@ def step_error(index: int, what: str, found: str) -> EnvStepError:
 
 def told(error: BaseException) -> str:
     """What an environment raised, in a line."""
-    return f"{type(error).__name__}: {error}".strip().replace("\n", " ")
+    return visible(f"{type(error).__name__}: {error}".strip().replace("\n", " "), 2000)

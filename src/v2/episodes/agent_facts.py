@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, ClassVar
 
 from ...core.errors import EpisodeError
+from ...core.visible import visible
 from .agent_ids import AgentIds
 from .agent_reading import AgentReading
 from .custom_data import CustomData
@@ -165,9 +166,10 @@ class AgentFacts(CustomData, AgentReading):
     def print(self) -> None:
         """Print a table of which agent observed at which step."""
         self._hand_out()
-        width = max((len(str(agent)) for agent in self._agents), default=2)
+        names = {agent: visible(agent) for agent in self._agents}
+        width = max(map(len, names.values()), default=2)
         steps = range(self.env_t_started, self.env_t + 1)
         print("ts".ljust(width), *(f"{step:<3}" for step in steps))
         for agent in self._agents:
             seen = set(self._env_ts[agent])
-            print(str(agent).ljust(width), *("x  " if step in seen else "   " for step in steps))
+            print(names[agent].ljust(width), *("x  " if step in seen else "   " for step in steps))

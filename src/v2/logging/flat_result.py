@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isfinite
 from numbers import Real
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
+from ...core.visible import visible
+
+_Value = TypeVar("_Value")
+_LONGEST_NAME: Final = 1000
 _LEFT_OUT: Final = ("config",)
 
 
@@ -38,6 +42,16 @@ def scalars(result: Mapping[str, Any]) -> dict[str, float]:
         for name, value in flat(result).items()
         if isinstance(value, (Real, np.number)) and isfinite(float(value))
     }
+
+
+def shown(values: Mapping[str, _Value]) -> dict[str, _Value]:
+    r"""The same under names that columns and tags can have: modules and metrics bring their own.
+
+    Example:
+        >>> shown({"learners/\x1b[2J/loss": 0.5})
+        {'learners/\\x1b[2J/loss': 0.5}
+    """
+    return {visible(name, _LONGEST_NAME): value for name, value in values.items()}
 
 
 def plain(value: Any) -> Any:

@@ -16,8 +16,9 @@ from typing import Any, TextIO
 from typing_extensions import override
 
 from ...core.vault.own.atomic import replaced_file
+from ...core.visible import visible
 from .event_file import EventFile
-from .flat_result import flat, plain, scalars
+from .flat_result import flat, plain, scalars, shown
 
 
 class Logger(abc.ABC):
@@ -61,12 +62,12 @@ class CSVLogger(Logger):
 
     @override
     def on_result(self, result: Mapping[str, Any]) -> None:
-        row = flat(result)
+        row = shown(flat(result))
         new = [name for name in row if name not in self._columns]
         if new:
             self._begin([*self._columns, *new])
         writer = csv.DictWriter(self._file, self._columns, restval="")
-        writer.writerow({name: plain(value) for name, value in row.items()})
+        writer.writerow({name: _cell(value) for name, value in row.items()})
         self._file.flush()
 
     def _begin(self, columns: list[str]) -> None:
@@ -123,7 +124,7 @@ class TBXLogger(Logger):
     @override
     def on_result(self, result: Mapping[str, Any]) -> None:
         step = result.get("num_env_steps_sampled_lifetime") or result.get("training_iteration", 0)
-        values = {f"ray/tune/{name}": value for name, value in scalars(result).items()}
+        values = {f"ray/tune/{name}": value for name, value in shown(scalars(result)).items()}
         self._file.add_scalars(values, int(step))
 
     @override
@@ -159,6 +160,11 @@ class UnifiedLogger(Logger):
     def close(self) -> None:
         for each in self._loggers:
             each.close()
+
+
+def _cell(value: Any) -> Any:
+    found = plain(value)
+    return visible(found, len(found)) if isinstance(found, str) else found
 
 
 def _end_with_a_line(file: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import ConfigError
+from ...core.visible import visible
 from ..config.algorithm_config import AlgorithmConfig
 from ..logging.progress_line import progress_text
 from .run_config import CheckpointConfig, FailureConfig, RunConfig, TuneConfig
@@ -123,7 +124,8 @@ class TrialsRun:
 
     def _tell(self, line: str) -> None:
         if self._run_config.verbose != 0:
-            print(line, file=sys.stderr, flush=True)
+            shown = "\n".join(visible(each, len(each)) for each in line.splitlines())
+            print(shown, file=sys.stderr, flush=True)
 
     def _refuse_saving(self) -> None:
         for name in ("checkpoint_frequency", "checkpoint_at_end"):

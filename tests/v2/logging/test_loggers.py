@@ -7,6 +7,7 @@ import struct
 
 import numpy as np
 import pytest
+from rlconnect.core.visible import visible
 from rlconnect.v2 import CSVLogger, JsonLogger, PPOConfig, ProgressLine, TBXLogger, UnifiedLogger
 from rlconnect.v2.logging.event_file import EventFile
 from rlconnect.v2.logging.flat_result import at, flat, plain, scalars
@@ -51,6 +52,29 @@ def test_anything_fits_into_json(value, made):
     """Arrays, numpy's numbers, sets, classes: JSON has a word for each."""
     assert plain(value) == made
     json.dumps(plain(value), allow_nan=False)
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J", "\u202egnp", "a\nb,c", "\ud800", "\0"])
+def test_names_and_texts_of_results_are_spelt_out(tmp_path, name):
+    """A module's name from a file is one column, one tag and one line, whatever it says."""
+    with_names = {"learners": {name: {"loss": 0.5}}, "told": name, "training_iteration": 1}
+    logger = UnifiedLogger({name: name}, tmp_path)
+    logger.on_result(with_names)
+    logger.on_result({**with_names, f"more {name}": 1})
+    logger.close()
+
+    for file in tmp_path.iterdir():
+        if "tfevents" in file.name:
+            data = file.read_bytes()
+            assert f"ray/tune/learners/{visible(name)}/loss".encode() in data
+            assert name.encode("utf-8", "surrogatepass") not in data or name == "\0"
+        else:
+            text = file.read_bytes().decode()
+            assert [c for c in text if not c.isprintable() and c not in "\r\n"] == []
+    lines = (tmp_path / "progress.csv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 3
+    assert f"learners/{visible(name)}/loss" in next(csv.reader(lines))
+    assert json.loads((tmp_path / "result.json").read_text().splitlines()[0])["told"] == name
 
 
 def test_csv_learns_new_columns(tmp_path):
