@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from html import escape
 from typing import Any, Final
 
 MOST_SHOWN: Final = 300
@@ -72,6 +71,8 @@ def visible_html(text: object) -> str:
         >>> visible_html("<b>\x1b\u202e")
         '&lt;b&gt;\\x1b\\u202e'
     """
+    from html import escape  # only reports need it, errors are everywhere
+
     return escape(visible(text, most=2000))
 
 

@@ -19,7 +19,8 @@ from ..core.errors import CheckpointError, ConfigError
 from ..core.file_names import names_trouble
 from ..core.load_room import loading_from
 from ..core.trust import Names as FileNames
-from ..core.trust import Trust, Words, live_arguments, resolve
+from ..core.trust import Trust, Words, resolve
+from ..core.trust.arguments import live_arguments
 from ..core.vault.decode.standins import class_path
 from ..core.vault.files import part_of
 from ..core.vault.one_save import of_one_save

@@ -6,7 +6,6 @@ widens a slot by registering a class, or by passing it (`Trust`); what this proc
 imported counts for nothing. `resolve` gives the object, or the error that says what to pass.
 """
 
-from .arguments import live_arguments
 from .names import Names, find, resolve, together
 from .slot import Slot, by_path
 from .words import NOTHING, Trust, Words, trust
@@ -19,7 +18,6 @@ __all__ = [
     "Words",
     "by_path",
     "find",
-    "live_arguments",
     "resolve",
     "together",
     "trust",

@@ -4,9 +4,11 @@
 describes (`records`). Nothing here knows a policy or imports torch.
 """
 
+from typing import TYPE_CHECKING
+
+from ..lazy_names import lazy_names
 from .limits import DEFAULT_LIMITS, Limits
 from .opening import open_checkpoint
-from .own_records import save_records
 from .records import (
     Checkpoint,
     ComponentRecord,
@@ -19,6 +21,9 @@ from .records import (
     Problem,
 )
 from .weights import WeightTable
+
+if TYPE_CHECKING:
+    from .own_records import save_records
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -36,3 +41,6 @@ __all__ = [
     "open_checkpoint",
     "save_records",
 ]
+
+if not TYPE_CHECKING:  # reading most checkpoints needs nothing that writes
+    __getattr__, __dir__ = lazy_names(__name__, {"save_records": ".own_records"})

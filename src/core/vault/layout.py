@@ -38,7 +38,6 @@ from .cached_links import cached_file
 from .files import access_error, base_name, entries, read_json
 from .limits import Limits
 from .own.leftovers import survivor
-from .own.writer import is_own
 
 Role = Literal["own", "worker", "policy", "algorithm", "module", "component", "folder"]
 
@@ -151,7 +150,7 @@ def locate(path: Path, limits: Limits) -> Node:
         kept = survivor(path) if isinstance(typed, CheckpointNotFoundError) else None
         if kept is None:
             raise typed from None
-        if is_own(kept):
+        if _is_own(kept):
             return Node(path, "own", metadata_file=OWN_MANIFEST)
         return locate(kept, limits)  # The writer of a newer one died.
     if not stat.S_ISDIR(facts.st_mode):
@@ -162,11 +161,17 @@ def locate(path: Path, limits: Limits) -> Node:
     return node
 
 
+def _is_own(path: Path) -> bool:
+    from .own.writer import is_own  # seldom asked, and it brings all that writes
+
+    return is_own(path)
+
+
 def _file(path: Path) -> Node:
     """The one file that is a checkpoint by itself, or an error that names the folder."""
     if _WORKER.fullmatch(path.name):
         return Node(path, "worker", state_file=path, files=((path.name, path.stat().st_size),))
-    if path.suffix == ".json" and is_own(path):
+    if path.suffix == ".json" and _is_own(path):
         return Node(path, "own", files=((path.name, path.stat().st_size),))
     known = path.stem in STEMS or path.name in (*METADATA_NAMES, CLASS_FILE, OWN_MANIFEST)
     raise NotACheckpointError(

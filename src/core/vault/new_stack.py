@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CheckpointError, CorruptCheckpointError, MissingPartError
+from ..errors import CheckpointError
 from .decode.standins import class_path, integer, mapping_of, version_text
 from .decoding import Decoding
 from .files import base_name
@@ -269,30 +269,3 @@ def _version(node: Node) -> str:
     if any(part.metadata_file == "rl_module_metadata.json" for part in node.walk()):
         return "1.2"
     return "2.0"
-
-
-def require_content(checkpoint: Checkpoint) -> Checkpoint:
-    """The checkpoint, if anything of it could be read at all.
-
-    Raises:
-        CorruptCheckpointError: Not one file could.
-        MissingPartError: No file but the JSON ones is left.
-    """
-    told = [m for m in checkpoint.modules.values() if m.weights or m.module_class]
-    nothing = not checkpoint.policies and not told and not checkpoint.config
-    unread = all(c.state is None and not c.component_class for c in checkpoint.components)
-    if nothing and unread and checkpoint.problems:
-        worst = next((p for p in checkpoint.problems if p.kind == "damaged"), None)
-        if worst is not None:
-            raise CorruptCheckpointError(
-                f"nothing in {checkpoint.path} can be read: {worst}",
-                hint=worst.hint or "fetch the checkpoint again.",
-            )
-        lost = [problem.where for problem in checkpoint.problems if problem.where]
-        raise MissingPartError(
-            f"{checkpoint.path} has lost what it held: {', '.join(lost)} "
-            f"{'is' if len(lost) == 1 else 'are'} not here",
-            hint="copy the whole folder again from where the checkpoint was made.",
-            missing=lost,
-        )
-    return checkpoint

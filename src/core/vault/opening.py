@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import os
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import CheckpointError
+from ..errors import CheckpointError, CorruptCheckpointError, MissingPartError
 from .audit.warning import unsafe_line
 from .decoding import Decoding
 from .layout import KNOWN_VERSIONS, Node, locate
 from .limits import DEFAULT_LIMITS, Limits, one_load
-from .new_stack import read_modules, read_new, require_content
-from .old_stack import read_old
 from .one_save import read_as_one
 from .records import Checkpoint
-from .remote import fetched, is_url
 from .save_manifest import check_save
 from .weights import WeightTable
-from .worker_file import read_worker_file
-from .zipped import is_zip, unzipped
+
+# Readers of other kinds of checkpoints are imported where one is met: a fresh process acts sooner.
 
 
 def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = None) -> Checkpoint:
@@ -43,16 +39,22 @@ def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = Non
     limits = limits or DEFAULT_LIMITS
     with one_load(limits):
         text = os.fspath(path)
-        if isinstance(text, str) and is_url(text):
-            with fetched(text, limits) as local:
-                try:
-                    return replace(_in_memory(_open(local, limits)), path=text)
-                except CheckpointError as error:
-                    error.message = error.message.replace(str(local), text)
-                    raise
-        if is_zip(text):
-            with unzipped(text, limits) as local:
-                return replace(_in_memory(_open(local, limits)), path=os.path.abspath(text))
+        if isinstance(text, str) and "://" in text:
+            from .remote import fetched, is_url
+
+            if is_url(text):
+                with fetched(text, limits) as local:
+                    try:
+                        return replace(_in_memory(_open(local, limits)), path=text)
+                    except CheckpointError as error:
+                        error.message = error.message.replace(str(local), text)
+                        raise
+        if isinstance(text, str) and text.lower().endswith(".zip"):
+            from .zipped import is_zip, unzipped
+
+            if is_zip(text):
+                with unzipped(text, limits) as local:
+                    return replace(_in_memory(_open(local, limits)), path=os.path.abspath(text))
         root = Path(os.path.abspath(text))
         return read_as_one(root, lambda kept: _open(root, limits), check=lambda folder: None)
 
@@ -88,6 +90,8 @@ def _described(root: Path, node: Node, decoding: Decoding) -> Checkpoint:
             place = decoding.place(part.path / part.metadata_file)
             decoding.problem(place, part.problem, "the other files are read without it.")
         for folder in part.apart:
+            import shlex
+
             decoding.problem(
                 decoding.place(folder),
                 "holds checkpoints of its own, of which nothing is taken",
@@ -104,7 +108,7 @@ def _described(root: Path, node: Node, decoding: Decoding) -> Checkpoint:
             f"layout version {checkpoint.version!r} is not one we know; read as its files look",
             "compare the numbers with what you expect, and tell us about it.",
         )
-    return require_content(
+    return _require_content(
         replace(
             checkpoint,
             path=str(root),
@@ -123,11 +127,19 @@ def _read(node: Node, decoding: Decoding) -> Checkpoint:
 
         return read_own(node, decoding)
     if node.role == "worker":
+        from .worker_file import read_worker_file
+
         return read_worker_file(node, decoding)
     if _is_new_stack(node):
+        from .new_stack import read_new
+
         return read_new(node, decoding)
+    from .old_stack import read_old
+
     checkpoint = read_old(node, decoding)
     if node.child("learner") is not None:  # Ray 2.5 to 2.9 keep the modules there as well
+        from .new_stack import read_modules
+
         checkpoint = replace(checkpoint, modules=read_modules(node, decoding))
     return checkpoint
 
@@ -146,3 +158,30 @@ def _is_new_stack(node: Node) -> bool:
             node.child("learner_group") is not None or node.child("env_runner") is not None
         )
     return False
+
+
+def _require_content(checkpoint: Checkpoint) -> Checkpoint:
+    """The checkpoint, if anything of it could be read at all.
+
+    Raises:
+        CorruptCheckpointError: Not one file could.
+        MissingPartError: No file but the JSON ones is left.
+    """
+    told = [m for m in checkpoint.modules.values() if m.weights or m.module_class]
+    nothing = not checkpoint.policies and not told and not checkpoint.config
+    unread = all(c.state is None and not c.component_class for c in checkpoint.components)
+    if nothing and unread and checkpoint.problems:
+        worst = next((p for p in checkpoint.problems if p.kind == "damaged"), None)
+        if worst is not None:
+            raise CorruptCheckpointError(
+                f"nothing in {checkpoint.path} can be read: {worst}",
+                hint=worst.hint or "fetch the checkpoint again.",
+            )
+        lost = [problem.where for problem in checkpoint.problems if problem.where]
+        raise MissingPartError(
+            f"{checkpoint.path} has lost what it held: {', '.join(lost)} "
+            f"{'is' if len(lost) == 1 else 'are'} not here",
+            hint="copy the whole folder again from where the checkpoint was made.",
+            missing=lost,
+        )
+    return checkpoint

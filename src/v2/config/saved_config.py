@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ...core.errors import UnknownClassError
-from ...core.trust import Names, Slot, find, live_arguments
-from ...core.trust.arguments import ARGUMENT
+from ...core.trust import Names, Slot, find
+from ...core.trust.arguments import ARGUMENT, live_arguments
 from ...core.vault.decode.standins import GlobalRef, Opaque, class_path, mapping_of
 from ..envs.registry import check_env_config, env_of_file
 from ..modules.saved_specs import RECORDS

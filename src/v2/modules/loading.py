@@ -20,7 +20,8 @@ from ...core.errors import (
     WeightsError,
 )
 from ...core.misfits import asked_shapes
-from ...core.trust import Names, Slot, Trust, find, live_arguments, together
+from ...core.trust import Names, Slot, Trust, find, together
+from ...core.trust.arguments import live_arguments
 from ...core.trust.names import unknown
 from ...core.vault import Checkpoint, ModuleRecord, open_checkpoint
 from ...core.vault.audit.warning import warn_of_unsafe

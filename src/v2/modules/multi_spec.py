@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.spaces import Space
 
 from ...core.errors import ConfigError
-from ...core.trust import Names, Trust, Words, find, live_arguments
+from ...core.trust import Names, Trust, Words, find
+from ...core.trust.arguments import live_arguments
 from ...core.vault.decode.standins import class_path, mapping_of
 from ..class_names import saved_name
 from ..slots import MODULE

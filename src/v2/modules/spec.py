@@ -11,7 +11,8 @@ from gymnasium.spaces import Space
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
 from ...core.space_codec import gym_space_to_dict, space_from_ray
-from ...core.trust import Names, Slot, Trust, Words, live_arguments
+from ...core.trust import Names, Slot, Trust, Words
+from ...core.trust.arguments import live_arguments
 from ...core.vault.decode.standins import GlobalRef, Opaque, class_path
 from ..class_names import saved_name
 from ..slots import CATALOG, MODULE
