@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
 from typing import Annotated, Final
@@ -27,4 +28,4 @@ def sample(
         raise CheckpointWriteError(
             f"{target} cannot be written", found=str(error.strerror or error)
         ) from error
-    typer.echo(f"wrote {target}\n  rlconnect inspect {target}")
+    typer.echo(f"wrote {target}\n  rlconnect inspect {shlex.quote(str(target))}")

@@ -5,6 +5,7 @@ import sys
 import types
 
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
+from rlconnect.core.vault.save_manifest import forget_save
 
 from tests.fuzz.encodings import encoding_of, read_tree, written
 
@@ -23,7 +24,7 @@ def ref(path):
 def copied(folder, to):
     """A folder as its author would change it: without the manifest that tells changed files."""
     shutil.copytree(folder, to)
-    (to / "rlconnect_save.json").unlink(missing_ok=True)
+    forget_save(to)
     return to
 
 

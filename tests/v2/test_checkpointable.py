@@ -137,7 +137,7 @@ def test_a_part_cannot_lead_out_of_the_folder(name, tmp_path):
     pair = Pair()
     pair.parts = {name: Counter()}
 
-    with pytest.raises(ConfigError, match="name of a folder"):
+    with pytest.raises(ConfigError, match="cannot be those of folders"):
         pair.save_to_path(tmp_path / "pair")
 
     assert list(tmp_path.iterdir()) == []
