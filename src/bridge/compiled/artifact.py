@@ -24,6 +24,8 @@ from ...core.array_codec import array_to_data
 from ...core.errors import MissingExtraError, PieceError
 from ...core.space_codec import space_to_data
 from ...core.types import Array
+from ...core.vault.files import read_bytes
+from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.own.atomic import make_parents, replaced_file
 from ...core.vault.own.flushing import flush_file
 from ...core.vault.own.leftovers import removed
@@ -103,7 +105,10 @@ def _write(target: Path, data: bytes, manifest: str) -> None:
     beside = target.with_name(target.name + MANIFEST_ENDING)
     with refusals(target):
         make_parents(target)
-        older = beside.read_bytes() if beside.is_file() else b""
+        older = b""
+        if beside.is_file():
+            most = DEFAULT_LIMITS.max_json_bytes
+            older = read_bytes(beside, DEFAULT_LIMITS, most=most, follow=True)
     try:
         with replaced_file(beside) as described:
             described.write_text(manifest, encoding="utf-8")

@@ -13,7 +13,7 @@ import json
 import os
 import stat
 from pathlib import Path, PureWindowsPath
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from ..budget import Budget, allowance
 from ..errors import (
@@ -153,20 +153,29 @@ def _opened(path: Path, follow: bool) -> int:
         raise access_error(path, error) from None
 
 
-def read_head(path: Path, count: int) -> bytes:
-    """At most the first `count` bytes of a regular file that the caller named.
+def read_head(path: Path, count: int, *, follow: bool = True) -> bytes:
+    """At most the first `count` bytes of a regular file, which may be a link where it was named.
 
     Raises:
         CheckpointError: It is not there, no such file, or may not be read.
     """
-    try:
-        descriptor = os.open(path, READ_FLAGS)
-    except (OSError, ValueError) as error:
-        raise access_error(path, error) from None
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise CorruptCheckpointError(f"{path.name!r} is not a regular file")
+    with _plain(path, follow) as file:
         return file.read(count)
+
+
+def read_tail(path: Path, count: int) -> bytes:
+    """At most the last `count` bytes of a regular file; errors as of `read_head`."""
+    with _plain(path, follow=False) as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - count))
+        return file.read(count)
+
+
+def _plain(path: Path, follow: bool) -> BinaryIO:
+    descriptor = _opened(path, follow)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise CorruptCheckpointError(f"{path.name!r} is not a regular file")
+    return os.fdopen(descriptor, "rb")
 
 
 def checked_size(

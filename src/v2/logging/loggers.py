@@ -9,16 +9,23 @@ import abc
 import csv
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from typing_extensions import override
 
+from ...core.errors import CorruptCheckpointError
+from ...core.vault.files import read_bytes, read_tail
+from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.own.atomic import replaced_file
 from ...core.visible import visible
 from .event_file import EventFile
 from .flat_result import flat, plain, scalars, shown
+
+_TAIL: Final = 1 << 16
 
 
 class Logger(abc.ABC):
@@ -54,10 +61,10 @@ class CSVLogger(Logger):
         super().__init__(config, logdir)
         self.path = Path(logdir) / "progress.csv"
         self._columns: list[str] = []
-        if self.path.exists():
+        if os.path.lexists(self.path):
             _end_with_a_line(self.path)
-            with self.path.open(newline="", encoding="utf-8") as file:
-                self._columns = next(csv.reader(file), [])
+            with _damage_told(self.path):
+                self._columns = next(csv.reader(_text(self.path)), [])
         self._file: TextIO = self.path.open("a", newline="", encoding="utf-8")
 
     @override
@@ -73,8 +80,8 @@ class CSVLogger(Logger):
     def _begin(self, columns: list[str]) -> None:
         """Write the file with these columns; the rows it has get empty fields."""
         self._file.close()
-        with self.path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+        with _damage_told(self.path):
+            rows = list(csv.DictReader(_text(self.path)))
         self._columns = columns
         with (
             replaced_file(self.path) as staged,
@@ -100,7 +107,7 @@ class JsonLogger(Logger):
             text = json.dumps(plain(self.config), indent=2) + "\n"
             staged.write_text(text, encoding="utf-8")
         results = folder / "result.json"
-        if results.exists():
+        if os.path.lexists(results):
             _end_with_a_line(results)
         self._file = results.open("a", encoding="utf-8")
 
@@ -168,7 +175,31 @@ def _cell(value: Any) -> Any:
 
 
 def _end_with_a_line(file: Path) -> None:
-    """Take away the half of a line that a killed process wrote last."""
-    data = file.read_bytes()
-    if not data.endswith(b"\n"):
-        os.truncate(file, data.rfind(b"\n") + 1)
+    """Take away the half of a line that a killed process wrote last.
+
+    Raises:
+        CheckpointError: It is no regular file: a link would lead out of the folder.
+    """
+    size, count = os.lstat(file).st_size, _TAIL
+    end = read_tail(file, count)
+    while b"\n" not in end and count < size:
+        count *= 8
+        end = read_tail(file, count)
+    if not end.endswith(b"\n"):
+        os.truncate(file, size - len(end) + end.rfind(b"\n") + 1)
+
+
+def _text(file: Path) -> StringIO:
+    return StringIO(read_bytes(file, DEFAULT_LIMITS).decode("utf-8"), newline="")
+
+
+@contextmanager
+def _damage_told(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except (csv.Error, UnicodeError) as error:
+        raise CorruptCheckpointError(
+            f"{file} is no table that can go on",
+            found=str(error)[:100],
+            hint="move it away, or log to another folder.",
+        ) from error

@@ -3,10 +3,12 @@
 import csv
 import io
 import json
+import os
 import struct
 
 import numpy as np
 import pytest
+from rlconnect.core.errors import CorruptCheckpointError, UnsafeCheckpointError
 from rlconnect.core.visible import visible
 from rlconnect.v2 import CSVLogger, JsonLogger, PPOConfig, ProgressLine, TBXLogger, UnifiedLogger
 from rlconnect.v2.logging.event_file import EventFile
@@ -213,3 +215,49 @@ def test_half_a_line_of_a_killed_process_goes(kind, name, tmp_path):
 
     lines = whole.splitlines()
     assert (tmp_path / name).read_bytes().splitlines() == [*lines, lines[-1]]
+
+
+@pytest.mark.parametrize("name", ["progress.csv", "result.json"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_loggers_write_through_no_link(tmp_path, name, is_there):
+    """A run's folder cannot make its logger go on in a file of somebody else's."""
+    elsewhere = tmp_path / "mine.txt"
+    if is_there:
+        elsewhere.write_text("precious")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).symlink_to(elsewhere)
+
+    with pytest.raises(UnsafeCheckpointError, match="is a link"):
+        UnifiedLogger({}, tmp_path / "run", [CSVLogger if "csv" in name else JsonLogger])
+
+    assert (elsewhere.read_text() if is_there else elsewhere.exists()) == (
+        "precious" if is_there else False
+    )
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+@pytest.mark.parametrize("kind", [CSVLogger, JsonLogger])
+def test_loggers_wait_for_no_pipe(tmp_path, kind):
+    """What is no file is refused at once."""
+    for name in ("progress.csv", "result.json"):
+        os.mkfifo(tmp_path / name)
+
+    with pytest.raises(CorruptCheckpointError, match="not a regular file"):
+        kind({}, tmp_path)
+
+
+def test_a_long_half_line_is_cut(tmp_path):
+    """However long the line is that a killed process left, the lines before it stay."""
+    (tmp_path / "result.json").write_bytes(b'{"a": 1}\n' + b"x" * 600_000)
+
+    JsonLogger({}, tmp_path).close()
+
+    assert (tmp_path / "result.json").read_bytes() == b'{"a": 1}\n'
+
+
+def test_a_table_that_is_none_is_told(tmp_path):
+    """A field without end in the file of an earlier run is an error of ours."""
+    (tmp_path / "progress.csv").write_text("a," + "b" * 200_000 + "\n")
+
+    with pytest.raises(CorruptCheckpointError, match="no table that can go on"):
+        CSVLogger({}, tmp_path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import stat
 import struct
 import zipfile
 import zlib
@@ -13,15 +12,22 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
-from ...errors import CheckpointError, CorruptCheckpointError, LimitExceededError
+from ...errors import (
+    CheckpointAccessError,
+    CheckpointError,
+    CheckpointNotFoundError,
+    CorruptCheckpointError,
+    LimitExceededError,
+)
 from ..decode.constructors import CONSTRUCTORS
 from ..decode.msgpack_file import array_in, decode_msgpack
 from ..decode.pickle_machine import DAMAGED, PickleMachine, Trace
 from ..decode.standins import GlobalRef, PersistentRef
 from ..decode.torch_file import MAX_MEMBERS
 from ..decode.walk import children
-from ..files import access_error, read_bytes
-from ..limits import Budget, Limits
+from ..files import read_bytes, read_head
+from ..limits import Budget, Limits, one_load
+from ..own.json_text import check_text
 from ..records import CallRecord, Problem
 from .calls import calls_of
 from .wrappings import (
@@ -40,6 +46,9 @@ _MOST_CALLS: Final = 2000
 class Auditor:
     """Goes through files and what lies inside them.
 
+    Each file is a load by itself, which lets go of what it made: one that spends all its budget
+    hides nothing of the next.
+
     Args:
         limits: How much reading a file may take.
     """
@@ -54,22 +63,17 @@ class Auditor:
     def file(self, path: Path, place: str, *, alone: bool = False) -> None:
         """Look at one file; `alone` where it was asked for by name."""
         try:
-            head = b""
-            if stat.S_ISREG(path.stat().st_mode):
-                with open(path, "rb") as file:
-                    head = file.read(HEAD)
-            kind = kind_of_bytes(head, path.name)
-            if not kind and not alone:
-                return
-            data = read_bytes(path, self.limits, follow=alone)
-            self.budget = Budget(self.limits, len(data))
-            self.content(data, place, kind or "pickle", 0)
+            with one_load(self.limits) as self.budget:
+                kind = kind_of_bytes(read_head(path, HEAD, follow=alone), path.name)
+                if kind or alone:
+                    data = read_bytes(path, self.limits, follow=alone, budget=self.budget)
+                    self.content(data, place, kind or "pickle", 0)
+        except (CheckpointNotFoundError, CheckpointAccessError) as error:
+            if alone:
+                raise
+            self.miss(place, error)
         except CheckpointError as error:
             self.miss(place, error)
-        except OSError as error:
-            if alone:
-                raise access_error(path, error) from None
-            self.unread.append(Problem(place, f"cannot be read: {error.strerror}", "", "damaged"))
 
     def miss(self, place: str, error: CheckpointError) -> None:
         """Note what could not be read to its end."""
@@ -166,10 +170,11 @@ class Auditor:
     def _json(self, data: bytes | memoryview, place: str, depth: int) -> None:
         if len(data) > self.limits.max_json_bytes:
             raise LimitExceededError(f"{len(data):,} bytes of JSON")
+        check_text(bytes(data), place, self.budget)
         text = bytes(data).decode("utf-8", "replace")
         try:
-            values: list[Any] = [json.loads(text)]
-        except (ValueError, RecursionError):
+            values: list[Any] = [_texts_of(text)]
+        except ValueError:
             values = [_json_value(line) for line in text.splitlines()]
         for value in values:
             self._inside(value, place, depth)
@@ -245,6 +250,16 @@ class Auditor:
 def _json_value(line: str) -> Any:
     """A line of JSON, or the line where it is none."""
     try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
+        return _texts_of(line)
+    except ValueError:
         return line
+
+
+def _texts_of(text: str) -> Any:
+    """What JSON says, but for its numbers, which hold nothing; a key that stands twice is kept."""
+    return json.loads(text, object_pairs_hook=_object, parse_int=len, parse_float=len)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Any:
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else pairs

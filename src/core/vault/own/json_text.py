@@ -179,10 +179,11 @@ def measure(data: bytes, name: str, limits: Limits) -> None:
     """
     with one_load(limits) as budget:
         budget.admit(len(data) - data.count(0))  # zeros are no JSON, but the holes of a file
-        _measure(data, name, budget)
+        check_text(data, name, budget)
 
 
-def _measure(data: bytes, name: str, budget: Budget) -> None:
+def check_text(data: bytes, name: str, budget: Budget) -> None:
+    """Hold a text to a budget that knows of its bytes; see `measure`."""
     limits = budget.limits
     budget.spend(len(data) if data.isascii() else 4 * len(data), name)
     opened = data.count(b"[") + data.count(b"{")

@@ -154,3 +154,41 @@ def test_damage_is_told(tmp_path):
     (tmp_path / "f.pkl").write_bytes(b"\x80\x04]q")
 
     assert audit(tmp_path).unread
+
+
+def test_a_link_is_not_looked_behind(tmp_path):
+    """A folder cannot have other files of the machine read; what lies behind is told as unread."""
+    (tmp_path / "secret.pkl").write_bytes(EVIL)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "f.dat").symlink_to(tmp_path / "secret.pkl")
+
+    found = audit(tmp_path / "run")
+
+    assert found.calls == ()
+    assert [problem.where for problem in found.unread] == ["f.dat"]
+    assert audit(tmp_path / "run" / "f.dat").unsafe  # the caller's own word
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"[" * 5000,
+        b"[" + b"[]," * 30_000_00 + b"0]",
+        b'{"a": ' * 300 + b"1" + b"}" * 300,
+    ],
+    ids=["open", "many", "deep"],
+)
+def test_json_without_bounds_is_not_read_to_its_end(tmp_path, text):
+    """Depth and number of values are held against the load before it is parsed."""
+    (tmp_path / "f.json").write_bytes(text)
+
+    assert [problem.where for problem in audit(tmp_path).unread] == ["f.json"]
+
+
+def test_numbers_of_json_cost_nothing(tmp_path):
+    """A number without end hides no text beside it, nor does a key that stands twice."""
+    held = base64.b64encode(EVIL).decode()
+    text = f'{{"n": {"9" * 100_000}, "a": "{held}", "a": "x"}}'
+    (tmp_path / "f.json").write_text(text)
+
+    assert audit(tmp_path).unsafe
