@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from rlconnect.core.torch_needed import has_torch
 
 ROOT = Path(__file__).parents[1]
 FIRST_SCREEN = 60  # lines
@@ -60,6 +61,8 @@ def test_an_example_runs_as_it_stands(example, workplace):
     """Each example finishes with its default arguments, from any folder, and shows something."""
     done = run([sys.executable, str(ROOT / "examples" / example)], workplace)
 
+    if not has_torch() and "needs torch" in done.stdout + done.stderr:
+        pytest.skip("torch is not installed")
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
 
