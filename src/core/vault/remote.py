@@ -25,6 +25,7 @@ from .limits import Limits
 
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]+(::[a-z][a-z0-9+.-]+)*://", re.IGNORECASE)
 _NAMED: Final = re.compile(r"checkpoint-\d+(\.tune_metadata)?|\.tune_metadata|\.is_checkpoint")
+_DEEPEST: Final = 9
 _BLOCK: Final = 8 << 20
 _SUFFIXES: Final = frozenset({*ENCODINGS, ".json", ".safetensors"})
 
@@ -95,14 +96,20 @@ def _system(url: str) -> tuple[Any, str]:
 
 def _listing(system: Any, root: str, url: str, limits: Limits) -> dict[str, tuple[str, int]]:
     """Remote name -> local name and size of every file that may belong to the checkpoint."""
+    found: dict[str, Any] = {}
+    left = limits.max_entries
     try:
-        found = system.find(root, maxdepth=9, detail=True)
+        for _, folders, files in system.walk(root, maxdepth=_DEEPEST, detail=True):
+            left -= len(folders) + len(files)
+            if left < 0:
+                raise LimitExceededError(f"more than {limits.max_entries:,} files lie at {url}")
+            found.update((facts["name"], facts) for facts in files.values())
+        if not found and system.isfile(root):
+            found[root] = system.info(root)
     except FileNotFoundError:
         found = {}
     except Exception as error:  # each file system has errors of its own
         raise _unreachable(url, error) from None
-    if len(found) > limits.max_entries:
-        raise LimitExceededError(f"more than {limits.max_entries:,} files lie at {url}")
     chosen: dict[str, tuple[str, int]] = {}
     for remote, facts in found.items():
         name = _local_name(str(remote), root)

@@ -102,6 +102,24 @@ def test_remote_is_bounded_before_fetching(memory, limits, monkeypatch):
         open_checkpoint("memory://run", limits=limits)
 
 
+def test_a_listing_without_end_is_left_off(memory, monkeypatch):
+    """Folders are asked for one by one, and no further than a checkpoint goes."""
+    asked = []
+    listing = type(memory).ls
+
+    def ls(self, path, *args, **kwargs):
+        asked.append(path)
+        return listing(self, path, *args, **kwargs)
+
+    for number in range(50):
+        memory.pipe_file(f"/run/a{number}/policy_state.pkl", b"x")
+    monkeypatch.setattr(type(memory), "ls", ls)
+
+    with pytest.raises(LimitExceededError, match="more than 60 files"):
+        open_checkpoint("memory://run", limits=Limits(max_entries=60))
+    assert len(asked) < 20
+
+
 @pytest.mark.parametrize("name", ["root/../../etc/x.pkl", "root/a/../../x.json", "root/x\0.pkl"])
 def test_names_stay_inside(name):
     """A listing cannot make files outside of our folder."""
@@ -137,8 +155,8 @@ def test_is_url(path, expected):
 def test_a_file_larger_than_its_listing_is_not_fetched_whole(memory, monkeypatch):
     """A server may say one size and send another; the limit holds for what comes."""
     memory.pipe("/run/policy_state.pkl", bytes(10_000))
-    told = {"/run/policy_state.pkl": {"size": 10}}
-    monkeypatch.setattr(type(memory), "find", lambda *a, **k: told)
+    told = {"policy_state.pkl": {"name": "/run/policy_state.pkl", "size": 10}}
+    monkeypatch.setattr(type(memory), "walk", lambda *a, **k: iter([("/run", {}, told)]))
 
     with pytest.raises(LimitExceededError, match="larger than its listing"):
         open_checkpoint("memory://run", limits=Limits(max_file_bytes=1000))
