@@ -21,7 +21,7 @@ import base64
 import math
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -76,6 +76,7 @@ def _place(index: int, item: Any) -> str:
 class _Encoder:
     arrays: dict[str, Array] | None
     inline_up_to: int
+    counts: dict[str, int] = field(default_factory=dict)
 
     def encode(self, value: Any, path: Path) -> Json:
         if len(path) > MAX_WRITE_DEPTH:
@@ -154,7 +155,7 @@ class _Encoder:
             return {"$inline": rows, "dtype": dtype, "shape": shape}
         if self.arrays is None or is_inline:
             return {"$base64": to_base64(stored.tobytes()), "dtype": dtype, "shape": shape}
-        name = free_name(path, self.arrays)
+        name = free_name(path, self.arrays, self.counts)
         self.arrays[name] = stored
         return {"$array": name, "dtype": dtype, "shape": shape}
 
@@ -167,8 +168,14 @@ class _Encoder:
             ) from None
 
 
-def free_name(path: Path, taken: Mapping[str, Any]) -> str:
+def free_name(path: Path, taken: Mapping[str, Any], counts: dict[str, int] | None = None) -> str:
     """The name of the array at `path`: its keys joined by slashes, told apart if need be.
+
+    Args:
+        path: The keys.
+        taken: Names that others have.
+        counts: How many have each name, kept from call to call: many arrays of one path take no
+            longer than as many of their own.
 
     Example:
         >>> free_name(("weights", "fc.0.weight"), {})
@@ -177,10 +184,13 @@ def free_name(path: Path, taken: Mapping[str, Any]) -> str:
         'a/b~2'
     """
     plain = "/".join(path).encode("utf-8", "backslashreplace").decode("utf-8") or "array"
-    name, count = plain, 1
+    counts = {} if counts is None else counts
+    count = counts.get(plain, 1)
+    name = plain if count == 1 else f"{plain}~{count}"
     while name in taken or name == _RESERVED:
         count += 1
         name = f"{plain}~{count}"
+    counts[plain] = count
     return name
 
 

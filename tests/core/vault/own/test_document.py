@@ -15,7 +15,7 @@ from rlconnect.core.errors import (
     CorruptCheckpointError,
     LimitExceededError,
 )
-from rlconnect.core.vault.own.document import encode
+from rlconnect.core.vault.own.document import encode, free_name
 from rlconnect.core.vault.own.document_decoder import decode
 from rlconnect.core.vault.own.dtype_storage import from_stored
 from rlconnect.core.vault.own.json_text import format_json, parse_json
@@ -264,3 +264,25 @@ def test_integers_without_end_are_not_written():
     """What its own reader refuses is refused when it is saved."""
     with pytest.raises(CheckpointWriteError, match="integer without end"):
         encode({"seed": 1 << 9000})
+
+
+def test_many_arrays_of_one_path_are_named_in_few_looks():
+    """Each is counted on from the last one; the names are those that a search would find."""
+
+    class Looked(dict):
+        looks = 0
+
+        def __contains__(self, name):
+            self.looks += 1
+            return super().__contains__(name)
+
+    taken, counts = Looked({"a/b~3": 0}), {}
+    names = []
+    for _ in range(500):
+        names.append(free_name(("a", "b"), taken, counts))
+        taken[names[-1]] = 0
+
+    assert names[:4] == ["a/b", "a/b~2", "a/b~4", "a/b~5"]
+    assert len(set(names)) == 500
+    assert taken.looks < 1500
+    assert free_name(("a", "b"), dict(taken)) == "a/b~502"
