@@ -16,12 +16,12 @@ from typing import Any, Final
 
 from ...core.errors import CorruptCheckpointError, RlconnectError, UnknownNameError
 from ...core.vault.files import entries, part_of
+from ...core.vault.layout import ACTOR_FILE
 from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.own.document import encode
 from ...core.vault.own.json_text import format_json
 from ...core.vault.own.own_format import read_document
 
-FILE: Final = "actor.json"
 _FORMAT: Final = "rlconnect actor"
 
 
@@ -42,14 +42,14 @@ def save_several(
     for number, (name, source) in enumerate(sources.items()):
         save_one(name, source, folder / f"player_{number}")
     content = {"format": _FORMAT, "format_version": 1, "players": list(sources), "actor": actor}
-    (folder / FILE).write_text(format_json(encode(content)), encoding="utf-8")
+    (folder / ACTOR_FILE).write_text(format_json(encode(content)), encoding="utf-8")
 
 
 def is_several(folder: Path) -> bool:
     """Whether a folder holds an actor of several players, and nothing else."""
     names = {entry.name for entry in entries(folder, DEFAULT_LIMITS)}
     others = {name for name in names if not re.fullmatch(r"player_[0-9]+", name)}
-    if others != {FILE}:
+    if others != {ACTOR_FILE}:
         return False
     try:
         return saved_several(folder, None) is not None
@@ -68,10 +68,10 @@ def saved_several(path: str | os.PathLike[str], wanted: Sequence[str] | None) ->
         CorruptCheckpointError: `actor.json` is not what we write.
         UnknownNameError: There is no such player.
     """
-    file = Path(path) / FILE
+    file = Path(path) / ACTOR_FILE
     if not file.is_file():
         return None
-    content = read_document(part_of(path, FILE))
+    content = read_document(part_of(path, ACTOR_FILE))
     if not isinstance(content, Mapping) or content.get("format") != _FORMAT:
         raise CorruptCheckpointError(f"{file} is no saved actor", expected=repr(_FORMAT))
     names = content.get("players")

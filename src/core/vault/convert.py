@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,19 +24,24 @@ from ..errors import CheckpointWriteError, MissingPartError, UnknownNameError
 from .audit.files import with_audit
 from .audit.wrappings import HEAD, bytes_in_text, starts_pickle
 from .decoding import Decoding
-from .layout import DOCUMENT_ENDING, locate
+from .files import part_of, read_bytes
+from .layout import ACTOR_FILE, DOCUMENT_ENDING, OWN_MANIFEST, locate
 from .limits import DEFAULT_LIMITS
 from .opening import open_checkpoint
+from .own.atomic import make_parents, replaced_file, replaced_folder
 from .own.document import encode
+from .own.own_format import read_folder
 from .own.stand_ins import PlainStandIns, live_stand_ins
 from .own.write_errors import refusals
 from .own.writer import save_folder
 from .own_records import document_of, save_records
 from .records import Checkpoint, Problem
 from .remote import fetched, is_url
+from .save_manifest import KEY as SAVE_KEY
 from .zipped import is_zip, unzipped, write_zip
 
 _TEXTS: Final = ("migration.json", "certificate.json")
+_PLAYER: Final = re.compile(r"player_[0-9]+")
 _MOST_NOTES: Final = 200
 
 
@@ -85,11 +91,7 @@ def convert(
         UnknownNameError: There is no policy or module of some name.
     """
     target = Path(os.path.abspath(out))
-    if os.path.lexists(target):
-        raise CheckpointWriteError(
-            f"cannot write to {target}: something lies there",
-            hint="choose a folder or .zip that is not there yet.",
-        )
+    _check_free(target)
     text = os.fspath(path)
     if isinstance(text, str) and is_url(text):
         with fetched(text, DEFAULT_LIMITS) as local:
@@ -101,21 +103,56 @@ def _convert(source: Path, target: Path, policies: Iterable[str] | None) -> Conv
     if is_zip(source):
         with unzipped(source, DEFAULT_LIMITS) as folder:
             return replace(_convert(folder, target, policies), source=str(source))
+    with _staged(target) as folder:
+        if (source / ACTOR_FILE).is_file():
+            made = _write_players(source, folder, policies)
+        else:
+            made = _write(source, folder, policies)
+        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return replace(made, source=str(source), out=str(target), size=size)
+
+
+def _write_players(source: Path, folder: Path, policies: Iterable[str] | None) -> Conversion:
+    """An actor of several players: each by itself, and the file that says who plays whom."""
+    players = sorted(p.name for p in source.iterdir() if _PLAYER.fullmatch(p.name))
+    if not players:
+        raise MissingPartError(
+            f"{source} names players, but none of their folders is there",
+            hint="copy the whole folder again from where it came from.",
+        )
+    if policies is not None:
+        raise UnknownNameError(
+            f"{source} is an actor of several players, which have folders instead of names",
+            hint=f"convert all, or one: rlconnect convert {source / players[0]} --out DIR",
+        )
+    folder.mkdir()
+    _copy(source, ACTOR_FILE, folder)
+    made = [_write(part_of(source, name), folder / name, None) for name in players]
+    notes = [
+        replace(note, where=f"{name}/{note.where}")
+        for name, each in zip(players, made, strict=True)
+        for note in each.not_kept
+    ]
+    names = [
+        f"{name}/{each}" for name, one in zip(players, made, strict=True) for each in one.names
+    ]
+    arrays = sum(each.arrays for each in made)
+    return Conversion("", "", "actor", tuple(names), arrays, 0, tuple(notes))
+
+
+def _write(source: Path, folder: Path, policies: Iterable[str] | None) -> Conversion:
+    """A copy of one checkpoint in a folder that is not there yet, read back and compared."""
     checkpoint = with_audit(open_checkpoint(source))
     chosen = _chosen(checkpoint, policies)
     notes = _Notes()
-    with refusals(target), _staged(target) as folder:
-        if checkpoint.policies or checkpoint.stack == "rlconnect" or policies is not None:
-            count = _write_records(chosen, folder, notes)
-        else:
-            count = _write_tree(source, folder, notes)
-        _note_code(checkpoint, notes)
-        copy = open_checkpoint(folder)
-        count = max(count, _compare(chosen, copy))
-        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    return Conversion(
-        str(source), str(target), copy.kind, tuple(chosen.acting), count, size, notes.found()
-    )
+    if checkpoint.policies or checkpoint.stack == "rlconnect" or policies is not None:
+        count = _write_records(chosen, folder, notes)
+    else:
+        count = _write_tree(source, folder, notes)
+    _note_code(checkpoint, notes)
+    copy = open_checkpoint(folder)
+    count = max(count, _compare(chosen, copy))
+    return Conversion("", "", copy.kind, tuple(chosen.acting), count, 0, notes.found())
 
 
 def _chosen(checkpoint: Checkpoint, policies: Iterable[str] | None) -> Checkpoint:
@@ -143,18 +180,39 @@ def _chosen(checkpoint: Checkpoint, policies: Iterable[str] | None) -> Checkpoin
 
 @contextmanager
 def _staged(target: Path) -> Iterator[Path]:
-    """A folder to fill; it becomes `target`, zipped where that is asked for, once all is right."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as room:
-        folder = Path(room, "copy")
-        yield folder
-        if target.suffix.lower() == ".zip":
-            packed = Path(room, "copy.zip")
+    """A folder to make and fill; in one step it becomes `target`, zipped where that asks for it."""
+    with refusals(target):
+        make_parents(target)
+    if target.suffix.lower() == ".zip":
+        with tempfile.TemporaryDirectory(prefix="rlconnect-") as place:
+            folder, packed = Path(place, "copy"), Path(place, "copy.zip")
+            yield folder
             write_zip(folder, packed)
-            open_checkpoint(packed)
-            os.replace(packed, target)
-        else:
-            os.replace(folder, target)
+            if not (folder / ACTOR_FILE).is_file():
+                open_checkpoint(packed)
+            with replaced_file(target, before=lambda: _check_free(target)) as staged:
+                shutil.copyfile(packed, staged)
+        return
+    with replaced_folder(target, check=lambda: _check_free(target)) as staged:
+        room = Path(tempfile.mkdtemp(dir=staged))
+        yield room / "copy"
+        for entry in list((room / "copy").iterdir()):
+            os.rename(entry, staged / entry.name)
+        shutil.rmtree(room)
+
+
+def _check_free(target: Path) -> None:
+    if os.path.lexists(target):
+        raise CheckpointWriteError(
+            f"cannot write to {target}: something lies there",
+            hint="choose a folder or .zip that is not there yet.",
+        )
+
+
+def _copy(source: Path, name: str, folder: Path, most: int | None = None) -> None:
+    """Copy a regular file of a checkpoint."""
+    most = DEFAULT_LIMITS.max_json_bytes if most is None else most
+    (folder / name).write_bytes(read_bytes(part_of(source, name), DEFAULT_LIMITS, most=most))
 
 
 def _write_records(checkpoint: Checkpoint, folder: Path, notes: _Notes) -> int:
@@ -186,7 +244,8 @@ def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
         place = folder / node.path.relative_to(source)
         place.mkdir(parents=True, exist_ok=True)
         if node.role == "own":
-            shutil.copytree(node.path, place, dirs_exist_ok=True)
+            for name in (OWN_MANIFEST, *read_folder(node.path).files):
+                _copy(node.path, name, place, DEFAULT_LIMITS.max_file_bytes)
             continue
         names = {}
         parts = (("state_file", node.state_file), ("class_and_ctor_args_file", node.class_file))
@@ -197,11 +256,12 @@ def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
                 names[key] = f"{stem}{DOCUMENT_ENDING}"
         if node.metadata_file:
             said = {**node.metadata, **names}
+            said.pop(SAVE_KEY, None)  # what another save wrote, and its checksums
             text = json.dumps(said, indent=1)
             (place / node.metadata_file).write_text(text, encoding="utf-8")
         for name in _TEXTS:
             if (node.path / name).is_file():
-                shutil.copyfile(node.path / name, place / name)
+                _copy(node.path, name, place)
     return count
 
 

@@ -42,6 +42,8 @@ from .own.leftovers import survivor
 Role = Literal["own", "worker", "policy", "algorithm", "module", "component", "folder"]
 
 OWN_MANIFEST: Final = "rlconnect.json"
+ACTOR_FILE: Final = "actor.json"
+"""Names the players of an actor of several, whose folders lie beside it."""
 KNOWN_VERSIONS: Final = ("0", "0.1", "1.0", "1.1", "1.2", "2.0", "2.1")
 METADATA_NAMES: Final = ("rllib_checkpoint.json", "metadata.json", "rl_module_metadata.json")
 CLASS_FILE: Final = "class_and_ctor_args.pkl"

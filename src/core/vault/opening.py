@@ -150,7 +150,8 @@ def _is_new_stack(node: Node) -> bool:
     if node.role in ("module", "component"):
         return True
     if node.role == "folder":
-        return all(child.role == "module" for child in node.children)
+        roles = {child.role for child in node.children}
+        return "module" in roles and roles <= {"module", "component"}  # with its pipelines
     if node.role == "algorithm":
         if isinstance(version, str) and version.startswith("2"):
             return True

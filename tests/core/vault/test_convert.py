@@ -147,3 +147,67 @@ def test_converting_nothing_is_an_error(tmp_path):
 
     with pytest.raises(MissingPartError):
         convert(tmp_path / "a", tmp_path / "copy")
+
+
+def several(folder):
+    """A saved actor of two players, one of each stack."""
+    one, two = (Actor.from_checkpoint(RECORDINGS / name) for name in (NEW_ALGORITHM, PENDULUM))
+    players = {"new": one.players["default_policy"], "old": two.players["default_policy"]}
+    Actor(players, policy_mapping_fn={"a": "new", "b": "old"}).save(folder)
+    return folder
+
+
+@pytest.mark.parametrize("ending", ["", ".zip"])
+def test_an_actor_of_several_players_is_converted_whole(tmp_path, ending):
+    """Each player's arrays, who plays whom, and no pickle; players are chosen by their folder."""
+    source, out = several(tmp_path / "actor"), tmp_path / f"copy{ending}"
+
+    found = convert(source, out)
+
+    assert found.kind == "actor"
+    assert rlconnect.audit(out).calls == ()
+    actors = [Actor.from_checkpoint(path) for path in (source, out)]
+    assert [list(actor.players) for actor in actors] == [["new", "old"]] * 2
+    assert dict(actors[1].casting.mapping) == {"a": "new", "b": "old"}
+    for name in ("new", "old"):
+        first, second = (Actor({name: actor.players[name]}) for actor in actors)
+        first.observation_space.seed(0)
+        seen = first.observation_space.sample()
+        assert np.array_equal(first.act(seen, explore=False), second.act(seen, explore=False))
+    with pytest.raises(UnknownNameError, match="folders instead of names") as caught:
+        convert(source, tmp_path / "one", policies=["new"])
+    assert "player_0" in caught.value.hint
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["actor", out.name]
+
+
+def test_an_actor_of_one_module_is_converted(tmp_path):
+    """Its pipelines too; the manifest of its save stays behind, since the files are others."""
+    Actor.from_checkpoint(RECORDINGS / NEW_ALGORITHM).save(tmp_path / "actor")
+
+    convert(tmp_path / "actor", tmp_path / "copy")
+
+    before, after = weights_of(tmp_path / "actor"), weights_of(tmp_path / "copy")
+    assert before.keys() == after.keys() != set()
+    first, second = (Actor.from_checkpoint(tmp_path / name) for name in ("actor", "copy"))
+    first.observation_space.seed(0)
+    sampled = first.observation_space.sample()
+    assert np.array_equal(first.act(sampled, explore=False), second.act(sampled, explore=False))
+
+
+@pytest.mark.parametrize("ending", ["", ".zip"])
+def test_what_appears_meanwhile_is_not_replaced(tmp_path, ending, monkeypatch):
+    """Something that another process put at `out` stays; nothing is left beside it."""
+    out = tmp_path / f"copy{ending}"
+    compare = converting._compare
+
+    def slowly(*args):
+        out.write_text("mine")
+        return compare(*args)
+
+    monkeypatch.setattr(converting, "_compare", slowly)
+
+    with pytest.raises(CheckpointWriteError):
+        convert(RECORDINGS / PENDULUM, out)
+
+    assert out.read_text() == "mine"
+    assert [p.name for p in tmp_path.iterdir()] == [out.name]
