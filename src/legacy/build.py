@@ -126,7 +126,8 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
     )
     policy.record = record
     policy.trust = trust
-    policy.global_timestep = record.global_timestep or 0
+    with at("global_timestep"):
+        policy.global_timestep = count(record.global_timestep or 0)
     with at("num_grad_updates"):
         policy.num_grad_updates = count(record.extra.get("num_grad_updates") or 0)
     for name, preprocessor in custom_preprocessors.items():

@@ -1,12 +1,17 @@
 """What the fuzzer found once: states that used to end in a traceback, or were taken in silence."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from gymnasium.spaces import Box, Discrete
 from rlconnect.bridge.actor.actor import Actor
 from rlconnect.cli.app import main
 from rlconnect.core.errors import RlconnectError
+from rlconnect.core.vault import open_checkpoint
+from rlconnect.legacy import Policy
+from rlconnect.legacy.build import build_policy
 
 from tests.fuzz import trees
 from tests.fuzz.states import all_states
@@ -96,3 +101,12 @@ def test_an_actor_whose_count_is_a_list_is_told(tmp_path):
 
     with pytest.raises(RlconnectError):
         module(tmp_path)
+
+
+def test_a_policy_whose_count_is_text_is_told(tmp_path):
+    """What our own document says of steps is looked at before anything acts by it."""
+    Policy(Box(-1, 1, (2,)), Discrete(2), {"seed": 0}).export_checkpoint(tmp_path / "own")
+    (record,) = open_checkpoint(tmp_path / "own").policies.values()
+
+    with pytest.raises(RlconnectError, match="global_timestep"):
+        build_policy(Policy, replace(record, global_timestep="120.0"))
