@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Space
 
+from ..core.checked import mapping
+from ..core.damage import at
 from ..core.types import Array
 from ..core.vault import PolicyRecord, open_checkpoint
 from ..core.vault.audit.warning import warn_of_unsafe
@@ -63,13 +65,19 @@ def parse_policy_specs_from_checkpoint(
     return config, specs, {name: _state(record) for name, record in records.items()}
 
 
+@at("exploration_state")
+def _exploration_state(record: PolicyRecord) -> Mapping[str, Any]:
+    held = record.exploration_state
+    return {} if held is None else mapping(held)
+
+
 def _state(record: PolicyRecord) -> dict[str, Any]:
     connectors = {"agent": record.agent_connectors, "action": record.action_connectors}
     return {
         "weights": dict(record.weights),
         "global_timestep": record.global_timestep or 0,
         "connector_configs": {name: serialized(piece) for name, piece in connectors.items()},
-        "_exploration_state": record.exploration_state or {},
+        "_exploration_state": _exploration_state(record),
     }
 
 

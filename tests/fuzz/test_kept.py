@@ -10,7 +10,7 @@ from rlconnect.bridge.actor.actor import Actor
 from rlconnect.cli.app import main
 from rlconnect.core.errors import RlconnectError
 from rlconnect.core.vault import open_checkpoint
-from rlconnect.legacy import Policy
+from rlconnect.legacy import Policy, checkpoint_policies
 from rlconnect.legacy.build import build_policy
 
 from tests.fuzz import trees
@@ -110,3 +110,18 @@ def test_a_policy_whose_count_is_text_is_told(tmp_path):
 
     with pytest.raises(RlconnectError, match="global_timestep"):
         build_policy(Policy, replace(record, global_timestep="120.0"))
+
+
+def test_specs_of_a_policy_whose_exploration_is_an_array_are_told(monkeypatch, tmp_path):
+    """What is no dict where one belongs is damage, not a question of truth."""
+    Policy(Box(-1, 1, (2,)), Discrete(2), {"seed": 0}).export_checkpoint(tmp_path / "own")
+    opened = open_checkpoint(tmp_path / "own")
+    held = {
+        name: replace(each, exploration_state=np.zeros(2)) for name, each in opened.policies.items()
+    }
+    monkeypatch.setattr(
+        checkpoint_policies, "open_checkpoint", lambda path: replace(opened, policies=held)
+    )
+
+    with pytest.raises(RlconnectError, match="exploration_state"):
+        checkpoint_policies.parse_policy_specs_from_checkpoint(tmp_path / "own")

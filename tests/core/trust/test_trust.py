@@ -12,11 +12,11 @@ from rlconnect.core.trust import (
     Slot,
     Trust,
     find,
-    live_arguments,
     resolve,
     together,
 )
 from rlconnect.core.trust import trust as trusted
+from rlconnect.core.trust.arguments import live_arguments
 from rlconnect.core.trust.words import PROCESS
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
 
