@@ -10,7 +10,6 @@ were checked must be the bytes that are used, even while the path is being repla
 from __future__ import annotations
 
 import math
-import mmap
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ import numpy as np
 from ...errors import CorruptCheckpointError, LimitExceededError
 from ..limits import DEFAULT_LIMITS, Limits
 from .dtype_storage import STORED_DTYPES, Array
+from .file_bytes import FileBytes
 from .json_text import Json, parse_json
 
 _LENGTH_BYTES: Final = 8
@@ -26,7 +26,7 @@ _MAX_DIMENSIONS: Final = 32
 _MAX_SIZE: Final = 2**58
 _METADATA: Final = "__metadata__"
 
-Buffer = bytes | mmap.mmap
+Buffer = bytes | FileBytes
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class ArrayFile:
     """The arrays of one safetensors file, by name; numbers are read on demand.
 
     Args:
-        buffer: The whole file, mapped or as bytes.
+        buffer: The whole file: its bytes, or where they are read from.
         name: The file's name, for errors.
         limits: Bounds on the header.
 
@@ -66,8 +66,10 @@ class ArrayFile:
     def read(self, array: str) -> Array:
         """A fresh copy of one array, as stored."""
         span = self.spans[array]
-        data = bytearray(self._buffer[span.begin : span.end])
-        return np.frombuffer(data, span.dtype).reshape(span.shape)
+        if isinstance(self._buffer, bytes):
+            data = bytearray(memoryview(self._buffer)[span.begin : span.end])
+            return np.frombuffer(data, span.dtype).reshape(span.shape)
+        return self._buffer.array(span.begin, span.end).view(span.dtype).reshape(span.shape)
 
     def _read_spans(self, limits: Limits) -> dict[str, Span]:
         size = len(self._buffer)
@@ -81,9 +83,7 @@ class ArrayFile:
                 file=self.name,
             )
         start = _LENGTH_BYTES + length
-        header = parse_json(
-            bytes(self._buffer[_LENGTH_BYTES:start]), f"the header of {self.name}", limits
-        )
+        header = parse_json(self._buffer[_LENGTH_BYTES:start], f"the header of {self.name}", limits)
         if not isinstance(header, dict):
             raise self._corrupt("its header is no object")
         spans = {

@@ -8,7 +8,6 @@ cache (`cached_links`) are refused.
 from __future__ import annotations
 
 import errno
-import mmap
 import os
 import re
 import stat
@@ -25,7 +24,9 @@ from ...errors import (
 )
 from ..cached_links import cached_file
 from ..files import NO_FOLLOW, READ_FLAGS, access_error, checked_size
+from .file_bytes import FileBytes
 
+_SMALL: Final = 1 << 16
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,127}")
 _HAS_FOLDER_HANDLES: Final = os.open in os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
 
@@ -67,7 +68,7 @@ class CheckedFolder:
         self.close()
 
     def close(self) -> None:
-        """Let go of the folder; what was read or mapped stays valid."""
+        """Let go of the folder; what was given stays valid."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
@@ -96,14 +97,18 @@ class CheckedFolder:
         finally:
             os.close(descriptor)
 
-    def map(self, name: str, max_bytes: int) -> mmap.mmap | bytes:
-        """The content of one file, mapped: its pages are read when they are used."""
+    def content(self, name: str, max_bytes: int) -> FileBytes | bytes:
+        """The content of one file; of a large one, each part when it is used."""
         descriptor = self._open(name)
         try:
             size, _ = checked_size(descriptor, name, max_bytes)
-            return mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) if size else b""
+            if size <= _SMALL:
+                return read_all(descriptor, name, max_bytes)
+            held, descriptor = FileBytes(descriptor, size, name), -1
+            return held
         finally:
-            os.close(descriptor)
+            if descriptor >= 0:
+                os.close(descriptor)
 
     def _open(self, name: str) -> int:
         check_name(name)

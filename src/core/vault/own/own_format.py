@@ -31,6 +31,7 @@ from .array_file import ArrayFile
 from .checked_folder import CheckedFolder
 from .document_decoder import Reference, decode
 from .dtype_storage import Array, from_stored, stored_layout
+from .file_bytes import FileBytes
 from .json_text import Json, parse_json
 from .leftovers import survivor
 from .manifest import (
@@ -210,10 +211,10 @@ def _read(folder: CheckedFolder, limits: Limits, verify: bool) -> OwnFolder:
     for name, entry in files.items():
         if (found := folder.size(name)) != entry.size:
             raise damaged(name, f"it has {found:,} bytes instead of {entry.size:,}")
-    mapped = {name: folder.map(name, limits.max_file_bytes) for name in files}
+    held = {name: folder.content(name, limits.max_file_bytes) for name in files}
     if verify:
-        for name, content in mapped.items():
-            if hashlib.sha256(content).hexdigest() != files[name].sha256:
+        for name, content in held.items():
+            if _digest(content) != files[name].sha256:
                 raise damaged(name, "its checksum differs from the manifest's")
     if "document" in manifest:
         if DOCUMENT in files:
@@ -222,7 +223,7 @@ def _read(folder: CheckedFolder, limits: Limits, verify: bool) -> OwnFolder:
     elif DOCUMENT in files:
         if files[DOCUMENT].size > limits.max_json_bytes:
             folder.read(DOCUMENT, limits.max_json_bytes)  # Raises, with both sizes.
-        tree, name = parse_json(bytes(mapped[DOCUMENT][:]), DOCUMENT, limits), DOCUMENT
+        tree, name = parse_json(held[DOCUMENT][:], DOCUMENT, limits), DOCUMENT
         size = files[DOCUMENT].size
     else:
         raise MissingPartError(
@@ -230,8 +231,17 @@ def _read(folder: CheckedFolder, limits: Limits, verify: bool) -> OwnFolder:
             hint="copy the checkpoint again from where it came from.",
             file=DOCUMENT,
         )
-    arrays = ArrayFile(mapped[ARRAYS], ARRAYS, limits) if ARRAYS in mapped else None
+    arrays = ArrayFile(held[ARRAYS], ARRAYS, limits) if ARRAYS in held else None
     return _opened(folder.path, manifest, files, tree, arrays, name, size, limits)
+
+
+def _digest(content: FileBytes | bytes) -> str:
+    if isinstance(content, bytes):
+        return hashlib.sha256(content).hexdigest()
+    digest = hashlib.sha256()
+    for block in content.blocks():
+        digest.update(block)
+    return digest.hexdigest()
 
 
 def _opened(

@@ -18,7 +18,7 @@ def test_a_replaced_folder_is_still_read(tmp_path):
 
         assert folder.is_replaced()
         assert folder.read("n", 10) == b"old"
-        assert bytes(folder.map("n", 10)) == b"old"
+        assert folder.content("n", 10) == b"old"
 
 
 def test_sizes_are_known_before_reading(tmp_path):
@@ -30,9 +30,9 @@ def test_sizes_are_known_before_reading(tmp_path):
         with pytest.raises(LimitExceededError, match="at most 99 bytes, found 100"):
             folder.read("large", 99)
         with pytest.raises(LimitExceededError, match="large is too large"):
-            folder.map("large", 99)
+            folder.content("large", 99)
         assert folder.read("empty", 99) == b""
-        assert folder.map("empty", 99) == b""
+        assert folder.content("empty", 99) == b""
 
 
 def test_a_missing_folder_is_not_found(tmp_path):
