@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .pipeline import ActionConnectorPipeline, AgentConnectorPipeline
 
 DEFAULT_POLICY_ID = "default_policy"
+_MOST_SESSIONS = "most sessions"
 
 
 class Policy(Acting):
@@ -248,13 +249,19 @@ class Policy(Acting):
 
         agent, action = saved_pipelines(self)
         pipelines = {"agent_connectors": agent, "action_connectors": action}
-        return {**vars(self), **pipelines, "endings": Endings()}
+        sessions = getattr(self.agent_connectors, "sessions", None)
+        most = None if sessions is None else sessions.most
+        return {**vars(self), **pipelines, "endings": Endings(), _MOST_SESSIONS: most}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         from .build import restore_pipelines
 
-        vars(self).update(state)
-        restore_pipelines(self, state["agent_connectors"], state["action_connectors"])
+        held = dict(state)
+        most = held.pop(_MOST_SESSIONS, None)
+        vars(self).update(held)
+        restore_pipelines(self, held["agent_connectors"], held["action_connectors"])
+        if most is not None and self.agent_connectors is not None:
+            self.agent_connectors.sessions.most = most
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Policy:
         # Unlike a pickle, a copy in the same process goes on with its running episodes.

@@ -119,6 +119,29 @@ def test_the_limit_travels_with_an_actor():
     assert planned(None).max_sessions == MAX_SESSIONS
 
 
+@pytest.mark.parametrize("made", [planned, by_connectors])
+@pytest.mark.parametrize("way", ["pickle", "copy", "deepcopy"])
+def test_the_limit_travels_with_a_policy(made, way):
+    """That of its pipelines too, pickled or copied, by itself or in its actor."""
+    import copy
+    import pickle
+
+    again = {
+        "pickle": lambda thing: pickle.loads(pickle.dumps(thing)),
+        "copy": copy.copy,
+        "deepcopy": copy.deepcopy,
+    }[way]
+    actor = made(5)
+    policy = actor.only.policy
+    policy.agent_connectors.sessions.most = 7
+
+    twin = again(policy)
+
+    assert twin.agent_connectors.sessions.most == 7
+    assert not any("sessions" in name for name in vars(twin))
+    assert again(actor).max_sessions == (5 if made is planned else 7)
+
+
 def test_a_limit_is_a_number_of_sessions():
     """No sessions at all is refused."""
     with pytest.raises(ConfigError, match="max_sessions"):
