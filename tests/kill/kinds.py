@@ -11,6 +11,7 @@ import json
 import os
 import pickle
 import tempfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -559,7 +560,8 @@ class Copied(TrainableSave):
     def save(self, label):
         from rlconnect.v2.algorithms.saved_run import SavedFolder
 
-        source = Path(tempfile.gettempdir()) / f"copied-{os.getuid()}-{label}"
+        run = zlib.crc32(str(self.target).encode())  # another run's was saved by other code
+        source = Path(tempfile.gettempdir()) / f"copied-{os.getuid()}-{run}-{label}"
         if not source.exists():
             self.mine.value = label
             self.mine.save(source)
