@@ -69,7 +69,7 @@ def local_policy_inference(
     if info is not None:
         data["infos"] = info
     sessions = getattr(agent_pipeline, "sessions", None)
-    with getattr(agent_pipeline, "turn", policy._turn):
+    with policy._turn if sessions is None else agent_pipeline.turn:
         try:
             if sessions is not None and sessions.newest is not env_id:
                 _use(policy, agent_pipeline, (env_id,))

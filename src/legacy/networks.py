@@ -188,7 +188,7 @@ class PolicyNetworks:
 
     def for_rows(self, rows: int) -> Network:
         """The network that runs a batch of so many rows."""
-        if self.numpy is not None and numpy_serves(rows):
+        if self.numpy is not None and (rows <= MAX_NUMPY_ROWS or numpy_serves(rows)):
             return self.numpy
         return self.torch()
 

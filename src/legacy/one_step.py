@@ -7,6 +7,7 @@ The connectors are asked in every step, so that an edit of a pipeline counts at 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..core import nest
@@ -33,13 +34,18 @@ def needs_no_records(policy: Policy, agent: Any, action: Any) -> bool:
         return False
     if type(policy).compute_actions_from_input_dict is not Acting.compute_actions_from_input_dict:
         return False
-    connectors = agent.connectors
+    kinds = (*map(type, agent.connectors),), (*map(type, action.connectors),)
+    return _work_on_columns(*kinds) and _COMPUTE not in vars(policy)
+
+
+@lru_cache(maxsize=256)
+def _work_on_columns(agent: tuple[type, ...], action: tuple[type, ...]) -> bool:
+    """Whether connectors of these classes, in this order, take columns and give an answer."""
     return (
-        bool(connectors)
-        and _builds_columns(type(connectors[-1]))
-        and all([getattr(type(each), "takes_columns", False) for each in connectors])
-        and all([getattr(type(each), "is_formula", False) for each in action.connectors])
-        and _COMPUTE not in vars(policy)
+        bool(agent)
+        and _builds_columns(agent[-1])
+        and all(getattr(kind, "takes_columns", False) for kind in agent)
+        and all(getattr(kind, "is_formula", False) for kind in action)
     )
 
 
