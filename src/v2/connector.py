@@ -7,9 +7,12 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
+import numpy as np
 from gymnasium.spaces import Space
 from typing_extensions import override
 
+from ..core.asking import check_count, check_space
+from ..core.trust import Names
 from . import batch_items
 from .checkpointable import Checkpointable
 from .construction import arguments_of, recorded
@@ -210,6 +213,19 @@ class ConnectorV2(Checkpointable):
             states: What their `get_state` gave.
         """
         return {}
+
+    @classmethod
+    @override
+    def _live_arguments(
+        cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], names: Names
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        made, by_name = super()._live_arguments(args, kwargs, names)
+        call = f"build the {cls.__name__} in code, and call its restore_from_path()"
+        for name, value in [*enumerate(made), *by_name.items()]:
+            check_space(value, f"{cls.__name__}({name}=...)", call)
+            if isinstance(value, (int, np.integer)):
+                check_count(f"{cls.__name__}({name}=...)", value, "steps", call)
+        return made, by_name
 
     @override
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:

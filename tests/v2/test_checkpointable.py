@@ -7,7 +7,7 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 from gymnasium.spaces import Dict as DictSpace
 from rlconnect import v2
-from rlconnect.core.errors import CheckpointError, ConfigError
+from rlconnect.core.errors import CheckpointError, ConfigError, LimitExceededError
 from rlconnect.core.trust import find
 from rlconnect.v2.class_names import saved_name
 from rlconnect.v2.reference_pickle import dump
@@ -207,3 +207,18 @@ def test_older_class_names_are_known(path, found):
 def test_what_is_no_module_is_not_found(path):
     """A name of ours that is no module, a loaded thing that is none, an unknown name."""
     assert find(path, MODULE) is None
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_pieces_ask_for_no_more_than_a_file_may(inside, tmp_path, monkeypatch):
+    """A number of frames is held to a bound, in a pipeline's folder and in one of its own."""
+    kind = v2.FrameStackingEnvToModule
+    piece = kind(Box(0, 1, (4, 4, 1)), Discrete(2), num_frames=3)
+    saved = v2.EnvToModulePipeline(connectors=[piece]) if inside else piece
+    with monkeypatch.context() as patched:
+        asked = ((), {"num_frames": 10**9})
+        patched.setattr(kind, "get_ctor_args_and_kwargs", lambda self: asked)
+        saved.save_to_path(tmp_path / "saved")
+
+    with pytest.raises(LimitExceededError, match="num_frames"):
+        type(saved).from_checkpoint(tmp_path / "saved")

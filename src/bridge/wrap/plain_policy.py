@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...core.budget import allowance, checked_bytes, checked_dtype, checked_shape
 from ...core.vault.plain import Plainer
 from ...legacy.policy import Policy
 
@@ -64,6 +65,8 @@ def _is_shape(part: Any) -> bool:
 
 def _array(part: Any) -> Any:
     if _is_shape(part):
-        shape, dtype = part[_STRUCTURE]
-        return np.zeros(tuple(shape), dtype)
+        held, kind = part[_STRUCTURE]
+        shape, dtype = checked_shape(held, "a weight"), checked_dtype(kind, "a weight")
+        allowance().spend(checked_bytes(shape, dtype), "a weight")
+        return np.zeros(shape, dtype)
     return part
