@@ -17,7 +17,7 @@ from .agent.obs_preproc import ObsPreprocessorConnector
 from .connector import ActionConnector
 from .policy import Policy
 from .records import answers_of
-from .types import AgentConnectorDataType
+from .types import AgentConnectorDataType, AgentConnectorsOutput
 
 
 class LegacyStages:
@@ -87,6 +87,13 @@ class LegacyStages:
                 data["rewards"] = rewards[place]
             records.append(AgentConnectorDataType(slot, "agent", data))
         ready = agent(records)
+        for record in ready:
+            if not isinstance(record.data, AgentConnectorsOutput):
+                raise PieceError(
+                    f"the connectors of policy {self.policy.name!r} end before there is a batch",
+                    expected="ViewRequirementAgentConnector as the last of them",
+                    found=f"{type(agent.connectors[-1]).__name__}" if agent.connectors else "none",
+                )
         batches = [record.data.sample_batch for record in ready]
         columns = {name: _joined([each[name] for each in batches]) for name in batches[0]}
         actions, states, fetches = self.policy.compute_actions_from_input_dict(

@@ -217,3 +217,12 @@ def test_policies_of_other_environments_are_not_compared():
         obs=InsertFeatures([3], [0]),
     )
     assert verify(policy, again).is_equal
+
+
+def test_connectors_that_end_without_a_batch_are_told():
+    """A damaged pipeline has no stages to compare."""
+    policy, whole = small_policy(), small_policy()
+    policy.agent_connectors.remove("ViewRequirementAgentConnector")
+
+    with pytest.raises(PieceError, match="end before there is a batch"):
+        verify(policy, whole, samples=1, length=1)

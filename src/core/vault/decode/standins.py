@@ -97,7 +97,10 @@ class Opaque:
             return self.ref.path
         if isinstance(self.ref, Opaque):
             return "<an object of an object>"
-        return shown(self.ref)
+        if isinstance(self.ref, (str, bytes, int, float)):
+            return shown(self.ref)
+        # What it holds may hold this object again, many times over.
+        return f"<an object of a {type(self.ref).__name__}>"
 
     @property
     def is_by_value(self) -> bool:

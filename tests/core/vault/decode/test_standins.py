@@ -43,6 +43,16 @@ def test_anything_is_shown_on_a_short_line(value):
     assert len(repr(value) if isinstance(value, Opaque) else shown(value)) <= 3 * MAX_SHOWN
 
 
+def test_an_object_of_what_holds_it_is_shown_at_once():
+    """A damaged memo can make the class of an object the dict it lies in, many times over."""
+    ring = {}
+    for number in range(40):
+        ring[number] = Opaque(ring)
+
+    assert ring[0].path == class_path(ring[0]) == "<an object of a dict>"
+    assert len(shown(ring)) <= MAX_SHOWN
+
+
 def test_state_comes_as_a_mapping():
     """State in a dict, in slots or set by items is read alike."""
     held = Opaque(GlobalRef("a", "B"))
