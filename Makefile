@@ -30,7 +30,7 @@ ifneq ($(shell test -x $(PY) && cat $(MADE_IN) 2>/dev/null),$(CURDIR))
 $(STAMP): broken-venv
 endif
 
-.PHONY: help demo test lint types matrix conformance parity ratio bench docs fuzz slots kills threads clean broken-venv
+.PHONY: help demo test lint types stubs matrix conformance parity ratio bench docs fuzz slots kills threads clean broken-venv
 broken-venv: ;
 
 # The stamp is written last, so an interrupted installation is picked up by the next call.
@@ -72,6 +72,9 @@ define scoreboard
 		PYTHONDONTWRITEBYTECODE=1 RLC_PYTHON="$$python" "$$python" $(2) $(3) $(ARGS); \
 	else echo "the shared scoreboard $(SHARED)/$(1)/$(2) is not here; nothing to do."; fi
 endef
+
+stubs: $(STAMP)  ## write what type checkers and editors read of the tables of names
+	@$(PY) -m tests.typing.stubs
 
 conformance: $(STAMP)  ## score the new stack against recorded RLlib behaviour
 	$(call scoreboard,conformance/v2,compare.py)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.typing import stubs
+
 SRC = Path(__file__).parents[1] / "src"
 HEAVY = {"torch", "ray", "typer", "click", "rich", "pandas", "scipy", "safetensors", "optree"}
 TORCH_FILES = {
@@ -78,3 +80,18 @@ def test_core_but_for_its_torch_files_needs_no_torch():
 def test_the_probe_sees_what_is_heavy(heavy_import):
     """The probe of these tests does notice a heavy library when one is loaded."""
     assert heavy(loaded_by(heavy_import)) != set()
+
+
+@pytest.mark.parametrize("front", stubs.FRONTS)
+def test_type_checkers_read_what_the_tables_say(front):
+    """The stub of a package with lazy names is made of its table; `make stubs` makes it again."""
+    path, text = stubs.stub(front)
+
+    assert path.read_text() == text
+
+
+def test_every_package_of_lazy_names_is_typed():
+    """A package whose table is all there is has a stub, or no type checker would know its names."""
+    tables = {path.parent for path in SRC.rglob("__init__.py") if "\n_HOME" in path.read_text()}
+
+    assert tables == {SRC / front.replace(".", "/") for front in stubs.FRONTS}

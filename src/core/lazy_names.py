@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 from .torch_needed import torch_needed
 
 
 def lazy_names(
-    package: str, homes: Mapping[str, str]
+    package: str, homes: Mapping[str, str], kept: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a package.
 
@@ -19,6 +20,8 @@ def lazy_names(
         package: Its `__name__`.
         homes: Where each name lives, from the package: `.module`, or `.module:Name` if it is
             called otherwise there.
+        kept: The same for names that are served to old sources and out of sight: `dir()` shows
+            what new ones are written with.
 
     Example:
         >>> fetch, names = lazy_names("rlconnect.core", {"Unfit": ".errors:SpaceError"})
@@ -26,17 +29,19 @@ def lazy_names(
         'SpaceError'
     """
     namespace = vars(sys.modules[package])
+    served = {**homes, **kept}
 
     def fetch(name: str) -> Any:
-        if name not in homes:
+        if name not in served:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module, _, own_name = homes[name].partition(":")
+        module, _, own_name = served[name].partition(":")
         with torch_needed(f"{package}.{name}"):
             home = import_module(module, package)
         value = namespace[name] = getattr(home, own_name or name)
         return value
 
     def names() -> list[str]:
-        return sorted({*namespace, *homes})
+        own = {name for name in namespace if name.startswith("__")}
+        return sorted({*own, *namespace.get("__all__", ()), *homes})
 
     return fetch, names

@@ -8,6 +8,7 @@ Read `policy` and `inference` first, then `pipeline`; ARCHITECTURE.md walks one 
 
 from __future__ import annotations
 
+from ..core.kept_names import KEPT
 from ..core.lazy_names import lazy_names
 
 # Module -> the names it serves; a leading dot is this package, two the one above.
@@ -50,8 +51,8 @@ _HOMES = {
     "..core.returns": "adjust_nstep compute_advantages compute_value_targets discount_cumsum "
     "explained_variance extract_bootstrapped_values",
     # Observations
-    ".filter_base": "Filter",
-    ".filters": "ConcurrentMeanStdFilter MeanStdFilter NoFilter get_filter",
+    ".filter_base": "Filter NoFilter",
+    ".filters": "ConcurrentMeanStdFilter MeanStdFilter get_filter",
     "..core.running_stat": "RunningStat",
     ".preprocessors": "AtariRamPreprocessor DictFlatteningPreprocessor GenericPixelPreprocessor "
     "MultiBinaryPreprocessor NoPreprocessor OneHotPreprocessor Preprocessor "
@@ -101,32 +102,24 @@ _HOMES = {
     "..core.tensor_formulas": "copy_torch_tensors inverse_symlog set_torch_seed "
     "softmax_cross_entropy_with_logits symlog two_hot",
     "..core.gradients": "clip_gradients compute_global_norm global_norm update_target_network",
-    # What old sources import and nothing depends on
+}
+# What old sources import and nothing depends on: served, and out of sight.
+_KEPT_HOMES = {
     "..core.container_values": "LambdaDefaultDict NullContextManager add_mixins flatten_dict "
     "force_list force_tuple unflatten_dict",
     "..core.environment_errors": "EnvError NotSerializable StepFailedRecreateEnvError "
     "UnsupportedSpaceException",
     "..core.padding": "create_mask_and_seq_lens split_and_zero_pad "
     "split_and_zero_pad_n_episodes unpad_data_if_necessary",
-    "..core.typing_names": "AgentID AgentToModuleMappingFn AlgorithmConfigDict ConvFilterSpec "
-    "DeviceType "
-    "EnvActionType EnvConfigDict EnvCreator EnvID EnvInfoDict EnvObsType EnvType "
-    "EpisodeID EpisodeType FileType FromConfigSpec GradInfoDict IsPolicyToTrain "
-    "LearnerStatsDict LearningRateOrSchedule LocalOptimizer ModelConfigDict "
-    "ModelGradients ModelInputDict ModelWeights ModuleID MultiAgentDict "
-    "MultiAgentPolicyConfigDict MultiEnvDict NamedParamDict NetworkType Optimizer Param "
-    "ParamDict ParamList ParamRef PartialAlgorithmConfigDict PolicyID PolicyState "
-    "RLModuleSpecType ResultDict SampleBatchType ShouldModuleBeUpdatedFn SpaceStruct "
-    "StateBatches StateDict TFPolicyV2Type TensorShape TensorStructType TensorType "
-    "UnrollID ViewRequirementsDict",
     "..core.annotations": "DeveloperAPI ExperimentalAPI OldAPIStack "
     "OverrideToImplementCustomLogic OverrideToImplementCustomLogic_CallToSuperRecommended "
-    "PublicAPI override",
+    "PublicAPI",
     "..core.frameworks": "convert_to_numpy try_import_jax try_import_tf try_import_tfp "
     "try_import_torch",
 }
-_NAMES = {name: home for home, names in _HOMES.items() for name in names.split()}
+_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
+_KEPT = {name: home for home, names in _KEPT_HOMES.items() for name in names.split()} | KEPT
 
-__all__ = sorted(_NAMES)
+__all__ = sorted(_HOME)
 
-__getattr__, __dir__ = lazy_names(__name__, _NAMES)
+__getattr__, __dir__ = lazy_names(__name__, _HOME, _KEPT)

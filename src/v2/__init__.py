@@ -1,34 +1,23 @@
 """The ConnectorV2 stack: every public name of it, flat.
 
 A name is loaded from its module on first use, so importing this package is cheap and loads no
-torch. The table says where each name lives; it is the public surface.
+torch. The table says where each name lives; it is the public surface, and `__init__.pyi` is made
+of it: `make stubs`.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from ..core.kept_names import KEPT
 from ..core.lazy_names import lazy_names
 
-_ANNOTATIONS: Final = (
-    "AgentID AgentToModuleMappingFn AlgorithmConfigDict ConvFilterSpec DeviceType "
-    "EnvActionType EnvConfigDict EnvCreator EnvID EnvInfoDict EnvObsType EnvType "
-    "EpisodeID EpisodeType FileType FromConfigSpec GradInfoDict IsPolicyToTrain "
-    "LearnerStatsDict LearningRateOrSchedule LocalOptimizer ModelConfigDict "
-    "ModelGradients ModelInputDict ModelWeights ModuleID MultiAgentDict "
-    "MultiAgentPolicyConfigDict MultiEnvDict NamedParamDict NetworkType Optimizer Param "
-    "ParamDict ParamList ParamRef PartialAlgorithmConfigDict PolicyID PolicyState "
-    "RLModuleSpecType ResultDict SampleBatchType ShouldModuleBeUpdatedFn SpaceStruct "
-    "StateBatches StateDict TFPolicyV2Type TensorShape TensorStructType TensorType "
-    "UnrollID ViewRequirementsDict"
-)
 _HOME: Final = {
     # Columns and ids
     "ALL_MODULES": ".columns",
     "Columns": ".columns",
     "DEFAULT_AGENT_ID": ".columns",
     "DEFAULT_MODULE_ID": ".columns",
-    "DEFAULT_POLICY_ID": ".columns",
     # What modules promise
     "InferenceOnlyAPI": ".apis",
     "QNetAPI": ".apis",
@@ -71,7 +60,6 @@ _HOME: Final = {
     "MultiAgentObservationPreprocessor": ".env_to_module.observation_preprocessor",
     "NormalizeAndClipActions": ".module_to_env.normalize_and_clip_actions",
     "NumpyToTensor": ".common.numpy_to_tensor",
-    "ObservationPreprocessor": ".env_to_module.observation_preprocessor",
     "PreprocessObservations": ".env_to_module.preprocess_observations",
     "PrevActionsPrevRewards": ".env_to_module.prev_actions_prev_rewards",
     "SquashGreedyActions": ".module_to_env.squash_greedy_actions",
@@ -95,15 +83,10 @@ _HOME: Final = {
     "DefaultSACRLModule": ".modules.sac",
     "DefaultSACTorchRLModule": ".modules.sac",
     "InferenceOnlyError": ".modules.rl_module",
-    "MultiAgentRLModule": ".modules.multi_rl_module:MultiRLModule",
-    "MultiAgentRLModuleSpec": ".modules.multi_spec:MultiRLModuleSpec",
     "MultiRLModule": ".modules.multi_rl_module",
     "MultiRLModuleSpec": ".modules.multi_spec",
-    "PPOTorchRLModule": ".modules.ppo:DefaultPPOTorchRLModule",
     "RLModule": ".modules.rl_module",
-    "RLModuleConfig": ".modules.module_config",
     "RLModuleSpec": ".modules.spec",
-    "SingleAgentRLModuleSpec": ".modules.spec:RLModuleSpec",
     "TorchRLModule": ".modules.torch_rl_module",
     "UnknownModuleError": ".modules.multi_rl_module",
     "UnsupportedSpaceException": ".modules.action_distributions",
@@ -204,10 +187,8 @@ _HOME: Final = {
     # Configs, callbacks and metrics
     "AlgorithmConfig": ".config.algorithm_config",
     "BCConfig": ".algorithms.bc",
-    "DefaultCallbacks": ".callbacks",
     "MARWILConfig": ".algorithms.marwil",
     "MetricsLogger": ".metrics.metrics_logger",
-    "NotProvided": ".config.not_provided",
     "PPOConfig": ".algorithms.ppo",
     "PolicySpec": ".config.policies",
     "RLlibCallback": ".callbacks",
@@ -230,11 +211,21 @@ _HOME: Final = {
     "MultiAgentEnvError": ".episodes.errors",
     "MultiAgentEpisode": ".episodes.multi_agent",
     "SingleAgentEpisode": ".episodes.single_agent",
-    # What old sources annotate and decorate with
-    "override": "..core.annotations",
-    **dict.fromkeys(_ANNOTATIONS.split(), "..core.typing_names"),
 }
+_KEPT: Final = {
+    "DEFAULT_POLICY_ID": ".columns",
+    "DefaultCallbacks": ".callbacks",
+    "MultiAgentRLModule": ".modules.multi_rl_module:MultiRLModule",
+    "MultiAgentRLModuleSpec": ".modules.multi_spec:MultiRLModuleSpec",
+    "NotProvided": ".config.not_provided",
+    "ObservationPreprocessor": ".env_to_module.observation_preprocessor",
+    "PPOTorchRLModule": ".modules.ppo:DefaultPPOTorchRLModule",
+    "RLModuleConfig": ".modules.module_config",
+    "SingleAgentRLModuleSpec": ".modules.spec:RLModuleSpec",
+    **KEPT,
+}
+"""What old sources import and annotate with: served, and out of sight."""
 
 __all__ = sorted(_HOME)
 
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+__getattr__, __dir__ = lazy_names(__name__, _HOME, _KEPT)

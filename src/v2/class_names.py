@@ -103,11 +103,11 @@ def own_classes(*rooms: str) -> Callable[[str], Any]:
     Args:
         *rooms: Packages and modules: ".common", ".pipeline".
     """
-    from . import _HOME
+    from . import _HOME, _KEPT
     from . import __name__ as package
 
     inside = tuple(f"{room}." for room in rooms)
-    homes = {name: home for name, home in _HOME.items() if f"{home}.".startswith(inside)}
+    homes = {name: home for name, home in (_HOME | _KEPT).items() if f"{home}.".startswith(inside)}
     fetch = by_path(homes, package)
 
     def find(path: str) -> Any:

@@ -24,3 +24,14 @@ def test_another_name_is_no_attribute():
 
     with pytest.raises(AttributeError, match=r"module 'rlconnect\.core' has no attribute 'Wrong'"):
         fetch("Wrong")
+
+
+def test_dir_shows_what_one_writes_code_with():
+    """Names kept for old sources are fetched like any other, and shown to nobody."""
+    fetch, names = lazy_names(
+        "rlconnect.core", {"Unfit": ".errors:SpaceError"}, {"Gone": ".errors:PieceError"}
+    )
+
+    assert fetch("Gone") is sys.modules["rlconnect.core.errors"].PieceError
+    assert {name for name in names() if not name.startswith("__")} == {"Unfit"}
+    del rlconnect.core.Gone

@@ -131,6 +131,8 @@ def run_rllib_example_script_experiment(
         "num_env_steps_sampled_lifetime": given.stop_timesteps,
         "training_iteration": given.stop_iters,
     }
+    done: dict[str, Any] | ResultGrid
+    last: dict[str, Any] | None
     if given.no_tune:
         done = last = _trained(config, stopper_of(enough))
     else:
@@ -146,10 +148,10 @@ def run_rllib_example_script_experiment(
         )
         trials = TuneConfig(num_samples=given.num_samples, scheduler=scheduler)
         what = trainable or config.algo_class
-        done = Tuner(what, param_space=config, tune_config=trials, run_config=run).fit()
-        if done.errors:
-            raise TuneError("a trial has failed", found=repr(done.errors[0])) from done.errors[0]
-        last = done.get_best_result(next(iter(wanted)), "max").metrics if given.as_test else {}
+        done = grid = Tuner(what, param_space=config, tune_config=trials, run_config=run).fit()
+        if grid.errors:
+            raise TuneError("a trial has failed", found=repr(grid.errors[0])) from grid.errors[0]
+        last = grid.get_best_result(next(iter(wanted)), "max").metrics if given.as_test else {}
     if given.as_test:
         _expect(last, wanted)
     return done
@@ -195,9 +197,9 @@ def _trained(config: Any, is_enough: Stopper) -> dict[str, Any]:
             return result
 
 
-def _expect(result: dict[str, Any], wanted: dict[str, float]) -> None:
+def _expect(result: dict[str, Any] | None, wanted: dict[str, float]) -> None:
     for path, value in wanted.items():
-        found = metric_of(result, path)
+        found = metric_of(result or {}, path)
         if found is None or not found >= value:
             raise ConfigError(
                 "the run was not as good as it should be",

@@ -17,7 +17,10 @@ from .report import Left
 
 _ROOT: Final = __name__.split(".")[0]
 _MARK: Final = "rlconnect:"
-_FLAT: Final = {"legacy": frozenset(legacy.__all__), "v2": frozenset(v2.__all__)}
+_FLAT: Final = {
+    "legacy": {*legacy._HOME, *legacy._KEPT},
+    "v2": {*v2._HOME, *v2._KEPT},
+}
 _WIDTH: Final = 88
 
 

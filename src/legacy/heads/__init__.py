@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...core.lazy_names import lazy_names
 
-_HOMES = {
+_HOME = {
     "ArrayHead": ".array_head",
     "DDPGTorchModel": ".ddpg_model",
     "DQNTorchModel": ".dqn_model",
@@ -25,6 +25,6 @@ _HOMES = {
     "compute_actions": ".torch_source",
 }
 
-__all__ = sorted(_HOMES)
+__all__ = sorted(_HOME)
 
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

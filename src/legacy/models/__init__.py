@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...core.lazy_names import lazy_names
 
-_HOMES = {
+_HOME = {
     "AppendBiasLayer": ".layers",
     "AttentionWrapper": ".attention",
     "ComplexInputNetwork": ".complex",
@@ -45,6 +45,6 @@ _HOMES = {
     "with_defaults": ".defaults",
 }
 
-__all__ = sorted(_HOMES)
+__all__ = sorted(_HOME)
 
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

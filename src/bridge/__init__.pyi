@@ -1,0 +1,27 @@
+# Made of the table in __init__.py by `make stubs`.
+from ..core.adapters import AdapterChain as AdapterChain
+from .actor.actor import Actor as Actor, SlowPieceWarning as SlowPieceWarning
+from .adapt import Suggestion as Suggestion, adapt as adapt, suggest_adapter as suggest_adapter
+from .changes import Change as Change, SpaceDiff as SpaceDiff
+from .compiled.artifact import export_actor as export_actor
+from .compiled.opened import Artifact as Artifact, load_artifact as load_artifact
+from .compiled.program import Program as Program, SplitWarning as SplitWarning, compile_actor as compile_actor
+from .migrate.checkpoint import MigratedPolicy as MigratedPolicy, load_migrated as load_migrated, save_migrated as save_migrated
+from .migrate.front_door import migrate as migrate
+from .migrate.native_module import native_module as native_module
+from .migrate.plan import MigrationPlan as MigrationPlan, plan_migration as plan_migration
+from .migrate.ray_checkpoint import to_ray as to_ray
+from .migrate.refusal import Refusal as Refusal
+from .migrate.scoreboard import Score as Score, scoreboard as scoreboard
+from .migrate.step import MigrationStep as MigrationStep
+from .migrate.way_in import load_triple as load_triple
+from .proof.verify import Verdict as Verdict, verify as verify
+from .rollout import Played as Played
+from .space_diff import diff_spaces as diff_spaces
+from .wrap.action_connector import LegacyActionConnectorV2 as LegacyActionConnectorV2
+from .wrap.agent_connector import LegacyAgentConnectorV2 as LegacyAgentConnectorV2
+from .wrap.multi_policy_module import LegacyMultiPolicyModule as LegacyMultiPolicyModule
+from .wrap.policy_module import LegacyPolicyModule as LegacyPolicyModule
+from .wrap.triple import policy_to_v2 as policy_to_v2, use_policy as use_policy
+from .wrap.v2_as_legacy import V2AsLegacyConnector as V2AsLegacyConnector
+_HOME: dict[str, str]
