@@ -76,11 +76,13 @@ def _no_policies(checkpoint: Checkpoint) -> MissingPartError:
             f"{checkpoint.path} holds new-stack modules, not policies",
             hint="load them with rlconnect.v2.RLModule.from_checkpoint(path).",
         )
-    first = checkpoint.problems[0] if checkpoint.problems else None
+    worst = [problem for problem in checkpoint.problems if problem.kind != "note"]
+    first = next(iter((*worst, *checkpoint.problems)), None)
     return MissingPartError(
         f"{checkpoint.path} holds no policy that can be read",
         found=f"{first.where}: {first.what}" if first else "no policy at all",
-        hint=f"rlconnect inspect {checkpoint.path} tells what is left.",
+        hint=(first.hint if worst and first else "")
+        or f"rlconnect inspect {checkpoint.path} tells what is left.",
     )
 
 

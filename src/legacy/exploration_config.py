@@ -7,11 +7,12 @@ from functools import partial
 from inspect import signature
 from typing import Any, Final
 
+import numpy as np
 from gymnasium.spaces import Box, Discrete, Space
 
 from ..core.checked import number
 from ..core.damage import at
-from ..core.errors import ConfigError
+from ..core.errors import ConfigError, UnknownNameError
 from ..core.registry import Registry
 from .exploration import (
     ActionSource,
@@ -76,6 +77,27 @@ class ParameterNoise(Exploration):
             self.cur_stddev = number(state.get("cur_stddev", self.cur_stddev))
 
 
+class AbsentExploration(Exploration):
+    """A class of the author's own that is not here: acts while nothing is to be explored.
+
+    Args:
+        action_space: Where the actions go.
+        name: The class as the file names it.
+    """
+
+    def __init__(self, action_space: Space[Any], *, name: str) -> None:
+        super().__init__(action_space)
+        self.name: Final = name
+
+    def _explore(self, source: ActionSource, rng: np.random.Generator) -> Choice:
+        raise UnknownNameError(
+            f"the policy explores by the class {self.name!r}, which is not here",
+            hint="act with explore=False, or choose another: Policy.from_checkpoint(path, "
+            'config={"exploration_config": {"type": "StochasticSampling"}}).',
+            name=self.name,
+        )
+
+
 def exploration_for(
     action_space: Space[Any],
     config: Settings | None = None,
@@ -107,6 +129,8 @@ def _build(space: Space[Any], settings: Settings, config: Settings) -> Explorati
         return kind
     if isinstance(kind, type) and issubclass(kind, Exploration):
         return _made(kind, space, settings, config)
+    if isinstance(kind, str) and "." in kind and class_name(kind) not in EXPLORATIONS:
+        return AbsentExploration(space, name=kind)
     return EXPLORATIONS.get(class_name(kind))(space, settings, config)
 
 

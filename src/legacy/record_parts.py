@@ -23,6 +23,7 @@ from .schedules import class_name
 
 # Config keys whose values are the model settings of a network: "model", SAC's two...
 _MODEL_SETTINGS: Final = ("model", "model_config", "Q_model")
+_EXPLORATIONS: Final = ("exploration_config", "sub_exploration")
 _TENSORFLOW: Final = ("tf", "tf2")
 # Networks that an exploration keeps among the policy's weights, for training alone.
 _TRAINING_ONLY: Final = ("_curiosity_",)
@@ -141,9 +142,12 @@ def config_of(record: PolicyRecord) -> Mapping[str, Any]:
 
 
 def _plain_setting(key: str, value: Any) -> Any:
-    """A setting with torch's activation classes as their names, in model settings as well."""
-    if isinstance(value, Mapping) and key.endswith(_MODEL_SETTINGS):
+    """A setting with activations and explorations that are classes as their names."""
+    if isinstance(value, Mapping) and key.endswith((*_MODEL_SETTINGS, *_EXPLORATIONS)):
         return {inner: _plain_setting(inner, held) for inner, held in value.items()}
+    if key == "type" and not isinstance(value, str):  # of an exploration
+        path = class_path(value)
+        return (path if "." in path else f"__main__.{path}") if path else value
     is_class = isinstance(value, (GlobalRef, Mapping)) and key.endswith("_activation")
     return class_name(class_path(value)) if is_class else value
 

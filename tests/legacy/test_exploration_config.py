@@ -131,3 +131,18 @@ def test_a_class_that_policies_would_not_ask_is_refused():
 
     with pytest.raises(ConfigError, match="Mine overrides get_exploration_action"):
         exploration_for(Discrete(2), {"exploration_config": {"type": mine}})
+
+
+def test_an_absent_class_acts_while_nothing_is_explored():
+    """A class of the author's own stays a name: the best action is there, exploring is refused."""
+    absent = exploration_for(
+        Discrete(2), {"exploration_config": {"type": "theirs.noise.Wild", "depth": 3}}
+    )
+    rng = np.random.default_rng(0)
+    source = ArraySource(Categorical(2), np.float32([[0.0, 1.0]]), rng)
+
+    actions, _ = absent.choose(source, explore=False, timestep=None, rng=rng)
+
+    assert actions.tolist() == [1]
+    with pytest.raises(UnknownNameError, match=r"(?s)theirs\.noise\.Wild.*explore=False"):
+        absent.choose(source, explore=True, timestep=None, rng=rng)

@@ -11,6 +11,7 @@ import torch
 from gymnasium.spaces import Box, MultiDiscrete
 from rlconnect.core.errors import ConfigError, MissingPartError, UnknownNameError
 from rlconnect.core.vault import WeightTable
+from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
 from rlconnect.legacy import FullyConnectedNetwork, Policy, TorchModelV2, local_policy_inference
 from rlconnect.legacy.build import build_policy
 from rlconnect.legacy.record_parts import spaces_of
@@ -172,3 +173,28 @@ def test_matrices_of_choices_of_old_releases_are_refused():
     with pytest.raises(ConfigError, match=r"as Ray 2\.0\.1 encoded"):
         spaces_of(dataclasses.replace(record, observation_space=space, ray_version="2.0.1"))
     assert spaces_of(dataclasses.replace(record, observation_space=space))[0] == space
+
+
+@pytest.mark.parametrize(
+    ("kind", "acts"),
+    [
+        (GlobalRef("ray.rllib.utils.exploration.curiosity", "Curiosity"), True),
+        (Opaque(GlobalRef("cloudpickle", "_make_skeleton_class"), (type, "Wild")), False),
+    ],
+)
+def test_explorations_given_as_classes_stay_data(kind, acts):
+    """The class of an exploration is its name; one of the author's own acts unless it explores."""
+    recorded = rlconnect.open_checkpoint(RARE / "2.7.2-ppo_curiosity")
+    ((_, record),) = recorded.policies.items()
+    settings = {**record.config["exploration_config"], "type": kind}
+    record = dataclasses.replace(record, config={**record.config, "exploration_config": settings})
+
+    policy = build_policy(Policy, record)
+    obs = np.zeros((1, *policy.observation_space.shape), np.float32)
+
+    assert len(policy.compute_actions(obs, explore=False)[0]) == 1
+    if acts:
+        policy.compute_actions(obs, explore=True)
+    else:
+        with pytest.raises(UnknownNameError, match="Wild"):
+            policy.compute_actions(obs, explore=True)

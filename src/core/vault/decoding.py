@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from ..errors import CheckpointError
+from ..errors import CheckpointError, CorruptCheckpointError
 from .audit.calls import unsafe_calls
 from .audit.warning import warn_of_unsafe
 from .decode.constructors import CONSTRUCTORS
@@ -23,6 +23,7 @@ from .decode.walk import named_places
 from .files import read_bytes
 from .layout import DOCUMENT_ENDING, ENCODINGS
 from .limits import Limits, one_load
+from .other_files import HEAD, other_file_error
 from .records import CallRecord, FileRecord, ForeignReference, Problem, ProblemKind
 
 # Modules whose names in a file are no news: they are what RLlib itself stands on.
@@ -134,7 +135,10 @@ class Decoding:
             place = self.place(path)
             self.files[place] = FileRecord(place, len(data), role)
             encoding = ENCODINGS.get(path.suffix, "pickle")
-            self._decoded[path] = self.decode_bytes(data, place, encoding)
+            try:
+                self._decoded[path] = self.decode_bytes(data, place, encoding)
+            except CorruptCheckpointError as error:
+                raise other_file_error(place, data[:HEAD]) or error from None
         return self._decoded[path]
 
     def _document(self, path: Path, role: str) -> Any:

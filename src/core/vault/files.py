@@ -28,6 +28,7 @@ from ..errors import (
 from .cached_links import cached_file
 from .decode.walk import check_depth
 from .limits import Limits
+from .other_files import HEAD, pointer_error
 from .own.json_text import measure
 
 READ_FLAGS: Final = (
@@ -128,6 +129,9 @@ def read_bytes(
         data = os.read(descriptor, size + 1)
         while len(data) < size and (more := os.read(descriptor, size - len(data))):
             data += more
+        lost = pointer_error(path.name, data) if size < HEAD else None
+        if lost is not None:
+            raise lost
         return data
     except (OSError, MemoryError) as error:
         raise access_error(path, error) from None

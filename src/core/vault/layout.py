@@ -26,6 +26,7 @@ as base names of this folder's own entries, never as paths.
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from collections.abc import Iterator
@@ -35,8 +36,9 @@ from typing import Any, Final, Literal
 
 from ..errors import CheckpointError, CheckpointNotFoundError, NotACheckpointError
 from .cached_links import cached_file
-from .files import access_error, base_name, entries, read_json
+from .files import access_error, base_name, entries, read_head, read_json
 from .limits import Limits
+from .other_files import HEAD, other_kind, pointer_error
 from .own.leftovers import survivor
 
 Role = Literal["own", "worker", "policy", "algorithm", "module", "component", "folder"]
@@ -176,6 +178,15 @@ def _file(path: Path) -> Node:
     if path.suffix == ".json" and _is_own(path):
         return Node(path, "own", files=((path.name, path.stat().st_size),))
     known = path.stem in STEMS or path.name in (*METADATA_NAMES, CLASS_FILE, OWN_MANIFEST)
+    head = read_head(path, HEAD)
+    lost = pointer_error(path.name, head)
+    if lost is not None:
+        raise lost
+    what, advice = other_kind(head)
+    if what and not known:
+        raise NotACheckpointError(
+            f"{path} is {what}", expected="a checkpoint folder", found="a file", hint=advice
+        )
     raise NotACheckpointError(
         f"{path} is a file",
         expected="a checkpoint folder",
@@ -400,9 +411,24 @@ def _nothing_in(path: Path, limits: Limits) -> NotACheckpointError:
             hint=f"try one of: {listed}; or list all: rlconnect scan {path}",
             checkpoints=[str(found) for found in near],
         )
-    empty = not entries(path, limits)
+    held = entries(path, limits)
     return NotACheckpointError(
-        f"{path} {'is an empty folder' if empty else 'holds no checkpoint'}",
+        f"{path} {'holds no checkpoint' if held else 'is an empty folder'}",
+        found=_listed(held),
         hint="a checkpoint folder holds policy_state, algorithm_state or module_state files, "
         "or a checkpoint-<n> file.",
     )
+
+
+def _listed(held: list[os.DirEntry[str]]) -> str:
+    """What files in a folder are instead, as far as their first bytes tell."""
+    kinds: dict[str, str] = {}
+    for entry in held:
+        if len(kinds) < 3 and entry.is_file(follow_symlinks=False):
+            try:
+                what = other_kind(read_head(Path(entry.path), HEAD))[0]
+            except CheckpointError:
+                continue
+            if what:
+                kinds.setdefault(what, entry.name[:80])
+    return ", ".join(f"{name} ({what})" for what, name in kinds.items())

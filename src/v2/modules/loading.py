@@ -275,11 +275,13 @@ class _Loader:
         module.set_state({**constants, **weights})
 
     def _without_weights(self, record: ModuleRecord) -> MissingPartError:
-        told = [str(problem) for problem in self.checkpoint.problems]
+        problems = self.checkpoint.problems
+        advice = next((each.hint for each in problems if each.kind == "damaged"), "")
         return MissingPartError(
             f"the weights of module {record.id!r} are not in {self.checkpoint.path}",
-            found="; ".join(told) or "no module_state file",
-            hint="copy its module_state file (.pkl, .msgpack or .pt) from where it was made.",
+            found="; ".join(str(each).rstrip(".") for each in problems) or "no module_state file",
+            hint=advice
+            or "copy its module_state file (.pkl, .msgpack or .pt) from where it was made.",
             missing=[f"{record.where}/module_state"],
         )
 

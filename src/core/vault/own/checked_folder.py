@@ -24,6 +24,7 @@ from ...errors import (
 )
 from ..cached_links import cached_file
 from ..files import NO_FOLLOW, READ_FLAGS, access_error, checked_size
+from ..other_files import HEAD, pointer_error
 from .file_bytes import FileBytes
 
 _SMALL: Final = 1 << 16
@@ -175,4 +176,8 @@ def read_all(descriptor: int, name: str, max_bytes: int) -> bytes:
         left -= len(block)
     if left:
         raise CorruptCheckpointError(f"{name} was cut while it was read.", file=name)
-    return b"".join(blocks)
+    content = b"".join(blocks)
+    lost = pointer_error(name, content) if len(content) < HEAD else None
+    if lost is not None:
+        raise lost
+    return content
