@@ -90,6 +90,11 @@ def test_type_checkers_read_what_the_tables_say(front):
     assert path.read_text() == text
 
 
+def test_type_checkers_read_what_settings_there_are():
+    """What each method of a config takes is made of the tables of settings, by `make stubs`."""
+    assert stubs.KEYWORDS.read_text() == stubs.keywords()
+
+
 def test_every_package_of_lazy_names_is_typed():
     """A package whose table is all there is has a stub, or no type checker would know its names."""
     tables = {path.parent for path in SRC.rglob("__init__.py") if "\n_HOME" in path.read_text()}

@@ -5,11 +5,28 @@ A type checker and an editor read `__init__.pyi`, Python reads the table in `__i
 """
 
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src"
 FRONTS = ("bridge", "legacy", "legacy.heads", "legacy.models", "v2", "v2.tuning")
 TABLES = ("_HOME", "_KEPT")
+KEYWORDS = SRC / "v2/config/keywords.pyi"
+KEYWORDS_HEAD = """# Made of the tables of settings by `make stubs`.
+from _typeshed import DataclassInstance
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypedDict
+
+from gymnasium.spaces import Space
+
+from ..modules.multi_spec import MultiRLModuleSpec
+from ..modules.spec import RLModuleSpec
+from ..tuning.search_space import Domain
+
+Function: TypeAlias = Callable[..., Any]
+Open: TypeAlias = Domain | Mapping[str, Any]  # what a trial has a value for
+Schedule: TypeAlias = float | Sequence[Sequence[float]]
+"""
 HEADING = "# Made of the table in __init__.py by `make stubs`.\n"
 
 
@@ -26,7 +43,39 @@ def stub(front):
     return SRC / front.replace(".", "/") / "__init__.pyi", HEADING + "".join(lines)
 
 
+def keywords():
+    """The text of the stub that says what each method of a config takes."""
+    from rlconnect.v2.algorithms import bc, marwil, ppo  # They need torch.
+    from rlconnect.v2.config import sections
+
+    algorithms = {"PPO": ppo, "MARWIL": marwil, "BC": bc}
+    classes = [_keywords(each.method.title().replace("_", ""), each) for each in sections.ALL]
+    classes += [_keywords(f"{name}Training", each.TRAINING) for name, each in algorithms.items()]
+    return KEYWORDS_HEAD + "".join(classes)
+
+
+def _keywords(name, section):
+    from rlconnect.v2 import AlgorithmConfig
+
+    parameters = signature(getattr(AlgorithmConfig, section.method)).parameters.values()
+    positional = {each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD}
+    lines = [
+        f"    {key}: {_annotation(setting)}\n"
+        for key, setting in section.settings.items()
+        if key not in positional
+    ]
+    return f"\nclass {name}(TypedDict, total=False):\n{''.join(lines)}"
+
+
+def _annotation(setting):
+    known = "Any" if setting.rule is None else setting.rule.annotation
+    if known == "Any":
+        return known
+    return f"{known} | None | Open" if setting.default is None else f"{known} | Open"
+
+
 if __name__ == "__main__":
     for each in FRONTS:
         path, text = stub(each)
         path.write_text(text)
+    KEYWORDS.write_text(keywords())

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from typing_extensions import Self, override
+from typing_extensions import Self, Unpack, override
 
 from ..config.section import Setting, takes
 from ..modules.spec import RLModuleSpec
 from .marwil import TRAINING as MARWIL_TRAINING
 from .marwil import LearningFromRecords, RecordedEpisodesConfig
+
+if TYPE_CHECKING:
+    from ..config import keywords
 
 TRAINING: Final = MARWIL_TRAINING.with_settings(
     beta=Setting(0.0, instead="use MARWILConfig to weigh actions by their advantages"),
@@ -29,9 +32,9 @@ class BCConfig(RecordedEpisodesConfig):
 
     @override
     @takes(TRAINING)
-    def training(self, **settings: Any) -> Self:
+    def training(self, **settings: Unpack[keywords.BCTraining]) -> Self:
         """Say how BC learns."""
-        return super().training(**settings)
+        return self._apply("training", self._for_training(settings))
 
     @override
     def get_default_rl_module_spec(self) -> RLModuleSpec:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from gymnasium.spaces import Space
-from typing_extensions import Self, override
+from typing_extensions import Self, Unpack, override
 
 from ..checkpointable import Names
 from ..common.add_observations import AddObservationsFromEpisodesToBatch
@@ -22,6 +22,9 @@ from ..metrics import names
 from ..modules.spec import RLModuleSpec
 from .algorithm import Algorithm
 from .offline_data import OfflineData
+
+if TYPE_CHECKING:
+    from ..config import keywords
 
 TRAINING: Final = sections.TRAINING.with_settings(
     beta=Setting(1.0, SHARE, "How much better actions count more; 0 clones behaviour."),
@@ -46,9 +49,9 @@ class RecordedEpisodesConfig(DefaultedConfig):
 
     @override
     @takes(TRAINING)
-    def training(self, **settings: Any) -> Self:
+    def training(self, **settings: Unpack[keywords.MARWILTraining]) -> Self:
         """Say how it learns."""
-        return super().training(**settings)
+        return self._apply("training", self._for_training(settings))
 
     @override
     def build_learner_connector(

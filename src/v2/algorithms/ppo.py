@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from typing_extensions import Self, override
+from typing_extensions import Self, Unpack, override
 
 from ..config import sections
 from ..config.algorithm_config import AlgorithmConfig, DefaultedConfig
@@ -13,6 +13,9 @@ from ..config.section import Setting, takes
 from ..metrics import names
 from ..modules.spec import RLModuleSpec
 from .algorithm import Algorithm
+
+if TYPE_CHECKING:
+    from ..config import keywords
 
 TRAINING: Final = sections.TRAINING.with_settings(
     use_critic=Setting(True, FLAG, "Whether a value function is the baseline."),
@@ -53,9 +56,9 @@ class PPOConfig(DefaultedConfig):
 
     @override
     @takes(TRAINING)
-    def training(self, **settings: Any) -> Self:
+    def training(self, **settings: Unpack[keywords.PPOTraining]) -> Self:
         """Say how PPO learns."""
-        return super().training(**settings)
+        return self._apply("training", self._for_training(settings))
 
     @override
     def get_default_rl_module_spec(self) -> RLModuleSpec:

@@ -22,7 +22,7 @@ from .rules import (
 )
 from .section import Section, Setting, idle, settings_dict
 
-_SPACE: Final = Rule(lambda value: isinstance(value, Space), "a gymnasium space")
+_SPACE: Final = Rule(lambda value: isinstance(value, Space), "a gymnasium space", "Space[Any]")
 
 ENVIRONMENT: Final = Section(
     "environment",
@@ -199,7 +199,11 @@ EVALUATION: Final = Section(
         "evaluation_interval": Setting(None, AT_LEAST_0, "Every so many iterations."),
         "evaluation_duration": Setting(
             10,
-            Rule(lambda value: value == "auto" or AT_LEAST_1.test(value), "an integer or 'auto'"),
+            Rule(
+                lambda value: value == "auto" or AT_LEAST_1.test(value),
+                "an integer or 'auto'",
+                "int | Literal['auto']",
+            ),
             "How much.",
         ),
         "evaluation_duration_unit": Setting(

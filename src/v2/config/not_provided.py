@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 
 class _NotProvided:
@@ -18,4 +18,4 @@ class _NotProvided:
         return "NotProvided"
 
 
-NotProvided: Final = _NotProvided()
+NotProvided: Final[Any] = _NotProvided()

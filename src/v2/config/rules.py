@@ -14,7 +14,12 @@ from ..schedules import Scheduler
 
 @dataclass(frozen=True)
 class Rule:
-    """A test and what it asks for, in words.
+    """A test and what it asks for, in words and as a type.
+
+    Args:
+        test: Whether a value will do.
+        words: What would, in words.
+        annotation: What would, as a type checker reads it: `make stubs` takes it from here.
 
     Example:
         >>> AT_LEAST_1.test(0), AT_LEAST_1.words
@@ -23,11 +28,13 @@ class Rule:
 
     test: Callable[[Any], bool]
     words: str
+    annotation: str = "Any"
 
 
 def one_of(*values: Any) -> Rule:
     """One of a few values."""
-    return Rule(lambda value: value in values, f"one of {', '.join(map(repr, values))}")
+    listed = ", ".join(map(repr, values))
+    return Rule(lambda value: value in values, f"one of {listed}", f"Literal[{listed}]")
 
 
 def _is_int(value: Any) -> bool:
@@ -46,53 +53,70 @@ def _is_schedule(value: Any) -> bool:
     return _is_number(value) or len(value) > 1
 
 
-FLAG: Final = Rule(lambda value: isinstance(value, bool), "True or False")
-INTEGER: Final = Rule(_is_int, "an integer")
-AT_LEAST_0: Final = Rule(lambda value: _is_int(value) and value >= 0, "an integer of 0 or more")
-AT_LEAST_1: Final = Rule(lambda value: _is_int(value) and value >= 1, "an integer of 1 or more")
-NOT_NEGATIVE: Final = Rule(
-    lambda value: _is_number(value) and value >= 0, "a number that is not negative"
+FLAG: Final = Rule(lambda value: isinstance(value, bool), "True or False", "bool")
+INTEGER: Final = Rule(_is_int, "an integer", "int")
+AT_LEAST_0: Final = Rule(
+    lambda value: _is_int(value) and value >= 0, "an integer of 0 or more", "int"
 )
-POSITIVE: Final = Rule(lambda value: _is_number(value) and value > 0, "a number above 0")
-SHARE: Final = Rule(lambda value: _is_number(value) and 0 <= value <= 1, "a number from 0 to 1")
+AT_LEAST_1: Final = Rule(
+    lambda value: _is_int(value) and value >= 1, "an integer of 1 or more", "int"
+)
+NOT_NEGATIVE: Final = Rule(
+    lambda value: _is_number(value) and value >= 0, "a number that is not negative", "float"
+)
+POSITIVE: Final = Rule(lambda value: _is_number(value) and value > 0, "a number above 0", "float")
+SHARE: Final = Rule(
+    lambda value: _is_number(value) and 0 <= value <= 1, "a number from 0 to 1", "float"
+)
 SCHEDULE: Final = Rule(
-    _is_schedule, "a number, or two or more [step, value] in order, the first at step 0"
+    _is_schedule,
+    "a number, or two or more [step, value] in order, the first at step 0",
+    "Schedule",
 )
 WORTH: Final = Rule(
     lambda value: _is_schedule(value) and not (_is_number(value) and value < 0),
     "a number of 0 or more, or two or more [step, value] in order, the first at step 0",
+    "Schedule",
 )
-SETTINGS: Final = Rule(lambda value: isinstance(value, Mapping), "a dict")
-CALLABLE: Final = Rule(callable, "a function or class")
+SETTINGS: Final = Rule(lambda value: isinstance(value, Mapping), "a dict", "Mapping[str, Any]")
+CALLABLE: Final = Rule(callable, "a function or class", "Function")
 CALLABLES: Final = Rule(
     lambda value: (
         callable(value) or (isinstance(value, (list, tuple)) and all(map(callable, value)))
     ),
     "a function or class, or a list of them",
+    "Function | Sequence[Function]",
 )
-CLASS: Final = Rule(lambda value: isinstance(value, type), "a class")
+CLASS: Final = Rule(lambda value: isinstance(value, type), "a class", "type[Any]")
 FRAGMENT: Final = Rule(
-    lambda value: value == "auto" or AT_LEAST_1.test(value), "an integer of 1 or more, or 'auto'"
+    lambda value: value == "auto" or AT_LEAST_1.test(value),
+    "an integer of 1 or more, or 'auto'",
+    "int | Literal['auto']",
 )
 ENVIRONMENT: Final = Rule(
     lambda value: value is None or isinstance(value, str) or callable(value),
     "a registered name, a gymnasium id, a class or a function",
+    "str | Function",
 )
 POLICIES: Final = Rule(
     lambda value: isinstance(value, Collection) and not isinstance(value, str),
     "a dict or a collection of module ids",
+    "Mapping[str, Any] | Collection[str]",
 )
 TRAINED: Final = Rule(
     lambda value: callable(value) or POLICIES.test(value),
     "a collection of module ids, or a function of a module id",
+    "Collection[str] | Function",
 )
 MODEL_CONFIG: Final = Rule(
     lambda value: (
         isinstance(value, Mapping) or (is_dataclass(value) and not isinstance(value, type))
     ),
     "a dict or a DefaultModelConfig",
+    "Mapping[str, Any] | DataclassInstance",
 )
 MODULE_SPEC: Final = Rule(
     lambda value: isinstance(value, (RLModuleSpec, MultiRLModuleSpec)),
     "an RLModuleSpec or a MultiRLModuleSpec",
+    "RLModuleSpec | MultiRLModuleSpec",
 )

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 from ...core.errors import ConfigError
 from . import sections
 from .not_provided import NotProvided
 from .section import Section, takes
 from .store import SettingsStore
+
+if TYPE_CHECKING:
+    from . import keywords
 
 
 class SettingMethods(SettingsStore):
@@ -21,102 +24,116 @@ class SettingMethods(SettingsStore):
     SECTIONS: ClassVar[Mapping[str, Section]] = {each.method: each for each in sections.ALL}
 
     @takes(sections.ENVIRONMENT)
-    def environment(self, env: Any = NotProvided, **settings: Any) -> Self:
+    def environment(
+        self,
+        env: str | Callable[..., Any] | keywords.Open | None = NotProvided,
+        **settings: Unpack[keywords.Environment],
+    ) -> Self:
         """Say what is acted in."""
         return self._apply("environment", {"env": env, **settings})
 
     @takes(sections.ENV_RUNNERS)
-    def env_runners(self, **settings: Any) -> Self:
+    def env_runners(self, **settings: Unpack[keywords.EnvRunners]) -> Self:
         """Say how episodes are sampled, and with which connectors."""
         return self._apply("env_runners", settings)
 
     @takes(sections.LEARNERS)
-    def learners(self, **settings: Any) -> Self:
+    def learners(self, **settings: Unpack[keywords.Learners]) -> Self:
         """Say where learning happens, and with which connectors."""
         return self._apply("learners", settings)
 
     @takes(sections.TRAINING)
-    def training(self, **settings: Any) -> Self:
+    def training(self, **settings: Unpack[keywords.Training]) -> Self:
         """Say how an algorithm learns."""
-        for name in sections.LEARNERS.settings:
-            if name in settings:  # Where releases before 2.40 took it.
-                warnings.warn(
-                    f"config.training({name}=...) has moved to config.learners().",
-                    DeprecationWarning,
-                    stacklevel=2,
-                )
-                self.learners(**{name: settings.pop(name)})
-        return self._apply("training", settings)
+        return self._apply("training", self._for_training(settings))
 
     @takes(sections.RL_MODULE)
-    def rl_module(self, **settings: Any) -> Self:
+    def rl_module(self, **settings: Unpack[keywords.RlModule]) -> Self:
         """Say what acts and learns."""
         return self._apply("rl_module", settings)
 
     @takes(sections.MULTI_AGENT)
-    def multi_agent(self, **settings: Any) -> Self:
+    def multi_agent(self, **settings: Unpack[keywords.MultiAgent]) -> Self:
         """Say which modules there are, and which agent has which."""
         return self._apply("multi_agent", settings)
 
     @takes(sections.CALLBACKS)
-    def callbacks(self, callbacks_class: Any = NotProvided, **settings: Any) -> Self:
+    def callbacks(
+        self,
+        callbacks_class: Callable[..., Any] | Sequence[Callable[..., Any]] = NotProvided,
+        **settings: Unpack[keywords.Callbacks],
+    ) -> Self:
         """Say what is called when."""
         return self._apply("callbacks", {"callbacks_class": callbacks_class, **settings})
 
     @takes(sections.EVALUATION)
-    def evaluation(self, **settings: Any) -> Self:
+    def evaluation(self, **settings: Unpack[keywords.Evaluation]) -> Self:
         """Say how, and how often, the module is evaluated."""
         return self._apply("evaluation", settings)
 
     @takes(sections.DEBUGGING)
-    def debugging(self, **settings: Any) -> Self:
+    def debugging(self, **settings: Unpack[keywords.Debugging]) -> Self:
         """Say what makes runs repeatable."""
         return self._apply("debugging", settings)
 
     @takes(sections.REPORTING)
-    def reporting(self, **settings: Any) -> Self:
+    def reporting(self, **settings: Unpack[keywords.Reporting]) -> Self:
         """Say what results look like."""
         return self._apply("reporting", settings)
 
     @takes(sections.CHECKPOINTING)
-    def checkpointing(self, **settings: Any) -> Self:
+    def checkpointing(self, **settings: Unpack[keywords.Checkpointing]) -> Self:
         """Say what checkpoints hold."""
         return self._apply("checkpointing", settings)
 
     @takes(sections.FAULT_TOLERANCE)
-    def fault_tolerance(self, **settings: Any) -> Self:
+    def fault_tolerance(self, **settings: Unpack[keywords.FaultTolerance]) -> Self:
         """Say what happens when something fails."""
         return self._apply("fault_tolerance", settings)
 
     @takes(sections.RESOURCES)
-    def resources(self, **settings: Any) -> Self:
+    def resources(self, **settings: Unpack[keywords.Resources]) -> Self:
         """Say what the main process needs."""
         return self._apply("resources", settings)
 
     @takes(sections.FRAMEWORK)
-    def framework(self, framework: Any = NotProvided, **settings: Any) -> Self:
+    def framework(
+        self, framework: str = NotProvided, **settings: Unpack[keywords.Framework]
+    ) -> Self:
         """Say what computes: torch."""
         return self._apply("framework", {"framework": framework, **settings})
 
     @takes(sections.API_STACK)
-    def api_stack(self, **settings: Any) -> Self:
+    def api_stack(self, **settings: Unpack[keywords.ApiStack]) -> Self:
         """Say which of RLlib's stacks is meant: this one."""
         return self._apply("api_stack", settings)
 
     @takes(sections.OFFLINE_DATA)
-    def offline_data(self, **settings: Any) -> Self:
+    def offline_data(self, **settings: Unpack[keywords.OfflineData]) -> Self:
         """Say where recorded episodes come from and go."""
         return self._apply("offline_data", settings)
 
     @takes(sections.EXPERIMENTAL)
-    def experimental(self, **settings: Any) -> Self:
+    def experimental(self, **settings: Unpack[keywords.Experimental]) -> Self:
         """Set what may change."""
         return self._apply("experimental", settings)
 
     @takes(sections.PYTHON_ENVIRONMENT)
-    def python_environment(self, **settings: Any) -> Self:
+    def python_environment(self, **settings: Unpack[keywords.PythonEnvironment]) -> Self:
         """Take variables for processes, which are left to whoever starts them."""
         return self._apply("python_environment", settings)
+
+    def _for_training(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What of the settings `training` takes; hand `learners` what it took before 2.40."""
+        moved = {name: given[name] for name in sections.LEARNERS.settings if name in given}
+        for name in moved:
+            warnings.warn(
+                f"config.training({name}=...) has moved to config.learners().",
+                DeprecationWarning,
+                stacklevel=3,
+            )
+        self.learners(**moved)
+        return {name: value for name, value in given.items() if name not in moved}
 
     def exploration(self, *args: Any, **kwargs: Any) -> Self:
         """Tell what took this method's place.
