@@ -53,7 +53,7 @@ _HOME: Final = {
     "scoreboard": ".migrate.scoreboard",
     "to_ray": ".migrate.ray_checkpoint",
     # Proving that two policies do the same
-    "Verdict": ".proof.verify",
+    "Verdict": ".proof.verdict",
     "verify": ".proof.verify",
 }
 

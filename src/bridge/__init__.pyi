@@ -15,7 +15,8 @@ from .migrate.refusal import Refusal as Refusal
 from .migrate.scoreboard import Score as Score, scoreboard as scoreboard
 from .migrate.step import MigrationStep as MigrationStep
 from .migrate.way_in import load_triple as load_triple
-from .proof.verify import Verdict as Verdict, verify as verify
+from .proof.verdict import Verdict as Verdict
+from .proof.verify import verify as verify
 from .rollout import Played as Played
 from .space_diff import diff_spaces as diff_spaces
 from .wrap.action_connector import LegacyActionConnectorV2 as LegacyActionConnectorV2

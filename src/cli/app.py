@@ -28,6 +28,7 @@ from . import (
     proof_commands,
     sample_command,
 )
+from .command_line import take_command_line
 from .options import DONE, FINDING, MISTAKE, Audit, Json, print_json
 
 _INTERRUPTED: Final = 130
@@ -156,6 +157,7 @@ def main(argv: list[str] | None = None) -> int:
     from .theme import one_line_warnings, tolerate_narrow_encodings
 
     tolerate_narrow_encodings()
+    take_command_line(argv)
     try:
         with one_line_warnings(), torch_needed("this command"):
             code = app(args=argv, prog_name="rlconnect", standalone_mode=False)

@@ -28,6 +28,9 @@ Env = Annotated[
 One = Annotated[
     str | None, typer.Option("--policy", metavar="ID", help="This policy of several only.")
 ]
+NoHost = Annotated[
+    bool, typer.Option("--no-host", help="Leave the name of this machine out of what is told.")
+]
 Trusted = Annotated[
     list[str] | None,
     typer.Option(

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.errors import PieceError
-from .options import FINDING, Env, Json, One, Trusted, from_user, print_json, trusted
+from .command_line import command_line
+from .options import FINDING, Env, Json, NoHost, One, Trusted, from_user, print_json, trusted
 
 if TYPE_CHECKING:
-    from ..bridge.proof.verify import Verdict
+    from ..bridge.proof.evidence import Evidence
+    from ..bridge.proof.verdict import Verdict
 
 _PATH = typer.Argument(help="A checkpoint: a folder, a checkpoint-<n> file, or a URL.")
 
@@ -112,6 +114,7 @@ def verify(
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML page.")
     ] = None,
+    no_host: NoHost = False,
     policy: One = None,
     trust: Trusted = None,
     as_json: Json = False,
@@ -155,20 +158,33 @@ def verify(
                     progress=advance,
                 )
             )
+    paths = [path] if other is None else [path, other]
+    evidence = evidence_of(paths, None if other is None else seed, no_host)
+    verdicts = [each.with_evidence(evidence) for each in verdicts]
     if report is not None:
         verdicts[0].save_report(report)
     if as_json:
         print_json([each.to_dict() for each in verdicts])
     else:
         from .theme import console
-        from .verify_page import verify_page
+        from .verify_page import evidence_lines, verify_page
 
         for each in verdicts:
             console().print(verify_page(each))
+        for line in evidence_lines(evidence):
+            console().print(line, soft_wrap=True)
         if report is not None:
             console().print(f"report  {report}", soft_wrap=True)
     if not all(each.is_equal for each in verdicts):
         raise typer.Exit(FINDING)
+
+
+def evidence_of(paths: list[str], seed: int | None, no_host: bool) -> Evidence:
+    """What a report tells of this run: these checkpoints, this command, this machine."""
+    from ..bridge.proof.evidence import Evidence, Side
+
+    sides = [Side.at(each) for each in paths]
+    return Evidence.of_now(*sides, seed=seed, command=command_line(), tell_host=not no_host)
 
 
 def rollout(

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..core.observation_text import shown
 from ..core.visible import visible
 
+_MOST: Final = 5
+
 if TYPE_CHECKING:
-    from ..bridge.proof.verify import Verdict
+    from ..bridge.proof.evidence import Evidence
+    from ..bridge.proof.verdict import Verdict
 
 
 def verify_page(verdict: Verdict) -> RenderableType:
@@ -45,11 +49,44 @@ def verify_page(verdict: Verdict) -> RenderableType:
         answer,
         Text(),
         table,
+        *_furthest(verdict),
+        Text(),
+        *(Text(line) for line in verdict.consequences()),
     ]
     if verdict.returns is not None:
         mean, half = verdict.returns.difference
         earned = [float(np.mean(each)) for each in (verdict.returns.ours, verdict.returns.theirs)]
         interval = f" ± {half:.2g}" if np.isfinite(half) else ""
         text = f"returns {earned[0]:.4g} and {earned[1]:.4g}, difference {mean:.3g}{interval}"
-        lines += [Text(), Text(text)]
+        lines.append(Text(text))
+    lines += [Text(), Text(verdict.meaning(), "label")]
     return Group(*lines)
+
+
+def evidence_lines(evidence: Evidence) -> list[Text]:
+    """When, where and with what it was found: each on one line, however long."""
+    return [
+        Text.assemble((f"{visible(name, 4000)}  ", "label"), visible(told, 4000))
+        for name, told in evidence.lines()
+    ]
+
+
+def _furthest(verdict: Verdict) -> list[RenderableType]:
+    """Where both lie furthest apart, and the outputs that differ most."""
+    stage = verdict.worst_stage
+    if stage is None or stage.worst is None:
+        return []
+    worst = stage.worst
+    lines: list[RenderableType] = [
+        Text(),
+        Text(
+            f"furthest apart at {visible(stage.name)} {visible(worst.output)}: "
+            f"{worst.ours:.6g} beside {worst.theirs:.6g}"
+        ),
+    ]
+    if worst.observation is not None:
+        lines.append(Text(f"on the observation {visible(shown(worst.observation))}", "label"))
+    outputs = [f"{visible(name)} {apart:.2g}" for name, apart in stage.by_output[:_MOST] if apart]
+    if len(outputs) > 1:
+        lines.append(Text(f"largest by output: {', '.join(outputs)}", "label"))
+    return lines

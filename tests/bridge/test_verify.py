@@ -1,7 +1,9 @@
 """Comparing two policies: equal ones are equal at every stage, others part where they differ."""
 
+import copy
 import json
 import re
+from datetime import datetime, timedelta
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,11 +13,13 @@ from gymnasium import spaces
 from gymnasium.envs.classic_control import CartPoleEnv
 from rlconnect.bridge.adapt import adapt
 from rlconnect.bridge.migrate.plan import plan_migration
+from rlconnect.bridge.proof.verdict import Verdict
 from rlconnect.bridge.proof.verify import verify
 from rlconnect.core.adapters import DropFeatures, InsertFeatures, Scale
 from rlconnect.core.errors import PieceError
 from rlconnect.core.stage_differences import Differences
 from rlconnect.legacy import Policy, create_connectors_for_policy
+from rlconnect.legacy.exploration_config import exploration_for
 from rlconnect.legacy.stages import LegacyStages
 
 from tests.legacy.replay import GOLDEN, Recording
@@ -57,7 +61,7 @@ def test_a_policy_equals_its_copy_at_every_stage(model, tmp_path):
     assert verdict.is_equal
     names = [stage.name for stage in verdict.stages]
     state = ["state"] if model else []
-    assert names == ["observation", "outputs", "value", *state, "action", "weights"]
+    assert names == ["observation", "outputs", "value", *state, "action", "weights", "settings"]
     assert all(stage.largest == 0.0 and stage.agreement == 1.0 for stage in verdict.stages)
     assert verdict.steps == 4 * (64 + 3)
 
@@ -226,3 +230,138 @@ def test_connectors_that_end_without_a_batch_are_told():
 
     with pytest.raises(PieceError, match="end before there is a batch"):
         verify(policy, whole, samples=1, length=1)
+
+
+FILTERED = GOLDEN / "legacy" / "2.7.2" / "ppo_pendulum_norm_meanstd"
+
+
+@pytest.fixture(scope="module")
+def filtered():
+    """A policy with a filter, and what it was migrated to."""
+    policy = Recording(FILTERED).load("default_policy")
+    return policy, plan_migration(policy).apply().triple()
+
+
+def test_a_statistic_that_shows_in_no_output_shows_in_settings(filtered):
+    """How many observations a filter has counted, old beside native."""
+    policy, triple = filtered
+    (piece,) = [each for each in triple[0].connectors if type(each).__name__ == "MeanStdFilter"]
+    state = piece.get_state()
+    other = copy.deepcopy(state)
+    other[None]["running_stats"][0]["num_pushes"] += 1
+
+    piece.set_state(other)
+    verdict = verify(policy, triple, samples=1, length=1)
+    piece.set_state(state)
+
+    assert not verdict.is_equal
+    settings = verdict.stages[-1]
+    assert settings.name == "settings"
+    assert "num_pushes" in settings.worst.output
+    assert settings.worst.ours + 1 == settings.worst.theirs
+    assert verify(policy, triple, samples=1, length=1).is_equal
+
+
+def test_how_a_policy_explores_is_compared():
+    """Epsilon shows in no best action."""
+    policy = Recording(GOLDEN / "legacy" / "2.7.2" / "dqn_c51").load("default_policy")
+    other = copy.deepcopy(policy)
+    triple = plan_migration(policy).apply().triple()
+    other.exploration = exploration_for(
+        policy.action_space, {"exploration_config": {"type": "EpsilonGreedy", "final_epsilon": 0.5}}
+    )
+    triple[1].model_config = {**triple[1].model_config, "epsilon": [(0, 0.25)]}
+
+    assert verify(policy, other, samples=1, length=1).first_difference.name == "settings"
+    assert verify(policy, triple, samples=1, length=1).first_difference.name == "settings"
+
+
+def test_words_that_differ_are_told():
+    """A setting that is no number keeps its place in the note."""
+    policy, other = small_policy(), small_policy()
+    other.exploration.mode = "other"
+
+    settings = verify(policy, other, samples=1).first_difference
+
+    assert settings.name == "settings"
+    assert "mode is nothing beside other" in settings.note
+    assert not settings.is_equal
+
+
+def test_small_weights_are_held_to_their_own_size():
+    """A thousandth of weights that are themselves below the tolerance is a difference."""
+    policy, other = small_policy(), small_policy()
+    weights = other.get_weights()
+    name = next(iter(weights))
+    policy.set_weights({**weights, name: weights[name] * 1e-6})
+    other.set_weights({**weights, name: weights[name] * 1.001e-6})
+
+    verdict = verify(policy, other, samples=1, length=1)
+
+    assert verdict.first_difference.name == "weights"
+    assert verdict.first_difference.worst.output.startswith(name)
+
+
+def test_the_worst_observation_is_told():
+    """Where the numbers lie furthest apart: which output, both numbers, and what both saw."""
+    policy, other = small_policy(), small_policy()
+    weights = other.get_weights()
+    name = next(name for name in weights if name.startswith("_logits") and weights[name].ndim == 1)
+    other.set_weights({**weights, name: weights[name] + np.eye(4)[2] * 0.5})
+    seen = [np.full(3, 0.1, np.float32), np.full(3, 0.2, np.float32)]
+
+    verdict = verify(policy, other, observations=seen)
+
+    worst = verdict.worst_stage.worst
+    assert (verdict.worst_stage.name, worst.output) == ("outputs", "2")
+    assert worst.theirs - worst.ours == pytest.approx(0.5, abs=1e-5)
+    assert any(np.array_equal(worst.observation, each) for each in seen)
+    assert verdict.worst_stage.by_output[0] == ("2", pytest.approx(0.5, abs=1e-5))
+    told = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))
+    assert told["stages"][1]["worst"]["observation"] == worst.observation.tolist()
+
+
+def test_what_differences_do_to_play_is_told(cartpole):
+    """Actions and returns, each the same or not; returns only where an environment was played."""
+    other = copy.deepcopy(cartpole)
+    other.set_weights({name: -each for name, each in other.get_weights().items()})
+
+    played = verify(cartpole, other, env="CartPole-v1", episodes=2)
+    drawn = verify(cartpole, cartpole, samples=1)
+
+    assert played.touches_actions
+    assert played.touches_returns
+    assert "others in 2 of 2 episodes" in str(played)
+    assert not drawn.touches_actions
+    assert drawn.touches_returns is None
+    assert "not compared" in drawn.consequences()[1]
+
+
+def test_a_verdict_carries_its_evidence(cartpole, tmp_path):
+    """Date, machine, seed, versions and checksums of both sides; on the page, too."""
+    other = copy.deepcopy(cartpole)
+    other.set_weights({name: each + 1 for name, each in other.get_weights().items()})
+    verdict = verify(cartpole, other, samples=1, seed=7)
+
+    evidence = verdict.evidence
+    ours, theirs = evidence.sides
+    verdict.save_report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+
+    assert evidence.seed == 7
+    assert {"rlconnect", "python", "numpy", "torch", "gymnasium"} <= set(evidence.versions)
+    assert datetime.fromisoformat(evidence.date).utcoffset() == timedelta(0)
+    assert len(ours.checksum) == 64
+    assert ours.checksum != theirs.checksum
+    assert all(told in page for _, told in evidence.lines())
+
+
+def test_numbers_without_end_are_told_in_json():
+    """JSON has no infinity; a verdict with one is still a document."""
+    differences = Differences(1e-5, 1e-5)
+    differences.add({"outputs": np.array([[np.inf]])}, {"outputs": np.array([[0.0]])})
+    verdict = Verdict("a", "b", differences.stages(), 1, "drawn", (1e-5, 1e-5))
+
+    told = json.dumps(verdict.to_dict(), allow_nan=False)
+
+    assert '"inf"' in told

@@ -13,6 +13,7 @@ from ...legacy.context import ConnectorContext
 from ...legacy.policy import Policy
 from ...v2.connector import ConnectorV2
 from ...v2.env_to_module.defaults import env_to_module_pipeline
+from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ...v2.module_to_env.defaults import BEFORE
 from ...v2.module_to_env.listify_data_for_vector_env import ListifyDataForVectorEnv
 from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
@@ -44,10 +45,35 @@ def mixture(
         custom: The author's own classes that its network needs.
         observation_space: What the environment gives; what the policy knows if None.
     """
+    steps = list(steps)
+    (network,) = (step for step in steps if step.side == "network")
+    is_native = network.is_applied and network.is_native
+    assert not (is_native and isinstance(module, Refusal)), "a refused network is no native step"
+    to_module, to_env = mixed_pipelines(
+        policy, steps, is_native=is_native, observation_space=observation_space
+    )
+    made = copy.deepcopy(module) if is_native else LegacyPolicyModule.of(policy, custom=custom)
+    return to_module, made, to_env
+
+
+def mixed_pipelines(
+    policy: Policy,
+    steps: Iterable[MigrationStep],
+    *,
+    is_native: bool,
+    observation_space: Space[Any] | None = None,
+) -> tuple[EnvToModulePipeline, ModuleToEnvPipeline]:
+    """The pipelines of a mixture, without the module between them.
+
+    Args:
+        policy: The source; it is not changed.
+        steps: All of its steps.
+        is_native: Whether the module is.
+        observation_space: What the environment gives; what the policy knows if None.
+    """
     seen = observation_space or seen_space(policy)
     by_place = {(step.side, step.place): step for step in steps}
     ctx = ConnectorContext.from_policy(policy)
-    network = by_place["network", 0]
     agent: list[ConnectorV2] = []
     for place, old in enumerate(_pieces(policy.agent_connectors)):
         step = by_place["agent", place]
@@ -56,14 +82,11 @@ def mixture(
             if step.is_applied and step.is_native
             else [LegacyAgentConnectorV2(connector=copy.deepcopy(old), context=ctx)]
         )
-    is_native = network.is_applied and network.is_native
-    assert not (is_native and isinstance(module, Refusal)), "a refused network is no native step"
     if is_native:
         cast = cast_for_network(policy)
         agent += [] if cast is None else cast.make()
     return (
         env_to_module_pipeline(seen, policy.action_space, custom=agent),
-        copy.deepcopy(module) if is_native else LegacyPolicyModule.of(policy, custom=custom),
         ModuleToEnvPipeline(
             seen,
             policy.action_space,

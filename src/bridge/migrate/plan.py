@@ -30,7 +30,8 @@ from ...legacy.defaults import create_connectors_for_policy
 from ...legacy.policy import Policy
 from ...v2.connector import ConnectorV2
 from ..proof.v2_stages import without_checks
-from ..proof.verify import Verdict, verify
+from ..proof.verdict import Verdict
+from ..proof.verify import verify
 from ..wrap.triple import V2Triple
 from .mixture import learner_pieces, mixture
 from .native_module import native_module

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ...core.checked import mapping
 from ...core.damage import at
-from ..proof.verify import Verdict
+from ..proof.verdict import Verdict
 from .twin import Kind, Twin
 
 Side = Literal["agent", "network", "action"]

@@ -9,9 +9,10 @@ from ...legacy.certificate import compare_with_certificate
 from ...legacy.policy import Policy
 from ...legacy.stages import LegacyStages
 from ..migrate.checkpoint import MigratedPolicy, compare_with_source
+from .evidence import Evidence, Side
 from .staged import Staged
 from .v2_stages import V2Stages
-from .verify import Verdict
+from .verdict import Verdict
 
 
 def verify_certificate(
@@ -46,4 +47,5 @@ def verify_certificate(
         (absolute, relative),
         None,
         tuple(shown.pieces()),
+        Evidence.of_now(Side.of(policy, shown)),
     )

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from ...core.observation_text import shown
 from ...core.stage_differences import StageComparison
 from ...core.version import __version__
 from ...core.visible import visible_html as escape
 from .charts import agreement_bar, difference_bars, flow, return_pairs
 
 if TYPE_CHECKING:
-    from .verify import Returns, Verdict
+    from .evidence import Evidence
+    from .verdict import Returns, Verdict
 
 _STYLE: Final = """
 :root{color-scheme:light dark;--ink:#1c2330;--soft:#5b6675;--line:#dfe4ea;--page:#f6f7f9;
@@ -31,6 +33,7 @@ margin:12px 0;overflow-x:auto}table{border-collapse:collapse;width:100%}
 th{text-align:right;font-weight:500;color:var(--soft);font-size:13px;padding:4px 10px}
 td{text-align:right;padding:7px 10px;border-top:1px solid var(--line);
 font-variant-numeric:tabular-nums}th:first-child,td:first-child{text-align:left;padding-left:0}
+td.long{text-align:left;overflow-wrap:anywhere;width:72%}
 td svg{vertical-align:middle}.bad td:first-child{color:var(--bad);font-weight:600}
 .grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(320px,1fr));gap:12px}
 .grid .card{margin:0}.card h3{font-size:14px;margin:0 0 10px}svg{max-width:100%;height:auto}
@@ -46,14 +49,17 @@ def page_of(verdict: Verdict) -> str:
     """The whole page for what a comparison found."""
     first = verdict.first_difference
     answer = "Both do the same" if first is None else f"They part at: {first.name}"
-    absolute, relative = verdict.tolerance
+    absolute = verdict.tolerance[0]
     body = [
         f"<h1>{escape(verdict.ours)} <span class=soft>and</span> {escape(verdict.theirs)}</h1>",
-        f"<p class=soft>{verdict.steps} observations {escape(verdict.source)}; equal means within "
-        f"{absolute:g} plus {relative:g} of the number.</p>",
+        f"<p class=soft>{verdict.steps} observations {escape(verdict.source)}</p>",
         f'<div class="verdict{"" if first is None else " bad"}">{escape(answer)}</div>',
         "<h2>Stage by stage</h2>",
         _table(verdict.stages),
+        f"<p class=soft>{escape(_sentence(verdict.meaning()))}</p>",
+        *_furthest(verdict),
+        "<h2>What it does</h2>",
+        *(f"<p>{escape(_sentence(each))}</p>" for each in verdict.consequences()),
         "<h2>How far numbers lie apart</h2>",
         "<p class=soft>Each bar counts numbers that differ by up to that much; heights are "
         "logarithmic.</p>",
@@ -69,6 +75,8 @@ def page_of(verdict: Verdict) -> str:
     if verdict.pieces:
         drawn = flow(verdict.pieces)
         body += ["<h2>The way of an observation</h2>", f"<div class=card>{drawn}</div>"]
+    if verdict.evidence is not None:
+        body += ["<h2>How this was found</h2>", _evidence(verdict.evidence)]
     body.append(f"<footer class=soft>rlconnect {escape(__version__)}</footer>")
     title = escape(f"{verdict.ours} and {verdict.theirs}")
     return (
@@ -92,6 +100,40 @@ def _table(stages: tuple[StageComparison, ...]) -> str:
     heads = ("stage", "numbers", "largest", "median", "99 %", "rows that agree", "")
     head = "".join(f"<th>{each}</th>" for each in heads)
     return f"<div class=card><table><tr>{head}</tr>{''.join(rows)}</table></div>"
+
+
+def _furthest(verdict: Verdict) -> list[str]:
+    """The number furthest apart, its observation, and the outputs that differ most."""
+    stage = verdict.worst_stage
+    if stage is None or stage.worst is None:
+        return []
+    worst = stage.worst
+    told = [
+        f"<p>Output {escape(worst.output)}: {worst.ours:.6g} beside {worst.theirs:.6g}.</p>",
+    ]
+    if worst.observation is not None:
+        told.append(f"<p class=soft>On the observation {escape(shown(worst.observation))}</p>")
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td><td>{_number(apart)}</td></tr>"
+        for name, apart in stage.by_output
+    )
+    table = f"<table><tr><th>output</th><th>largest difference</th></tr>{rows}</table>"
+    return [
+        f"<h2>Furthest apart: {escape(stage.name)}</h2>",
+        f"<div class=card>{''.join(told)}{table}</div>",
+    ]
+
+
+def _evidence(evidence: Evidence) -> str:
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td><td class=long>{escape(told)}</td></tr>"
+        for name, told in evidence.lines()
+    )
+    return f"<div class=card><table>{rows}</table></div>"
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:].rstrip('.')}."
 
 
 def _returns(verdict: Verdict, returns: Returns) -> str:

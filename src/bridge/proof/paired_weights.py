@@ -46,6 +46,12 @@ def paired_weights(ours: Staged, theirs: Staged) -> tuple[dict[str, Any], dict[s
     return None
 
 
+def weights_behind(staged: Staged) -> Weights | None:
+    """The weights of what is behind stages, by name; None of stages of somebody's own."""
+    source = _source(staged)
+    return None if source is None else _weights(source)
+
+
 def _source(staged: Staged) -> Any:
     """The policy or the module behind stages."""
     if isinstance(staged, LegacyStages):

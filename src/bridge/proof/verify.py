@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,106 +10,19 @@ import numpy as np
 from ...core import nest
 from ...core.courses import Course, recorded_courses, sampled_courses
 from ...core.errors import PieceError
-from ...core.stage_differences import Differences, StageComparison
+from ...core.stage_differences import Differences
 from ...core.types import Nest
 from ...legacy.policy import Policy
 from ...legacy.stages import LegacyStages
 from ..environments import live_env
 from ..migrate.observation_form import in_form_of
+from .evidence import Evidence, Side
+from .paired_settings import paired_settings, settings_stage
 from .paired_weights import paired_weights
 from .staged import Staged
+from .verdict import Returns, Verdict
 
 _AT_ONCE = 256
-
-
-@dataclass(frozen=True)
-class Returns:
-    """What two policies earned in the same episodes, each acting alone.
-
-    Args:
-        ours: The return of each episode.
-        theirs: Likewise, with the same seeds.
-    """
-
-    ours: tuple[float, ...]
-    theirs: tuple[float, ...]
-
-    @property
-    def difference(self) -> tuple[float, float]:
-        """The mean of the paired differences, and half of its 95 % confidence interval."""
-        apart = np.subtract(self.ours, self.theirs)
-        if len(apart) < 2:
-            return float(apart.mean()), float("inf")
-        return float(apart.mean()), float(1.96 * apart.std(ddof=1) / np.sqrt(len(apart)))
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What the comparison of two policies found.
-
-    Args:
-        ours: The first policy's name.
-        theirs: The second's.
-        stages: The comparison of each stage, in the order in which data passes them.
-        steps: How many observations both were given.
-        source: Where the observations are from, in words.
-        tolerance: How much may differ, absolutely and relatively.
-        returns: What they earned, if there was an environment.
-        pieces: A title and a detail for each piece the first one's data passes.
-    """
-
-    ours: str
-    theirs: str
-    stages: tuple[StageComparison, ...]
-    steps: int
-    source: str
-    tolerance: tuple[float, float]
-    returns: Returns | None = None
-    pieces: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def first_difference(self) -> StageComparison | None:
-        """The first stage at which they part; None if they never do."""
-        return next((stage for stage in self.stages if not stage.is_equal), None)
-
-    @property
-    def is_equal(self) -> bool:
-        """Whether nothing differs by more than the tolerance."""
-        return self.first_difference is None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data."""
-        return {**asdict(self), "is_equal": self.is_equal}
-
-    def save_report(self, path: str | os.PathLike[str]) -> None:
-        """Write the report as one HTML page that needs nothing else."""
-        from ...core.vault.own.atomic import replaced_file
-        from .page import page_of
-
-        with replaced_file(Path(path)) as staged:
-            staged.write_text(page_of(self), encoding="utf-8")
-
-    def __str__(self) -> str:
-        lines = [
-            f"{self.ours}  and  {self.theirs}",
-            f"{self.steps} observations {self.source}",
-            f"{'stage':<12} {'largest':>10} {'99 %':>10} {'agree':>8}",
-        ]
-        for stage in self.stages:
-            mark = "" if stage.is_equal else "  <- differs"
-            lines.append(
-                f"{stage.name:<12} {stage.largest:>10.2g} {stage.quantiles[2]:>10.2g} "
-                f"{stage.agreement:>7.1%}{mark} {stage.note}".rstrip()
-            )
-        if self.returns is not None:
-            mean, half = self.returns.difference
-            lines.append(
-                f"return {np.mean(self.returns.ours):.4g} beside {np.mean(self.returns.theirs):.4g}"
-                f", difference {mean:.3g} +- {half:.2g}"
-            )
-        first = self.first_difference
-        lines.append("equal" if first is None else f"they part at: {first.name}")
-        return "\n".join(lines)
 
 
 def verify(
@@ -155,6 +65,7 @@ def verify(
     ours, theirs = staged(a), staged(b)
     differences = Differences(absolute, relative)
     _check_alike(ours, theirs)
+    settings = paired_settings(ours, theirs)  # before filters and memories see anything
     returns = None
     if env is not None:
         steps, returns = _play(ours, theirs, env, episodes, seed, differences, progress)
@@ -170,11 +81,27 @@ def verify(
         steps = _walk(ours, theirs, courses, differences, progress)
     weights = paired_weights(ours, theirs)
     if weights is not None:
-        differences.add(*({"weights": each} for each in weights))
+        differences.add({"weights": weights[0]}, {"weights": weights[1]})
+    if settings is not None:
+        mine, yours, note = settings_stage(*settings)
+        if mine:
+            differences.add({"settings": mine}, {"settings": yours})
+        if note:
+            differences.note("settings", note)
     tolerance = (absolute, relative)
     stages = differences.stages()
-    pieces = tuple(ours.pieces())
-    return Verdict(ours.name, theirs.name, stages, steps, source, tolerance, returns, pieces)
+    evidence = Evidence.of_now(Side.of(a, ours), Side.of(b, theirs), seed=seed)
+    return Verdict(
+        ours.name,
+        theirs.name,
+        stages,
+        steps,
+        source,
+        tolerance,
+        returns,
+        tuple(ours.pieces()),
+        evidence,
+    )
 
 
 def staged(policy: Any, name: str = "") -> Staged:
@@ -223,7 +150,7 @@ def _walk(
             seen = [batch[place][step] for place in active]
             rewards = None if step == 0 else [0.0] * len(active)
             mine, yours = (each.step(names, seen, rewards) for each in (ours, theirs))
-            differences.add(_beside(ours, mine, yours), _beside(theirs, yours, mine))
+            differences.add(_beside(ours, mine, yours), _beside(theirs, yours, mine), seen)
             done += len(active)
             if progress is not None:
                 progress(done, total)
@@ -278,7 +205,7 @@ def _episode(
         found = actor.step([slot], [obs], rewards)
         if watcher is not None and differences is not None:
             other = watcher.step([slot], [obs], rewards)
-            differences.add(_beside(actor, found, other), _beside(watcher, other, found))
+            differences.add(_beside(actor, found, other), _beside(watcher, other, found), [obs])
         obs, reward, terminated, truncated, _ = env.step(_first_row(found["action"]))
         total += float(reward)
         count += 1

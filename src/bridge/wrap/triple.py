@@ -74,18 +74,8 @@ def policy_to_v2(
         True
     """
     if isinstance(policy, Policy):
-        return (
-            env_to_module_pipeline(
-                seen_space(policy), acted_space(policy), custom=[wrapped_agent_side(policy)]
-            ),
-            LegacyPolicyModule.of(policy, custom=custom),
-            module_to_env_pipeline(
-                seen_space(policy),
-                acted_space(policy),
-                custom=[wrapped_action_side(policy)],
-                normalize_actions=False,
-            ),
-        )
+        to_module, to_env = wrapped_pipelines(policy)
+        return to_module, LegacyPolicyModule.of(policy, custom=custom), to_env
     module = LegacyMultiPolicyModule.of(policy, custom=custom)
     mapping = agent_to_module_mapping_fn or _own_name
     agents = AgentMapping(LegacyMultiPolicyModule.spec_of(policy).rl_module_specs, mapping)
@@ -104,6 +94,16 @@ def policy_to_v2(
             is_multi_agent=True,
             normalize_actions=False,
         ),
+    )
+
+
+def wrapped_pipelines(policy: Policy) -> tuple[EnvToModulePipeline, ModuleToEnvPipeline]:
+    """The pipelines on both sides of a policy's module, its own connectors in them."""
+    spaces = seen_space(policy), acted_space(policy)
+    after = [wrapped_action_side(policy)]
+    return (
+        env_to_module_pipeline(*spaces, custom=[wrapped_agent_side(policy)]),
+        module_to_env_pipeline(*spaces, custom=after, normalize_actions=False),
     )
 
 

@@ -1,0 +1,175 @@
+"""The numbers of the pieces around two networks, side by side, where both are built alike.
+
+A statistic of a filter that no sample touches, a bound that nothing reaches, rewards that only
+learning sees and how a policy explores show in no output: they are compared themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+from gymnasium.spaces import Space
+
+from ...core.errors import RlconnectError
+from ...legacy.policy import Policy
+from ...legacy.stages import LegacyStages
+from ...v2.connector import ConnectorV2
+from ..migrate.mixture import mixed_pipelines
+from ..migrate.native_module import native_module
+from ..migrate.refusal import Refusal
+from ..migrate.step_order import steps_of
+from ..wrap.policy_module import LegacyPolicyModule
+from ..wrap.triple import wrapped_pipelines
+from ..wrap.wrapped_connector import WrappedConnector
+from .staged import Staged
+from .v2_stages import V2Stages
+
+_SPACES: Final = ("input_observation_space", "input_action_space", "observation_space")
+_AROUND: Final = ("action_space", "policy_config", "model", "framework", "last_timestep")
+"""What an exploration knows of the policy around it."""
+
+_OURS: Final = __name__.partition(".")[0]
+_DEEPEST: Final = 30
+
+Settings = list[tuple[str, dict[str, Any]]]
+"""For each piece its class and its numbers and words, by place."""
+
+
+def paired_settings(ours: Staged, theirs: Staged) -> tuple[Settings, Settings] | None:
+    """The settings and statistics of the pieces of both, in the same order.
+
+    Args:
+        ours: A policy or triple with its stages.
+        theirs: Another one.
+
+    Returns:
+        None where the two are made of other pieces.
+    """
+    try:
+        mine, yours = _settings(ours, theirs), _settings(theirs, ours)
+    except RlconnectError:  # a connector of the author's own that cannot say what it holds
+        return None
+    if mine is None or yours is None or [name for name, _ in mine] != [name for name, _ in yours]:
+        return None
+    return mine, yours
+
+
+def settings_stage(mine: Settings, yours: Settings) -> tuple[dict[str, Any], dict[str, Any], str]:
+    """Numbers of both as a stage, and the first setting that is no number and differs."""
+    ours: dict[str, Any] = {}
+    theirs: dict[str, Any] = {}
+    note = ""
+    for place, ((name, one), (_, other)) in enumerate(zip(mine, yours, strict=True)):
+        for key in {**one, **other}:
+            left, right = one.get(key, "nothing"), other.get(key, "nothing")
+            where = f"{name}.{key}"
+            if _is_number(left) and _is_number(right) and np.shape(left) == np.shape(right):
+                ours[f"{place} {where}"] = np.reshape(left, (1, -1))
+                theirs[f"{place} {where}"] = np.reshape(right, (1, -1))
+            elif not note and _words(left) != _words(right):
+                note = f"{where} is {_words(left)} beside {_words(right)}"
+    return ours, theirs, note
+
+
+def numbers_of_piece(piece: ConnectorV2) -> dict[str, Any]:
+    """What a piece is set to and what it has learnt, by place."""
+    if isinstance(piece, WrappedConnector):
+        return dict(_leaves(list(piece.connector.to_state())))
+    args, kwargs = piece.get_ctor_args_and_kwargs()
+    settings = {name: value for name, value in kwargs.items() if name not in _SPACES}
+    return dict(_leaves({"settings": [*args, settings], "state": piece.get_state()}))
+
+
+def _settings(staged: Staged, beside: Staged) -> Settings | None:
+    if isinstance(staged, LegacyStages):
+        return _of_policy(staged.policy, beside)
+    if not isinstance(staged, V2Stages):
+        return None
+    return _of_pieces(staged.env_to_module, staged.module_to_env) + _exploring(staged.module)
+
+
+def _of_pieces(*pipelines: Any) -> Settings:
+    return [
+        (_name(piece), numbers_of_piece(piece))
+        for pipeline in pipelines
+        for piece in getattr(pipeline, "connectors", [pipeline])
+    ]
+
+
+def _of_policy(policy: Policy, beside: Staged) -> Settings | None:
+    """The pieces of an old policy, in the form in which the other one has them."""
+    if not isinstance(beside, V2Stages):
+        sides = (policy.agent_connectors, policy.action_connectors)
+        found = [
+            (type(each).__name__, dict(_leaves(list(each.to_state()))))
+            for side in sides
+            for each in getattr(side, "connectors", [])
+        ]
+        return [*found, *_explored(policy)]
+    wrapped = [
+        type(piece.connector).__name__
+        for pipeline in (beside.env_to_module, beside.module_to_env)
+        for piece in getattr(pipeline, "connectors", [])
+        if isinstance(piece, WrappedConnector)
+    ]
+    module = beside.module
+    is_native = not isinstance(module, LegacyPolicyModule)
+    exploring = _exploring(native_module(policy)) if is_native else _explored(policy)
+    if any(name.endswith("ConnectorPipeline") for name in wrapped):
+        return _of_pieces(*wrapped_pipelines(policy)) + exploring
+    steps = steps_of(policy, module if is_native else Refusal("it is wrapped"))
+    for step in steps:
+        own = step.name.rpartition("_")[0] if step.name[-1:].isdigit() else step.name
+        step.is_applied = step.is_native and own not in wrapped and step.name not in wrapped
+    return _of_pieces(*mixed_pipelines(policy, steps, is_native=is_native)) + exploring
+
+
+def _explored(policy: Policy) -> Settings:
+    """How an old policy explores."""
+    own = policy.exploration
+    settings = {name: each for name, each in vars(own).items() if name not in _AROUND}
+    held = {"settings": settings, "state": own.get_state()}
+    return [(type(own).__name__, dict(_leaves(held)))]
+
+
+def _exploring(module: Any) -> Settings:
+    """How a module is built and explores."""
+    if isinstance(module, LegacyPolicyModule):
+        return _explored(module.policy)
+    return [("model_config", dict(_leaves(getattr(module, "model_config", {}))))]
+
+
+def _name(piece: Any) -> str:
+    return type(piece.connector if isinstance(piece, WrappedConnector) else piece).__name__
+
+
+def _leaves(value: Any, place: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """What a nest holds, by place; what is no plain data by the name of its class."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _leaves(part, f"{place}.{key}" if place else str(key), depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for index, part in enumerate(value):
+            yield from _leaves(part, f"{place}.{index}" if place else str(index), depth + 1)
+    elif isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufc":
+        yield place, np.asarray(value)
+    elif value is None or isinstance(value, (bool, int, float, str)):
+        yield place, value
+    elif isinstance(value, Space):
+        yield place, str(value)
+    elif type(value).__module__.partition(".")[0] == _OURS and hasattr(value, "__dict__"):
+        yield from _leaves(vars(value), place, depth + 1)  # a schedule
+    else:
+        yield place, f"a {type(value).__name__}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, int, float)) and not isinstance(value, bool)
+
+
+def _words(value: Any) -> str:
+    return " ".join(str(value).split())[:100]

@@ -1,0 +1,179 @@
+"""What the comparison of two policies found."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from ...core.stage_differences import StageComparison
+from .evidence import Evidence
+
+_MOST_NUMBERS: Final = 10_000
+
+
+@dataclass(frozen=True)
+class Returns:
+    """What two policies earned in the same episodes, each acting alone.
+
+    Args:
+        ours: The return of each episode.
+        theirs: Likewise, with the same seeds.
+    """
+
+    ours: tuple[float, ...]
+    theirs: tuple[float, ...]
+
+    @property
+    def difference(self) -> tuple[float, float]:
+        """The mean of the paired differences, and half of its 95 % confidence interval."""
+        apart = np.subtract(self.ours, self.theirs)
+        if len(apart) < 2:
+            return float(apart.mean()), float("inf")
+        return float(apart.mean()), float(1.96 * apart.std(ddof=1) / np.sqrt(len(apart)))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the comparison of two policies found.
+
+    Args:
+        ours: The first policy's name.
+        theirs: The second's.
+        stages: The comparison of each stage, in the order in which data passes them.
+        steps: How many observations both were given.
+        source: Where the observations are from, in words.
+        tolerance: How much may differ, absolutely and relatively.
+        returns: What they earned, if there was an environment.
+        pieces: A title and a detail for each piece the first one's data passes.
+        evidence: When, where and with what they were compared.
+    """
+
+    ours: str
+    theirs: str
+    stages: tuple[StageComparison, ...]
+    steps: int
+    source: str
+    tolerance: tuple[float, float]
+    returns: Returns | None = None
+    pieces: tuple[tuple[str, str], ...] = ()
+    evidence: Evidence | None = None
+
+    @property
+    def first_difference(self) -> StageComparison | None:
+        """The first stage at which they part; None if they never do."""
+        return next((stage for stage in self.stages if not stage.is_equal), None)
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether nothing differs by more than the tolerance."""
+        return self.first_difference is None
+
+    @property
+    def touches_actions(self) -> bool:
+        """Whether the environment gets other actions somewhere."""
+        return any(stage.name == "action" and not stage.is_equal for stage in self.stages)
+
+    @property
+    def touches_returns(self) -> bool | None:
+        """Whether they earn something else in some episode; None where none was played."""
+        return None if self.returns is None else self.returns.ours != self.returns.theirs
+
+    @property
+    def worst_stage(self) -> StageComparison | None:
+        """Where the number that lies furthest apart is looked for; None where all are equal."""
+        if self.first_difference is not None:
+            return self.first_difference
+        return max((s for s in self.stages if s.worst), key=lambda s: s.largest, default=None)
+
+    def consequences(self) -> list[str]:
+        """What the differences do to actions and returns, in words."""
+        action = next((stage for stage in self.stages if stage.name == "action"), None)
+        told = []
+        if action is not None:
+            told.append(
+                f"actions: other ones on {1 - action.agreement:.2%} of the observations"
+                if self.touches_actions
+                else "actions: the same on all observations"
+            )
+        if self.returns is None:
+            return [*told, "returns: not compared, no environment was played"]
+        count, ours = len(self.returns.ours), np.array(self.returns.ours)
+        other = int((ours != np.array(self.returns.theirs)).sum())
+        words = f"others in {other} of {count}" if other else f"the same in all {count}"
+        return [*told, f"returns: {words} episodes"]
+
+    def meaning(self) -> str:
+        """What equal means here, and what shares and percentiles are of."""
+        absolute, relative = self.tolerance
+        return (
+            f"equal means within {absolute:g} plus {relative:g} of the number; weights and "
+            f"settings within {relative:g} of the largest beside them. Median and percentiles are "
+            "of the differences of all numbers at a stage."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data that JSON can hold."""
+        found: dict[str, Any] = _plain(
+            {
+                **asdict(self),
+                "is_equal": self.is_equal,
+                "touches_actions": self.touches_actions,
+                "touches_returns": self.touches_returns,
+            }
+        )
+        return found
+
+    def with_evidence(self, evidence: Evidence) -> Verdict:
+        """The same verdict with what the caller knows of how it came about."""
+        return replace(self, evidence=evidence)
+
+    def save_report(self, path: str | os.PathLike[str]) -> None:
+        """Write the report as one HTML page that needs nothing else."""
+        from ...core.vault.own.atomic import replaced_file
+        from .page import page_of
+
+        with replaced_file(Path(path)) as staged:
+            staged.write_text(page_of(self), encoding="utf-8")
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.ours}  and  {self.theirs}",
+            f"{self.steps} observations {self.source}",
+            f"{'stage':<12} {'largest':>10} {'99 %':>10} {'agree':>8}",
+        ]
+        for stage in self.stages:
+            mark = "" if stage.is_equal else "  <- differs"
+            lines.append(
+                f"{stage.name:<12} {stage.largest:>10.2g} {stage.quantiles[2]:>10.2g} "
+                f"{stage.agreement:>7.1%}{mark} {stage.note}".rstrip()
+            )
+        if self.returns is not None:
+            mean, half = self.returns.difference
+            lines.append(
+                f"return {np.mean(self.returns.ours):.4g} beside {np.mean(self.returns.theirs):.4g}"
+                f", difference {mean:.3g} +- {half:.2g}"
+            )
+        lines += self.consequences()
+        first = self.first_difference
+        lines.append("equal" if first is None else f"they part at: {first.name}")
+        return "\n".join(lines)
+
+
+def _plain(value: Any) -> Any:
+    """Arrays as lists, numbers that JSON lacks as words; a large array in a few words."""
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        array = np.asarray(value)
+        if array.size > _MOST_NUMBERS:
+            return f"an array {array.shape} of {array.dtype}"
+        return _plain(array.tolist())
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

@@ -1,0 +1,49 @@
+r"""One checksum for all files of a checkpoint, which a shell computes, too.
+
+In the folder: `find . -type f | LC_ALL=C sort | xargs -d '\n' sha256sum | sha256sum`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+from .files import READ_FLAGS
+
+_BLOCK: Final = 1 << 20
+
+
+def fingerprint_of(path: str | os.PathLike[str]) -> str:
+    """The SHA-256 of a file, or of the list of those of a folder's files; links are left out.
+
+    Args:
+        path: A file or folder.
+
+    Returns:
+        64 digits; empty where nothing can be read there.
+    """
+    target = Path(path)
+    try:
+        if target.is_file():
+            return _of_file(target)
+        lines = [
+            f"{_of_file(Path(place, name))}  ./{Path(place, name).relative_to(target).as_posix()}\n"
+            for place, _, names in os.walk(target)
+            for name in names
+            if stat.S_ISREG(os.lstat(Path(place, name)).st_mode)
+        ]
+    except OSError:
+        return ""
+    lines.sort(key=lambda line: os.fsencode(line.partition("  ")[2]))
+    return hashlib.sha256(b"".join(map(os.fsencode, lines))).hexdigest() if lines else ""
+
+
+def _of_file(file: Path) -> str:
+    digest = hashlib.sha256()
+    with open(os.open(file, READ_FLAGS), "rb", buffering=0) as opened:
+        while block := opened.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
