@@ -1,8 +1,7 @@
 """`rlconnect`: look into checkpoints from the shell.
 
-Exit codes: 0 done, 1 a finding (something is missing or damaged), 2 a mistake in use or a path
-that holds no checkpoint. Errors are two lines, never a
-traceback but that of a user's own code or with RLCONNECT_TRACEBACK=1. Modules that a command
+Exit codes: 0 done, 1 a finding (something is missing, damaged or different), 2 it could not be
+done, 3 code of the user's own failed. `failures` says how each is told. Modules that a command
 needs are loaded by that command, so that `--help` and `--version` are quick.
 """
 
@@ -11,13 +10,11 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Any, Final
 
 import typer
 
-from ..core.damage import is_of_user
-from ..core.errors import CheckpointError, RlconnectError
+from ..core.errors import RlconnectError, UnknownNameError
 from ..core.torch_needed import torch_needed
 from ..core.version import __version__
 from . import (
@@ -29,11 +26,9 @@ from . import (
     sample_command,
 )
 from .command_line import take_command_line
-from .options import DONE, FINDING, MISTAKE, Audit, Json, print_json
+from .options import DONE, FINDING, Audit, Json, print_json
 
 _INTERRUPTED: Final = 130
-TRACEBACK: Final = "RLCONNECT_TRACEBACK"
-_LONGEST_LINE: Final = 1200
 # What typer raises for a wrong command line; where that class lives depends on its version.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
@@ -41,7 +36,7 @@ app = typer.Typer(
     name="rlconnect",
     add_help_option=False,
     invoke_without_command=True,
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -51,7 +46,7 @@ app = typer.Typer(
 def _common(
     context: typer.Context,
     show_version: Annotated[
-        bool, typer.Option("--version", is_eager=True, help="Print the version and exit.")
+        bool, typer.Option("--version", "-V", is_eager=True, help="Print the version and exit.")
     ] = False,
     show_help: Annotated[
         bool, typer.Option("--help", "-h", is_eager=True, help="Show the tour and exit.")
@@ -61,17 +56,46 @@ def _common(
         typer.echo(f"rlconnect {__version__}")
         raise typer.Exit
     if show_help or context.invoked_subcommand is None:
-        from .help_page import help_page
-        from .theme import console
-
-        console().print(help_page(__version__))
+        _tour()
         raise typer.Exit
+
+
+def _tour() -> None:
+    from .help_page import help_page
+    from .theme import console
+
+    console().print(help_page(__version__))
+
+
+@app.command("help")
+def help_of(
+    context: typer.Context,
+    command: Annotated[
+        str | None, typer.Argument(metavar="COMMAND", help="Which; the tour if left out.")
+    ] = None,
+) -> None:
+    """Show the tour, or how a command is written."""
+    root: Any = context.find_root()
+    if command is None:
+        _tour()
+    elif command in root.command.commands:
+        own = root.command.commands[command]
+        with type(context)(own, info_name=command, parent=root) as asked:
+            typer.echo(asked.get_help())
+    else:
+        names = ", ".join(root.command.commands)
+        raise UnknownNameError(
+            f"no command {command!r}", expected=names, hint="see all: rlconnect --help"
+        )
 
 
 @app.command()
 def inspect(
     path: Annotated[
-        str, typer.Argument(help="A checkpoint folder, a checkpoint-<n> file, or a URL (s3://...).")
+        str,
+        typer.Argument(
+            metavar="PATH", help="A checkpoint folder, a checkpoint-<n> file, or a URL (s3://...)."
+        ),
     ],
     as_json: Json = False,
     policy: Annotated[
@@ -111,7 +135,9 @@ def inspect(
 
 @app.command()
 def scan(
-    folder: Annotated[Path, typer.Argument(help="Where to look; all folders below count.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where to look; all folders below count.")
+    ],
     as_json: Json = False,
     audit: Audit = False,
 ) -> None:
@@ -154,76 +180,34 @@ def main(argv: list[str] | None = None) -> int:
         rlconnect ...
         0
     """
+    from . import failures
     from .theme import one_line_warnings, tolerate_narrow_encodings
 
     tolerate_narrow_encodings()
-    take_command_line(argv)
+    as_json = "--json" in take_command_line(argv)
     try:
         with one_line_warnings(), torch_needed("this command"):
             code = app(args=argv, prog_name="rlconnect", standalone_mode=False)
         sys.stdout.flush()
     except RlconnectError as error:
-        ask = "rlconnect scan FOLDER lists what can be read."
-        fallback = ask if isinstance(error, CheckpointError) else "rlconnect --help shows the way."
-        return _complain(error.summary, error.hint or fallback)
+        return failures.known(error).tell(as_json=as_json)
     except _UsageError as error:
-        return _complain(*_usage(error))
+        return failures.usage(error).tell(as_json=as_json)
     except (KeyboardInterrupt, typer.Abort):
         return _INTERRUPTED
-    except SystemExit:  # typer's own answer to a broken pipe
-        return DONE
     except BrokenPipeError:  # the reader has seen enough: `rlconnect ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
-    except OSError as error:
-        from ..core.vault.own.write_errors import hint_for
-
-        reason = error.strerror or type(error).__name__
-        hint = hint_for(error.errno) or "look at where it goes to, and try again."
-        return _complain(f"the output cannot be written: {reason.lower()}", hint)
-    except Exception as error:
-        if TRACEBACK in os.environ or is_of_user(error, _below_typer(error.__traceback__)):
+    except (Exception, SystemExit) as error:
+        if failures.TRACEBACK in os.environ and isinstance(error, Exception):
             raise
-        told = f"rlconnect itself failed, {type(error).__name__}: {error}"
-        return _complain(told, f"please report it; {TRACEBACK}=1 shows where it came up.")
+        failure = failures.of_user(error)
+        if failure is None and isinstance(error, SystemExit):  # typer's answer to a broken pipe
+            return DONE
+        if failure is None and isinstance(error, OSError):
+            return failures.unwritten(error).tell(as_json=False)
+        return (failure or failures.own(error)).tell(as_json=as_json)
     return code if isinstance(code, int) else DONE
-
-
-def _below_typer(trace: TracebackType | None) -> TracebackType | None:
-    """The part of a traceback that begins with the command itself."""
-    found = trace
-    while trace is not None:
-        name = str(trace.tb_frame.f_globals.get("__name__"))
-        if name.partition(".")[0] in ("click", "typer"):
-            found = trace.tb_next
-        trace = trace.tb_next
-    return found
-
-
-def _usage(error: Any) -> tuple[str, str]:
-    """A wrong command line in typer's words, and where to read how it is written."""
-    command = error.ctx.command_path if error.ctx else "rlconnect"
-    return str(error.format_message()), f"{command} --help shows how it is written."
-
-
-def _complain(summary: str, hint: str) -> int:
-    """Print a known error in its two lines."""
-    from rich.text import Text
-
-    from ..core.visible import visible
-    from .theme import errors_console
-
-    out = errors_console()
-    for word, style, text in (("error", "bad", summary), ("hint", "label", hint)):
-        line = visible(_shortened(" ".join(text.split())), most=_LONGEST_LINE * 10)
-        out.print(Text.assemble((f"{word}:", style), f" {line}"))
-    return MISTAKE
-
-
-def _shortened(text: str) -> str:
-    """A line whose middle is left out where nobody could read all of it."""
-    half = _LONGEST_LINE // 2
-    return text if len(text) <= _LONGEST_LINE else f"{text[:half]}…{text[-half:]}"
 
 
 def entry() -> None:

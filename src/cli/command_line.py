@@ -10,9 +10,11 @@ from typing import Final
 _given: Final[ContextVar[tuple[str, ...]]] = ContextVar("command_line", default=())
 
 
-def take_command_line(argv: list[str] | None) -> None:
-    """Remember what the program was called with; the process's own arguments if None."""
-    _given.set(tuple(sys.argv[1:] if argv is None else argv))
+def take_command_line(argv: list[str] | None) -> tuple[str, ...]:
+    """Remember and give what the program was called with; the process's own words if None."""
+    words = tuple(sys.argv[1:] if argv is None else argv)
+    _given.set(words)
+    return words
 
 
 def command_line() -> str:

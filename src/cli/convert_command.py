@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 def convert(
     path: Annotated[
-        str, typer.Argument(help="A checkpoint: a folder, a checkpoint-<n> file, .zip or URL.")
+        str,
+        typer.Argument(
+            metavar="PATH", help="A checkpoint: a folder, a checkpoint-<n> file, .zip or URL."
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder or .zip to make.")],
     policy: Annotated[

@@ -21,7 +21,10 @@ class ArtifactKind(str, Enum):
 
 def export(
     path: Annotated[
-        str, typer.Argument(help="A checkpoint: a folder, a checkpoint-<n> file, or a URL.")
+        str,
+        typer.Argument(
+            metavar="PATH", help="A checkpoint: a folder, a checkpoint-<n> file, or a URL."
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write.")],
     to: Annotated[

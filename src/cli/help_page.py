@@ -34,7 +34,8 @@ _PATHS: Final = (
 _CODES: Final = (
     ("0", "done"),
     ("1", "a finding: something is missing, damaged, different or open"),
-    ("2", "a mistake in use, or nothing to read at that path"),
+    ("2", "it could not be done: a mistake in use, nothing to read at that path"),
+    ("3", "code of yours failed, such as the environment"),
 )
 
 

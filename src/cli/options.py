@@ -15,6 +15,7 @@ from ..core.errors import ConfigError
 DONE: Final = 0
 FINDING: Final = 1
 MISTAKE: Final = 2
+USER_FAILED: Final = 3
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a page.")]
 Audit = Annotated[

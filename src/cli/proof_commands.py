@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from ..bridge.proof.evidence import Evidence
     from ..bridge.proof.verdict import Verdict
 
-_PATH = typer.Argument(help="A checkpoint: a folder, a checkpoint-<n> file, or a URL.")
+_PATH = typer.Argument(
+    metavar="PATH", help="A checkpoint: a folder, a checkpoint-<n> file, or a URL."
+)
 
 
 def adapt(
@@ -100,7 +102,10 @@ def adapt(
 def verify(
     path: Annotated[str, _PATH],
     other: Annotated[
-        str | None, typer.Argument(help="Another checkpoint; its own certificate if left out.")
+        str | None,
+        typer.Argument(
+            metavar="OTHER", help="Another checkpoint; its own certificate if left out."
+        ),
     ] = None,
     env: Env = None,
     episodes: Annotated[int, typer.Option("--episodes", min=1, help="Played in --env.")] = 8,

@@ -124,14 +124,21 @@ def is_of_user(error: BaseException, trace: TracebackType | None) -> bool:
         error: The error.
         trace: Its way from the place that asks.
     """
-    if getattr(error, _THEIRS, False):
-        return True
+    return getattr(error, _THEIRS, False) or any(True for _ in user_frames(trace))
+
+
+def user_frames(trace: TracebackType | None) -> Iterator[TracebackType]:
+    """The steps of a traceback that lie in code which is neither ours nor of what we stand on."""
     while trace is not None:
         name = trace.tb_frame.f_globals.get("__name__") or ""
         if name.partition(".")[0] not in _KNOWN:
-            return True
+            yield trace
         trace = trace.tb_next
-    return False
+
+
+def blame_user(error: BaseException) -> None:
+    """Count an error as a user's, wherever it came up."""
+    setattr(error, _THEIRS, True)
 
 
 @contextmanager
@@ -149,7 +156,7 @@ def calling(*called: Any) -> Iterator[None]:
         name = str(error).partition("(")[0]
         kinds = [kind for each in called for kind in getattr(each, "__mro__", (each,))]
         if _MISUSE.search(str(error)) and any(_is_theirs(kind, name) for kind in kinds):
-            setattr(error, _THEIRS, True)
+            blame_user(error)
         raise
 
 

@@ -25,6 +25,7 @@ from ..core.vault.recorded import (
     write_policy,
 )
 
+DETECT = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"  # or it looks at the shell that runs us
 HOSTILE = "\x1b[2J\x1b]0;owned\x07[bold red]\x9b1m\u202egnp\n:smile:\ud800\0"
 
 
@@ -34,10 +35,13 @@ def _wide(monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
 
 
-def complaint(capsys):
-    """What a failed command printed: its two lines, and nothing else."""
+def complaint(capsys, as_json=False):
+    """What a failed command printed: its two lines; one document on standard output with --json."""
     said = capsys.readouterr()
-    assert said.out == ""
+    if as_json:
+        assert {"error", "expected", "found", "hint", "type"} <= set(json.loads(said.out))
+    else:
+        assert said.out == ""
     lines = said.err.splitlines()
     assert len(lines) == 2, said.err
     assert lines[0].startswith("error: ")
@@ -165,7 +169,7 @@ def test_every_bad_path_is_two_lines_and_code_2(tmp_path, capsys):
     for path, words in bad_paths(tmp_path).items():
         for options in ((), ("--json",)):
             assert main(["inspect", str(path), *options]) == 2
-            assert words in " ".join(complaint(capsys))
+            assert words in " ".join(complaint(capsys, as_json=bool(options)))
 
 
 @pytest.mark.parametrize(
@@ -314,14 +318,51 @@ def test_our_own_format_is_shown(tmp_path, capsys):
     assert "rlconnect 1" in capsys.readouterr().out
 
 
-def test_the_version_is_one_line(capsys):
-    """`--version` prints name and version."""
-    assert main(["--version"]) == 0
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_the_version_is_one_line(option, capsys):
+    """`--version` and `-V` print name and version."""
+    assert main([option]) == 0
 
     assert capsys.readouterr().out == f"rlconnect {rlconnect.__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["inspect", "--help"]])
+@pytest.mark.parametrize("option", ["bash", "zsh", "fish"])
+def test_shells_complete_commands(option):
+    """The script that a shell loads asks the program, which answers with what may follow."""
+    script = run("--show-completion", option, env={**os.environ, DETECT: "1"}).stdout
+    asked = {
+        "_RLCONNECT_COMPLETE": "complete_bash",
+        "COMP_WORDS": "rlconnect in",
+        "COMP_CWORD": "1",
+    }
+
+    done = run(env={**os.environ, **asked})
+
+    assert "_RLCONNECT_COMPLETE" in script
+    assert done.stdout.split() == ["inspect"]
+
+
+def test_help_of_a_command_is_its_help(capsys):
+    """`help COMMAND` and `COMMAND --help` print the same; one that is not there is told."""
+    assert main(["verify", "--help"]) == 0
+    shown = capsys.readouterr().out
+
+    assert main(["help", "verify"]) == 0
+
+    assert capsys.readouterr().out == shown
+    assert main(["help", "teapot"]) == 2
+    assert "no command 'teapot'" in complaint(capsys)[0]
+
+
+def test_wrong_command_lines_are_json_too(capsys):
+    """A script that asked for JSON reads why its command line was refused."""
+    assert main(["inspect", "--nonsense", "--json"]) == 2
+
+    told = json.loads(capsys.readouterr().out)
+    assert (told["type"], told["code"]) == ("UsageError", 2)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["help"], ["inspect", "--help"]])
 def test_help_is_done(arguments, capsys):
     """No arguments at all and every form of asking for help end well."""
     assert main(arguments) == 0

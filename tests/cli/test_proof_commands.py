@@ -146,3 +146,46 @@ def test_mistakes_are_two_lines_and_2(words, match, capsys):
     assert said.out == ""
     assert len(lines) == 2
     assert match in said.err
+
+
+BROKEN = """
+import gymnasium as gym
+
+
+class Broken(gym.Env):
+    observation_space = gym.spaces.Box(-10, 10, (4,), "float32")
+    action_space = gym.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        return self.reward()
+
+    def reward(self):
+        return 1 / 0
+
+
+class Odd(Broken):
+    def step(self, action):
+        raise SystemExit(0)
+"""
+
+
+@pytest.mark.parametrize("name", ["Broken", "Odd"])
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_crash_in_the_users_code_shows_their_frames_and_3(
+    name, options, my_env, tmp_path, capsys
+):
+    """Only their own lines stand there, none of ours."""
+    (tmp_path / "code" / "broken_env.py").write_text(BROKEN)
+
+    code = main(["rollout", CARTPOLE, "--env", f"broken_env:{name}", *options])
+
+    said = capsys.readouterr()
+    assert code == 3
+    assert "broken_env.py" in said.err
+    assert "in step" in said.err
+    assert "rollout.py" not in said.err
+    if options:
+        assert json.loads(said.out)["code"] == 3

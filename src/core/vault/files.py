@@ -238,7 +238,7 @@ def access_error(path: Path, error: Exception) -> CheckpointError:
     if isinstance(error, (FileNotFoundError, NotADirectoryError)):
         return CheckpointNotFoundError(
             f"nothing lies at {path}",
-            hint="check the path; `rlconnect scan DIR` lists checkpoints.",
+            hint="check the path, or list what lies here: rlconnect scan .",
         )
     if isinstance(error, PermissionError):
         return CheckpointAccessError(
