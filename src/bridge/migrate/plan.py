@@ -38,6 +38,7 @@ from .native_module import native_module
 from .source_stages import SourceStages
 from .step import proof_from, summary_of
 from .step_order import steps_of
+from .training_settings import training_settings
 
 _FORMAT: Final = "rlconnect-migration"
 _VERSION: Final = 1
@@ -258,6 +259,7 @@ class MigrationPlan:
             "policy": self.policy.name,
             "source": self.source,
             "explore": self.explore,
+            "training": training_settings(self.policy.config),
             "proof": self.proof,
             "steps": [step.to_data() for step in self.steps],
         }

@@ -27,6 +27,9 @@ from .staged import Staged
 from .v2_stages import V2Stages
 
 _SPACES: Final = ("input_observation_space", "input_action_space", "observation_space")
+_WHERE: Final = ("device", "pin_memory")
+"""Settings that say where a piece works, not what it does."""
+
 _AROUND: Final = ("action_space", "policy_config", "model", "framework", "last_timestep")
 """What an exploration knows of the policy around it."""
 
@@ -78,7 +81,8 @@ def numbers_of_piece(piece: ConnectorV2) -> dict[str, Any]:
     if isinstance(piece, WrappedConnector):
         return dict(_leaves(list(piece.connector.to_state())))
     args, kwargs = piece.get_ctor_args_and_kwargs()
-    settings = {name: value for name, value in kwargs.items() if name not in _SPACES}
+    left_out = {*_SPACES, *_WHERE}
+    settings = {name: value for name, value in kwargs.items() if name not in left_out}
     return dict(_leaves({"settings": [*args, settings], "state": piece.get_state()}))
 
 

@@ -226,7 +226,10 @@ class LegacyPolicyModule(TorchRLModule, ValueFunctionAPI):
             return embeddings
         rows, found = self._forwarded(batch)
         if Columns.VF_PREDS not in found.extra:
-            raise PieceError(f"{self.policy.algorithm} policies have no value estimate")
+            raise PieceError(
+                f"{self.policy.algorithm} policies have no value estimate",
+                hint="act with it, or imitate it: BC learns without values.",
+            )
         return rows.restored(found.extra[Columns.VF_PREDS])
 
     def _forwarded(self, batch: dict[str, Any]) -> tuple[Rows, Any]:

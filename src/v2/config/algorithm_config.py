@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -11,6 +12,7 @@ from typing_extensions import Self
 
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
+from ...core.trust import Words
 from ..env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ..learner.learner_connector_pipeline import LearnerConnectorPipeline
 from ..module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
@@ -47,6 +49,26 @@ class AlgorithmConfig(SettingMethods):
         super().__init__()
         self.algo_class = algo_class
         self.in_evaluation = False
+
+    def from_migrated(self, path: str | os.PathLike[str], *, trust: Words = None) -> Self:
+        """Go on learning where a migrated policy stands.
+
+        Spaces, module with weights, connectors on both sides of it and what its old config said of
+        learning become settings; runners and learners are in this process. Any of it may be
+        changed afterwards; the environment is still to be given.
+
+        Args:
+            path: What `rlconnect.migrate(..., out=path)` wrote; learners load the weights there.
+            trust: Your own classes that it names.
+
+        Raises:
+            CheckpointError: It is no such folder, or damaged.
+            ConfigError: This algorithm cannot train its module.
+        """
+        from .migrated import take_migrated  # It loads every kind of piece.
+
+        take_migrated(self, path, trust)
+        return self
 
     # What follows from it
 

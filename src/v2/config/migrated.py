@@ -1,0 +1,123 @@
+"""Go on learning from a migrated policy: its sizes, spaces, pieces and weights as settings."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from ...core.budget import one_load
+from ...core.checked import mapping
+from ...core.damage import at
+from ...core.errors import CheckpointNotFoundError, ConfigError
+from ...core.trust import together
+from ...core.vault.files import part_of
+from ...core.vault.one_save import of_one_save
+from ...core.vault.own.own_format import read_document
+from ..apis import ValueFunctionAPI
+from ..connector import ConnectorV2
+from ..env_to_module.defaults import ORDER as TO_MODULE
+from ..env_to_module.env_to_module_pipeline import EnvToModulePipeline
+from ..learner.defaults import ORDER as LEARNING
+from ..learner.learner_connector_pipeline import LearnerConnectorPipeline
+from ..module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ..modules.rl_module import RLModule
+from ..modules.spec import RLModuleSpec
+
+if TYPE_CHECKING:
+    from .algorithm_config import AlgorithmConfig
+
+_MIGRATION: Final = "migration.json"
+_MODULE: Final = "rl_module"
+
+
+@of_one_save
+def take_migrated(
+    config: AlgorithmConfig, path: str | os.PathLike[str], trust: Any = None
+) -> AlgorithmConfig:
+    """Set a config up to go on from what `migrate` wrote.
+
+    Args:
+        config: It is changed.
+        path: The folder.
+        trust: Classes of your own that it names.
+
+    Raises:
+        CheckpointNotFoundError: It is no such folder.
+        ConfigError: Its module cannot be trained by this algorithm.
+    """
+    folder = Path(os.path.abspath(path))
+    if not (folder / _MIGRATION).is_file() or not (folder / _MODULE).is_dir():
+        raise CheckpointNotFoundError(
+            f"{folder} holds no migrated policy",
+            expected=f"a folder that `migrate` wrote, with {_MIGRATION}",
+            hint=f"write one: rlconnect.migrate({str(path)!r}, out=FOLDER).",
+        )
+    with one_load():
+
+        def part(cls: Any, name: str) -> Any:
+            with at(name):
+                return cls.from_checkpoint(part_of(folder, name), trust=trust)
+
+        to_module, module, to_env, learner = together(
+            lambda: part(EnvToModulePipeline, "env_to_module_connector"),
+            lambda: part(RLModule, _MODULE),
+            lambda: part(ModuleToEnvPipeline, "module_to_env_connector"),
+            lambda: part(LearnerConnectorPipeline, "learner_connector"),
+        )
+        with at(_MIGRATION):
+            migration = mapping(read_document(part_of(folder, _MIGRATION)))
+            learning = mapping(migration.get("training") or {})
+    _check_trainable(config, module)
+    spec = RLModuleSpec.from_module(module)
+    spec.load_state_path = str(folder / _MODULE)
+    known = type(config).SECTIONS["training"].settings
+    first, last = _around(to_module.connectors, TO_MODULE)
+    return (
+        config.environment(
+            observation_space=to_module.input_observation_space,
+            action_space=to_module.input_action_space,
+        )
+        .env_runners(
+            num_env_runners=0,
+            explore=bool(migration.get("explore", True)),
+            env_to_module_connector=_copies(first),
+            env_to_module_connector_end=_copies(last),
+            module_to_env_connector=_copies(to_env.connectors),
+            add_default_connectors_to_module_to_env_pipeline=False,
+        )
+        .learners(
+            num_learners=0, learner_connector=_copies(_around(learner.connectors, LEARNING)[0])
+        )
+        .rl_module(rl_module_spec=spec)
+        .training(**{str(name): each for name, each in learning.items() if name in known})
+    )
+
+
+def _check_trainable(config: AlgorithmConfig, module: Any) -> None:
+    needs_values = getattr(config, "use_critic", False) or hasattr(config, "vf_loss_coeff")
+    if module.inference_only or (needs_values and not isinstance(module, ValueFunctionAPI)):
+        raise ConfigError(
+            f"{type(config).__name__} cannot go on from this policy",
+            expected="a module that gives action distributions and values",
+            found=f"{type(module).__name__}{', which only acts' if module.inference_only else ''}",
+            hint="rlconnect trains PPO, MARWIL and BC; in Ray go on with its own algorithm: "
+            "rlconnect migrate PATH --out DIR --to ray.",
+        )
+
+
+def _around(
+    pieces: Sequence[ConnectorV2], defaults: Sequence[type[ConnectorV2]]
+) -> tuple[list[ConnectorV2], list[ConnectorV2]]:
+    """The pieces in front of the default ones, and those behind them."""
+    places = [place for place, piece in enumerate(pieces) if type(piece) in defaults]
+    if not places:
+        return list(pieces), []
+    return list(pieces[: places[0]]), list(pieces[places[-1] + 1 :])
+
+
+def _copies(pieces: Sequence[ConnectorV2]) -> Callable[..., list[ConnectorV2]]:
+    """What builds copies of pieces, each runner having its own."""
+    return lambda *given: [copy.deepcopy(piece) for piece in pieces]
