@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..core.checked import count, mapping
 from ..core.damage import at
@@ -27,11 +27,16 @@ from .record_parts import (
     no_settings,
     spaces_of,
     torch_weights,
+    with_given,
 )
 from .registry import UnknownConnectorError, unknown_connectors
 
 if TYPE_CHECKING:
     from .policy import Policy
+
+
+_SAID: Final = ("observation_space", "action_space", "algorithm")
+"""Options that stand for what a checkpoint has lost."""
 
 
 def load_policies(
@@ -56,12 +61,14 @@ def load_policies(
                 hint=f"rlconnect inspect {checkpoint.path} shows what it holds.",
             )
     settings = options.pop("config", None)
+    said = {key: options.pop(key, None) for key in _SAID}
     built: dict[str, Policy] = {}
     for name in wanted:
         record = checkpoint.policies[name]
         if settings is not None:
             record = replace(record, config=merged_config(record.config, settings))
-        elif checkpoint.stack == "old" and not record.config:
+        record = with_given(record, **said)
+        if settings is None and checkpoint.stack == "old" and not record.config:
             raise no_settings(record)
         with at(f"policy {name!r}"):
             built[name] = build_policy(cls, record, given=settings, **options)
