@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import One, Trusted, print_json, trusted
+from .options import Model, One, Trusted, print_json, trusted
 
 
 class ArtifactKind(str, Enum):
@@ -33,6 +33,7 @@ def export(
     ] = None,
     policy: One = None,
     trust: Trusted = None,
+    model: Model = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON.")] = False,
 ) -> None:
     """Write a policy's whole step as one ONNX or torch.export file.
@@ -45,7 +46,7 @@ def export(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SlowPieceWarning)  # the export itself refuses these
-        actor = Actor.from_checkpoint(path, policy_ids=policy, **trusted(trust))
+        actor = Actor.from_checkpoint(path, policy_ids=policy, **trusted(trust, model))
     manifest = export_actor(actor, out, to=None if to is None else to.value)
     if as_json:
         print_json(manifest)

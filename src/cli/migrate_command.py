@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from .options import FINDING, Json, One, Trusted, print_json, trusted
+from .options import FINDING, Json, Model, One, Trusted, print_json, trusted
 
 _PATH = typer.Argument(help="A checkpoint of the old stack, or a plan that --plan saved.")
 
@@ -41,6 +41,7 @@ def migrate(
     ] = None,
     policy: One = None,
     trust: Trusted = None,
+    model: Model = None,
     as_json: Json = False,
 ) -> None:
     """Show how a policy becomes one of the new stack; a dry run without --apply or --out.
@@ -54,7 +55,7 @@ def migrate(
     from .theme import console
 
     is_plan = path.endswith(".json") and "rlconnect-migration" in _head(path)
-    words = trusted(trust)
+    words = trusted(trust, model)
     load = MigrationPlan.load if is_plan else partial(plan_migration, policy_id=policy)
     plan = load(path, **words)
     if apply or out is not None or until is not None:

@@ -40,18 +40,30 @@ Trusted = Annotated[
         help="A class or function of yours that the checkpoint names; may be repeated.",
     ),
 ]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="FILE",
+        help="The network as data, in TOML or JSON, where its code is not here.",
+    ),
+]
 
 
-def trusted(given: list[str] | None) -> dict[str, Any]:
-    """What the user trusts, as an option of a loader; importing it is the user's act.
+def trusted(given: list[str] | None, model: str | None = None) -> dict[str, Any]:
+    """What the user trusts and describes, as options of a loader; importing is the user's act.
 
     Args:
         given: Each as `module:NAME`, on the path or in the current folder.
+        model: The file that describes the network.
 
     Raises:
         ConfigError: There is no such thing.
     """
-    return {"trust": [from_user(each, "--trust") for each in given]} if given else {}
+    options: dict[str, Any] = {} if model is None else {"model": model}
+    return (
+        {"trust": [from_user(each, "--trust") for each in given], **options} if given else options
+    )
 
 
 def from_user(name: str, option: str) -> Any:

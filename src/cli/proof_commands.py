@@ -9,7 +9,7 @@ import typer
 
 from ..core.errors import PieceError
 from .command_line import command_line
-from .options import FINDING, Env, Json, NoHost, One, Trusted, from_user, print_json, trusted
+from .options import FINDING, Env, Json, Model, NoHost, One, Trusted, from_user, print_json, trusted
 
 if TYPE_CHECKING:
     from ..bridge.proof.evidence import Evidence
@@ -42,6 +42,7 @@ def adapt(
     ] = None,
     policy: One = None,
     trust: Trusted = None,
+    model: Model = None,
     as_json: Json = False,
 ) -> None:
     """Adapt a policy to an environment that has changed; a dry run without --out.
@@ -54,7 +55,7 @@ def adapt(
     from ..bridge.step_text import step_text, steps_from_text
     from .theme import console
 
-    source = _policy(path, policy, trusted(trust))
+    source = _policy(path, policy, trusted(trust, model))
     made = _env(env)
     suggestion = suggest_adapter(source, made)
     diffs = (suggestion.observations, suggestion.actions)
@@ -122,6 +123,7 @@ def verify(
     no_host: NoHost = False,
     policy: One = None,
     trust: Trusted = None,
+    model: Model = None,
     as_json: Json = False,
 ) -> None:
     """Prove that two policies do the same, or that one does what it did when it was saved.
@@ -140,7 +142,7 @@ def verify(
             )
         from ..bridge.loading import load_migrated_at
 
-        words = trusted(trust)
+        words = trusted(trust, model)
         migrated = load_migrated_at(path, **words)
         held = _policies(path, policy, words).values() if migrated is None else (migrated,)
         for loaded in held:
@@ -148,7 +150,7 @@ def verify(
     else:
         from ..bridge.proof.verify import staged
 
-        words = trusted(trust)
+        words = trusted(trust, model)
         with progress_line("comparing", shown=not as_json) as advance:
             verdicts.append(
                 compare(
@@ -204,6 +206,7 @@ def rollout(
     ] = False,
     policy: One = None,
     trust: Trusted = None,
+    model: Model = None,
     as_json: Json = False,
 ) -> None:
     """Let a policy act in an environment and tell what it earns."""
@@ -212,7 +215,7 @@ def rollout(
 
     with progress_line("playing", shown=not as_json) as advance:
         played = play(
-            _actor(path, policy, trusted(trust)),
+            _actor(path, policy, trusted(trust, model)),
             _env(env),
             episodes=episodes,
             seed=seed,

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ..core.errors import WeightsError
+from .described import network_in
 from .heads.algorithms import FAMILIES
 from .heads.sac_config import net_config
 from .models.defaults import MODEL_DEFAULTS
@@ -77,6 +78,8 @@ def _claims(
     algorithm: str, config: Mapping[str, Any], weights: Mapping[str, Any], action_space: Any
 ) -> Iterator[Claim]:
     family = FAMILIES.get(algorithm, "")
+    if network_in(config) is not None:
+        return  # Each of its layers is held to its weights.
     if any(name.startswith("encoder.") for name in weights):
         return  # An RLModule in an old policy: its weights say how it is built.
     if family == "sac":

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ..core.checked import count, mapping
 from ..core.damage import at
@@ -19,6 +19,7 @@ from ..core.vault.old_policy import merged_config, policy_record
 from .asked_counts import check_asked
 from .connector import ActionConnector, AgentConnector
 from .defaults import create_connectors_for_policy, restore_connectors_for_policy
+from .described import described_networks, with_network
 from .preprocessors import Preprocessor, register_custom_preprocessor
 from .record_parts import (
     algorithm_of,
@@ -27,16 +28,11 @@ from .record_parts import (
     no_settings,
     spaces_of,
     torch_weights,
-    with_given,
 )
 from .registry import UnknownConnectorError, unknown_connectors
 
 if TYPE_CHECKING:
     from .policy import Policy
-
-
-_SAID: Final = ("observation_space", "action_space", "algorithm")
-"""Options that stand for what a checkpoint has lost."""
 
 
 def load_policies(
@@ -61,15 +57,16 @@ def load_policies(
                 hint=f"rlconnect inspect {checkpoint.path} shows what it holds.",
             )
     settings = options.pop("config", None)
-    said = {key: options.pop(key, None) for key in _SAID}
+    networks = described_networks(checkpoint.policies, options.pop("model", None))
     built: dict[str, Policy] = {}
     for name in wanted:
         record = checkpoint.policies[name]
         if settings is not None:
             record = replace(record, config=merged_config(record.config, settings))
-        record = with_given(record, **said)
-        if settings is None and checkpoint.stack == "old" and not record.config:
+        elif checkpoint.stack == "old" and not record.config and name not in networks:
             raise no_settings(record)
+        if name in networks:
+            record = replace(record, config=with_network(record.config, networks[name]))
         with at(f"policy {name!r}"):
             built[name] = build_policy(cls, record, given=settings, **options)
     if checkpoint.kind == "policy" and len(built) == 1 and policy_ids is None:

@@ -21,6 +21,7 @@ from ..core.torch_needed import has_torch, torch_needed
 from ..core.types import Array
 from .agreement import check_agreement
 from .default_views import lstm_views
+from .described import described_array_head, described_views, network_in
 from .distributions.arrays import ArrayDistribution
 from .exploration import ActionSource
 from .heads.algorithms import algorithm_named
@@ -211,6 +212,9 @@ class PolicyNetworks:
             found: Mapping[str, Any] = getattr(self.torch().head.model, "view_requirements", {})
             return found
         model_config = self._config.get("model") or {}
+        network = network_in(self._config)
+        if network is not None:
+            return described_views(network, self._spaces[1])
         return lstm_views(model_config, self._spaces[1]) if self.initial_state else {}
 
     def get_weights(self) -> dict[str, Array]:
@@ -251,7 +255,15 @@ class PolicyNetworks:
     def _twin(self, weights: Mapping[str, Array] | None) -> ArrayNetwork | None:
         """The numpy twin of the network, where one may act and there is one."""
         custom = (self._config.get("model") or {}).get("custom_model")
-        if weights is None or custom or self.device != "cpu" or self.noise != "mean":
+        if weights is None or self.device != "cpu" or self.noise != "mean":
+            return None
+        network = network_in(self._config)
+        if network is not None:
+            described = described_array_head(
+                self.algorithm, *self._spaces, self._config, weights, network
+            )
+            return None if described is None else ArrayNetwork(described)
+        if custom:
             return None
         head = build_array_head(self.algorithm, *self._spaces, self._config, weights)
         return None if head is None else ArrayNetwork(head)

@@ -127,9 +127,7 @@ class Policy(Acting):
         policy_ids: Iterable[str] | None = None,
         *,
         config: Mapping[str, Any] | None = None,
-        observation_space: Space[Any] | Mapping[str, Space[Any]] | None = None,
-        action_space: Space[Any] | Mapping[str, Space[Any]] | None = None,
-        algorithm: str | None = None,
+        model: Any = None,
         device: str = "cpu",
         noise: Literal["mean", "ray"] = "mean",
         custom_models: Mapping[str, Any] | None = None,
@@ -144,10 +142,9 @@ class Policy(Acting):
             checkpoint: Any checkpoint of the old stack, or one that rlconnect exported.
             policy_ids: Only these, from a folder of several.
             config: Settings laid over the checkpoint's, or those it lacks (Ray 1 saved none).
-            observation_space: The environment's, where the checkpoint has lost it; a dict of them
-                by policy id for several.
-            action_space: As `observation_space`.
-            algorithm: "PPO", "DQN"..., where the checkpoint names none.
+            model: The network as data, where its code is not here: a dict, a
+                `rlconnect.core.nets.Network`, or the path of a TOML file; see
+                `docs/custom-networks.md`.
             device: Where torch networks run.
             noise: What noisy layers do; see the class.
             custom_models: Classes for model names the config holds.
@@ -163,7 +160,6 @@ class Policy(Acting):
             WeightsError: A policy does not act as it did where it was exported.
             UnknownNameError: It holds no policy, or connector, of some name.
             ConfigError: Its network is a class of its author's that was not supplied.
-            SpaceError: A space that was given does not fit the weights.
         """
         from .build import load_policies
 
@@ -173,9 +169,7 @@ class Policy(Acting):
                 checkpoint,
                 policy_ids,
                 config=config,
-                observation_space=observation_space,
-                action_space=action_space,
-                algorithm=algorithm,
+                model=model,
                 device=device,
                 noise=noise,
                 custom_models=custom_models,

@@ -82,6 +82,7 @@ _HOME: Final = {
     "DefaultPPOTorchRLModule": ".modules.ppo",
     "DefaultSACRLModule": ".modules.sac",
     "DefaultSACTorchRLModule": ".modules.sac",
+    "DescribedTorchRLModule": ".modules.described",
     "InferenceOnlyError": ".modules.rl_module",
     "MultiRLModule": ".modules.multi_rl_module",
     "MultiRLModuleSpec": ".modules.multi_spec",

@@ -96,6 +96,7 @@ from .modules.actor_critic import TorchActorCriticEncoder as TorchActorCriticEnc
 from .modules.bc import DefaultBCTorchRLModule as DefaultBCTorchRLModule
 from .modules.catalog import Catalog as Catalog
 from .modules.catalogs import BCCatalog as BCCatalog, DQNCatalog as DQNCatalog, PPOCatalog as PPOCatalog, SACCatalog as SACCatalog
+from .modules.described import DescribedTorchRLModule as DescribedTorchRLModule
 from .modules.dqn import DefaultDQNRLModule as DefaultDQNRLModule, DefaultDQNTorchRLModule as DefaultDQNTorchRLModule
 from .modules.encoders import TorchCNNEncoder as TorchCNNEncoder, TorchGRUEncoder as TorchGRUEncoder, TorchLSTMEncoder as TorchLSTMEncoder, TorchMLPEncoder as TorchMLPEncoder
 from .modules.heads import TorchFreeLogStdMLPHead as TorchFreeLogStdMLPHead, TorchMLPHead as TorchMLPHead

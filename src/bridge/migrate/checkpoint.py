@@ -114,6 +114,7 @@ def load_migrated(
         WeightsError: It does not act as its source did.
     """
     folder = Path(path)
+    options.pop("model", None)  # its network lies in the folder, whatever it is
     with one_load():
         migration = _read(folder, _PLAN)
 

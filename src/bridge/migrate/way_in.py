@@ -31,7 +31,11 @@ _MODULES: Final = (MODULE, f"env_runner/{MODULE}", f"learner_group/learner/{MODU
 
 @of_one_save
 def load_triple(
-    path: str | os.PathLike[str], module_id: str | None = None, **options: Any
+    path: str | os.PathLike[str],
+    module_id: str | None = None,
+    *,
+    model: Any = None,
+    **options: Any,
 ) -> V2Triple:
     """Load the pipelines and the module of a new-stack checkpoint; nothing of it runs.
 
@@ -39,6 +43,7 @@ def load_triple(
         path: An algorithm's or env-runner's folder that Ray or rlconnect wrote, or what `migrate`
             wrote for either.
         module_id: Which module, where it is about several; all of them as one if None.
+        model: The module's network as data, where its class is not here.
         **options: As for `from_checkpoint`: `trust` for classes of your own.
 
     Returns:
@@ -50,7 +55,7 @@ def load_triple(
     """
     if is_zip(path):
         with unzipped(path, DEFAULT_LIMITS) as unpacked:
-            return load_triple(unpacked, module_id, **options)
+            return load_triple(unpacked, module_id, model=model, **options)
     folder = Path(path)
     runner = next((n for n in _RUNNERS if part_of(folder, n + ENV_TO_MODULE).is_dir()), None)
     parts = (part_of(folder, name) for name in _MODULES)
@@ -62,14 +67,14 @@ def load_triple(
         )
     with one_load():
 
-        def part(cls: Any, name: str, at_place: Path) -> Any:
+        def part(cls: Any, name: str, at_place: Path, **more: Any) -> Any:
             with at(name):
-                return cls.from_checkpoint(at_place, **options)
+                return cls.from_checkpoint(at_place, **options, **more)
 
         before, after = (part_of(folder, runner + name) for name in (ENV_TO_MODULE, MODULE_TO_ENV))
         to_module, module, to_env = together(
             lambda: part(EnvToModulePipeline, ENV_TO_MODULE, before),
-            lambda: part(RLModule, MODULE, place),
+            lambda: part(RLModule, MODULE, place, model=model),
             lambda: part(ModuleToEnvPipeline, MODULE_TO_ENV, after),
         )
         return to_module, _chosen(module, module_id, folder), to_env

@@ -7,9 +7,12 @@ from typing import Any
 
 from gymnasium.spaces import Space
 
+from ...core.nets import Network
+from ..described import network_in
 from ..distributions.choice import distribution_for
 from ..models.catalog import build_model
 from ..models.defaults import with_defaults
+from ..models.described import DescribedModel
 from ..models.keras_layers import has_keras_layers, with_keras_layers
 from ..models.learned_swish import has_learned_swish, with_learned_swish
 from ..models.rlmodule import RLModuleNet, is_rlmodule
@@ -62,7 +65,13 @@ def build_head(
     )
     family = FAMILIES[name]
     head: PolicyHead
-    if isinstance(weights, Mapping) and is_rlmodule(weights):
+    network = network_in(config)
+    if network is not None:
+        model = DescribedModel(
+            obs_space, action_space, model_config, network, distribution, weights
+        )
+        head = _described_head(network)(name, model, distribution)
+    elif isinstance(weights, Mapping) and is_rlmodule(weights):
         module = RLModuleNet(
             obs_space, action_space, distribution.size, with_defaults(model_config), weights=weights
         )
@@ -97,6 +106,12 @@ def build_head(
         head.load_weights(weights)
     head.model.eval()
     return head
+
+
+def _described_head(network: Network) -> type[PolicyHead]:
+    if "q" in network.outputs:
+        return SimpleQHead
+    return ActorCriticHead if "value" in network.outputs else ActorHead
 
 
 _PLAIN: Mapping[str, type[PolicyHead]] = {

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
+from gymnasium.spaces import Box, Dict, Space, Tuple
 
 from ...core.errors import SpaceError
+from ...core.nets.observed import encoded_shape
 from .repeated_values import RepeatedValues
 
 
@@ -54,6 +55,7 @@ def flat_layout(space: Space[Any], *, dim: int = 84, grayscale: bool = False) ->
         grayscale: Whether those frames lose their colours.
 
     Example:
+        >>> from gymnasium.spaces import Discrete
         >>> flat_layout(Dict({"a": Discrete(3), "b": Box(0, 1, (2, 2))})).size
         7
     """
@@ -70,21 +72,15 @@ def flat_layout(space: Space[Any], *, dim: int = 84, grayscale: bool = False) ->
         max_len = int(space.max_len)  # type: ignore[attr-defined]  # duck-typed Repeated space
         size = 1 + max_len * child.size
         return Segment(size, (size,), repeated=child, max_len=max_len)
-    shape = _leaf_shape(space, dim, grayscale)
+    shape = leaf_shape(space, dim, grayscale)
     return Segment(prod(shape), shape)
 
 
-def _leaf_shape(space: Space[Any], dim: int, grayscale: bool) -> tuple[int, ...]:
-    if isinstance(space, Discrete):
-        return (int(space.n),)
-    if isinstance(space, MultiDiscrete):
-        return (int(space.nvec.sum()),)
-    shape = space.shape
-    if shape is None:
-        raise SpaceError("a part of the observation space has no shape", found=repr(space))
-    if isinstance(space, Box) and shape == (210, 160, 3):
+def leaf_shape(space: Space[Any], dim: int, grayscale: bool) -> tuple[int, ...]:
+    """Shape of a leaf's values as the old preprocessors leave them."""
+    if isinstance(space, Box) and space.shape == (210, 160, 3):
         return (dim, dim, 1 if grayscale else 3)
-    return tuple(shape)
+    return encoded_shape(space)
 
 
 def restore(flat: Any, layout: Segment) -> Any:

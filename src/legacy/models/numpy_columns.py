@@ -15,7 +15,8 @@ import numpy as np
 
 from ...core.errors import SpaceError
 from ...core.last_few import LastFew
-from .numpy_layers import Activation, Dense, Float32, Stack
+from ...core.nets.activations import Activation, Float32
+from .numpy_layers import Dense, Stack
 
 BLOCK: Final = 512
 """So many rows at once: what they fill stays in the processor's cache."""

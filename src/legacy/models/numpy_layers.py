@@ -2,82 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...core.errors import ConfigError
-
-Float32 = NDArray[np.float32]
-Activation = Callable[[Float32], Any]
+from ...core.nets.activations import (
+    Activation,
+    Float32,
+    elu,
+    hardtanh,
+    leaky_relu,
+    relu,
+    relu6,
+    sigmoid,
+    swish,
+    tanh,
+)
 
 # Two layers run as one block-diagonal product while that has at most this many entries: below,
 # the calls cost more than the multiplications by zero.
 BLOCK_LIMIT = 128 * 128
 
-# Arrays without axes: numpy takes them in faster than numbers.
-ZERO = np.array(0.0, np.float32)
-HALF = np.array(0.5, np.float32)
-ONE = np.array(1.0, np.float32)
-
-
-def _tanh(x: Float32) -> None:
-    np.tanh(x, x)
-
-
-def _relu(x: Float32) -> None:
-    np.maximum(x, ZERO, out=x)
-
-
-def _elu(x: Float32) -> None:
-    np.copyto(x, np.expm1(np.minimum(x, 0)), where=x < 0)
-
-
-def _one_plus_exp(x: Float32) -> Float32:
-    # Cut off before exp overflows: past it the quotients below are zero to every digit.
-    powers = np.negative(x)
-    np.minimum(powers, np.float32(88.0), out=powers)
-    np.exp(powers, out=powers)
-    powers += ONE
-    return powers
-
-
-def _sigmoid(x: Float32) -> None:
-    np.divide(ONE, _one_plus_exp(x), out=x)
-
-
-def _swish(x: Float32) -> None:
-    x /= _one_plus_exp(x)
-
-
-def _leaky_relu(x: Float32) -> None:
-    np.copyto(x, x * np.float32(0.01), where=x < 0)
-
-
-def _relu6(x: Float32) -> None:
-    np.clip(x, 0, 6, out=x)
-
-
-def _hardtanh(x: Float32) -> None:
-    np.clip(x, -1, 1, out=x)
-
-
 _IN_ANY_CASE: dict[str, Activation | None] = {
     "linear": None,
-    "relu": _relu,
-    "tanh": _tanh,
-    "swish": _swish,
-    "silu": _swish,
-    "elu": _elu,
+    "relu": relu,
+    "tanh": tanh,
+    "swish": swish,
+    "silu": swish,
+    "elu": elu,
 }
 _BY_CLASS: dict[str, Activation] = {
-    "Sigmoid": _sigmoid,
-    "LeakyReLU": _leaky_relu,
-    "ReLU6": _relu6,
-    "Hardtanh": _hardtanh,
+    "Sigmoid": sigmoid,
+    "LeakyReLU": leaky_relu,
+    "ReLU6": relu6,
+    "Hardtanh": hardtanh,
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -20,6 +21,9 @@ from ...core.errors import (
     WeightsError,
 )
 from ...core.misfits import asked_shapes
+from ...core.nets import Network
+from ...core.nets.description import NETWORK
+from ...core.nets.files import networks_of
 from ...core.trust import Names, Slot, Trust, find, together
 from ...core.trust.arguments import live_arguments
 from ...core.trust.names import unknown
@@ -46,6 +50,7 @@ def load_module(
     trust: Trust,
     *,
     strict: bool = True,
+    described: Any = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> _M:
     """Build what `cls.from_checkpoint(path)` asks for; see there."""
@@ -60,7 +65,7 @@ def load_module(
             if checkpoint.policies
             else "",
         )
-    loader = _Loader(checkpoint, trust, strict, overrides or {})
+    loader = _Loader(checkpoint, trust, strict, overrides or {}, described)
     module: RLModule
     if checkpoint.kind == "module":
         (record,) = checkpoint.modules.values()
@@ -104,6 +109,7 @@ class _Loader:
         trust: The caller's classes.
         strict: Whether all weights must fit.
         overrides: Constructor arguments that go before the saved ones.
+        described: Networks as data, for modules whose class is not here.
     """
 
     def __init__(
@@ -112,11 +118,24 @@ class _Loader:
         trust: Trust,
         strict: bool,
         overrides: Mapping[str, Any],
+        described: Any = None,
     ) -> None:
         self.checkpoint = checkpoint
         self.trust = trust
         self.strict = strict
         self.overrides = overrides
+        self.networks = {} if described is None else self._networks(described)
+
+    def _networks(self, described: Any) -> Mapping[str, Network]:
+        """The described networks by module id: one for all is for those of an unknown class."""
+        records = self.checkpoint.modules
+        found = networks_of(described, records)
+        unknown = [n for n, each in records.items() if self._found(each.module_class) is None]
+        is_for_all = len(found) > 1 and len({id(network) for network in found.values()}) == 1
+        return {name: found[name] for name in unknown} if is_for_all and unknown else found
+
+    def _found(self, path: str) -> Any:
+        return find(path, MODULE, self.trust) if path else None
 
     def multi_module(self, cls: type[RLModule]) -> MultiRLModule:
         """All modules in one."""
@@ -147,6 +166,10 @@ class _Loader:
         return module
 
     def _class_of(self, record: ModuleRecord, cls: type[RLModule]) -> type[RLModule]:
+        if record.id in self.networks:
+            from .described import DescribedTorchRLModule
+
+            return DescribedTorchRLModule
         path = record.module_class
         found = find(path, MODULE, self.trust)
         if found is None and path == f"{cls.__module__}.{cls.__qualname__}":
@@ -184,6 +207,9 @@ class _Loader:
 
     def _arguments(self, record: ModuleRecord) -> dict[str, Any]:
         catalog = record.catalog_class
+        network = self.networks.get(record.id)
+        if network is not None:
+            return self._described(record, network)
         arguments = {
             "observation_space": record.observation_space,
             "action_space": record.action_space,
@@ -197,6 +223,17 @@ class _Loader:
         if catalog and arguments["catalog_class"] is None:
             raise self._unknown(record, catalog, CATALOG)
         return arguments
+
+    def _described(self, record: ModuleRecord, network: Network) -> dict[str, Any]:
+        """The arguments of a module whose network is data."""
+        whole = replace(network, shapes=_shapes(record))
+        return {
+            "observation_space": record.observation_space,
+            "action_space": record.action_space,
+            "inference_only": bool(record.inference_only),
+            "model_config": {**dict(record.model_config), NETWORK: whole.as_data()},
+            **self.overrides,
+        }
 
     def _built(
         self, kind: type[RLModule], arguments: Mapping[str, Any], record: ModuleRecord

@@ -212,6 +212,7 @@ class RLModule(Checkpointable):
         *,
         trust: Words = None,
         module_classes: Mapping[str, Any] | None = None,
+        model: Any = None,
         strict: bool = True,
         **kwargs: Any,
     ) -> Self:
@@ -223,6 +224,9 @@ class RLModule(Checkpointable):
             trust: Your own classes that the checkpoint names: modules, catalogs. A list of them,
                 or a mapping of the dotted names in the file.
             module_classes: Another spelling of `trust`.
+            model: The network as data, where the module's class is not here: a dict, a
+                `rlconnect.core.nets.Network`, or the path of a TOML file; see
+                `docs/custom-networks.md`.
             strict: Whether every weight must be there and fit; otherwise what fits is taken.
             **kwargs: Constructor arguments to use in place of the saved ones.
 
@@ -236,7 +240,7 @@ class RLModule(Checkpointable):
         _check_local(filesystem)
         words = Trust.of(trust) | Trust.of(module_classes)
         with one_load():
-            return load_module(cls, path, words, strict=strict, overrides=kwargs)
+            return load_module(cls, path, words, strict=strict, described=model, overrides=kwargs)
 
     def as_multi_rl_module(self) -> MultiRLModule:
         """Give a multi-module that holds only this one, by the default id."""

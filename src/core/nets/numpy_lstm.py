@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .numpy_layers import HALF, Float32
+from .activations import HALF, Float32
 
 
 class NumpyLstm:

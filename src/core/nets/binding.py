@@ -1,0 +1,209 @@
+"""A description held to weights and to what goes in: shapes chain, each weight has its place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+import numpy as np
+
+from ..asking import BYTES_BESIDE_WEIGHTS, TIMES_THE_WEIGHTS
+from ..errors import ConfigError, SpaceError, WeightsError
+from ..near_names import near_names
+from .description import Layer, Network, is_input, sources
+from .layer_shapes import LAYER_SHAPES, Shape, misfit
+
+_ROW_BYTES: Final = 4
+_RECURRENT: Final = {"lstm": 2, "gru": 1}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One layer, ready to be computed.
+
+    Args:
+        layer: What is described.
+        inputs: Names of what goes in.
+        shape: Of what comes out, without the batch.
+        weights: Names of its weights by part.
+        settings: Its settings, each there and of one form.
+        state: Place of its first state; -1 without one.
+    """
+
+    layer: Layer
+    inputs: tuple[str, ...]
+    shape: Shape
+    weights: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    state: int = -1
+
+
+@dataclass(frozen=True)
+class BoundNetwork:
+    """A network whose layers fit one another, its weights and what it sees.
+
+    Args:
+        network: What is described.
+        steps: Its layers, ready to be computed.
+        inputs: Shapes of what it sees, without the batch.
+        states: Shapes of its states, without the batch.
+        used: Names of the weights it computes with.
+        shapes: Shapes of all weights by name, unused ones too.
+    """
+
+    network: Network
+    steps: tuple[Step, ...]
+    inputs: Mapping[str, Shape]
+    states: tuple[Shape, ...]
+    used: frozenset[str]
+    shapes: Mapping[str, Shape]
+
+    @property
+    def has_images(self) -> bool:
+        """Whether it has convolutions, which torch computes faster."""
+        return any(step.layer.kind == "convolution" for step in self.steps)
+
+    def described(self) -> Network:
+        """The description with the shapes of all weights, enough to build it again."""
+        return Network(
+            self.network.layers, self.network.outputs, self.network.unused, dict(self.shapes)
+        )
+
+
+def bind(
+    network: Network,
+    shapes: Mapping[str, Sequence[int]],
+    inputs: Mapping[str, Sequence[int]],
+    outputs: Mapping[str, int] | None = None,
+) -> BoundNetwork:
+    """Hold a description to the shapes of weights, inputs and outputs.
+
+    Args:
+        network: What is described.
+        shapes: Of the weights by name.
+        inputs: Of what may go in, by name, without the batch.
+        outputs: How many numbers each output must have.
+
+    Raises:
+        WeightsError: A weight is not there, has no place, or does not fit its layer.
+        SpaceError: What it sees or gives does not fit the spaces.
+        ConfigError: A setting cannot be.
+    """
+    held = {name: tuple(int(size) for size in shape) for name, shape in shapes.items()}
+    binder = _Binder(held, {name: tuple(shape) for name, shape in inputs.items()})
+    for layer in network.layers:
+        binder.add(layer)
+    unused = [name for name in held if _is_unused(name, network.unused)]
+    left = [name for name in held if name not in binder.used and name not in unused]
+    if left:
+        raise WeightsError(
+            f"the network has no place for {len(left)} of the weights",
+            expected="each in a layer, or listed in `unused`",
+            found=", ".join(f"{name} {held[name]}" for name in left[:12])
+            + (" ..." if len(left) > 12 else ""),
+            hint=f"what acting does not need: unused = {_toml_list(left)}.",
+            unexpected=left,
+        )
+    _check_patterns(network.unused, held, binder.used)
+    for what, name in network.outputs.items():
+        size = math.prod(binder.known[name])
+        wanted = 1 if what == "value" else (outputs or {}).get(what, size)
+        if size != wanted or (what != "value" and len(binder.known[name]) != 1):
+            raise SpaceError(
+                f"the output {what!r} of the network, its layer {name!r},"
+                + (" has another size than the actions need" if what != "value" else ""),
+                expected=f"{wanted} numbers",
+                found=f"shape {binder.known[name]}",
+                layer=name,
+            )
+    return BoundNetwork(
+        network,
+        tuple(binder.steps),
+        {name: binder.inputs[name] for name in network.inputs},
+        tuple(binder.states),
+        frozenset(binder.used),
+        held,
+    )
+
+
+class _Binder:
+    """Binds layer after layer.
+
+    Args:
+        shapes: Of the weights by name.
+        inputs: Of what may go in.
+    """
+
+    def __init__(self, shapes: Mapping[str, Shape], inputs: Mapping[str, Shape]) -> None:
+        self.shapes = shapes
+        self.inputs = inputs
+        self.known: dict[str, Shape] = {}
+        self.used: set[str] = set()
+        self.steps: list[Step] = []
+        self.states: list[Shape] = []
+        numbers = sum(math.prod(shape) for shape in (*shapes.values(), *inputs.values()))
+        self.room = TIMES_THE_WEIGHTS * _ROW_BYTES * numbers + BYTES_BESIDE_WEIGHTS
+
+    def add(self, layer: Layer) -> None:
+        """Bind one layer to those before it."""
+        seen = [self._shape_of(layer, name) for name in sources(layer)]
+        shape, weights, settings = LAYER_SHAPES[layer.kind](self.shapes, layer, seen)
+        if any(size < 1 for size in shape):
+            misfit(layer, "numbers to come out", f"shape {shape} from {seen[0]}")
+        self.room -= _ROW_BYTES * math.prod(shape)
+        if self.room < 0:
+            raise ConfigError(
+                f"layer {layer.name!r} of the network gives far more than there are weights",
+                found=f"shape {shape}",
+            )
+        state = -1
+        if layer.kind in _RECURRENT:
+            state = len(self.states)
+            cells = settings["cells"]
+            self.states += [(cells,)] * (_RECURRENT[layer.kind] * settings["layers"])
+        self.used.update(weights.values())
+        self.known[layer.name] = shape
+        self.steps.append(Step(layer, sources(layer), shape, weights, settings, state))
+
+    def _shape_of(self, layer: Layer, name: str) -> Shape:
+        if not is_input(name):
+            return self.known[name]
+        if name not in self.inputs:
+            near = near_names(name, self.inputs)
+            raise SpaceError(
+                f"layer {layer.name!r} of the network reads what is not observed",
+                expected=f"one of {', '.join(list(self.inputs)[:20])}",
+                found=repr(name)[:200],
+                hint=f"did you mean {near[0]!r}?" if near else "",
+                layer=layer.name,
+            )
+        return self.inputs[name]
+
+
+def _is_unused(name: str, patterns: Sequence[str]) -> bool:
+    return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _check_patterns(patterns: Sequence[str], shapes: Mapping[str, Shape], used: set[str]) -> None:
+    for pattern in patterns:
+        names = [name for name in shapes if _is_unused(name, (pattern,))]
+        taken = [name for name in names if name in used]
+        if taken or not names:
+            raise WeightsError(
+                f"the unused weights {pattern!r} of the network",
+                expected="weights that are there and no layer uses",
+                found=f"{taken[0]!r} in a layer" if taken else "no weight of that name",
+            )
+
+
+def _toml_list(names: Sequence[str]) -> str:
+    shown = ", ".join(f'"{name}"' for name in names[:8])
+    return f"[{shown}{', ...' if len(names) > 8 else ''}]"
+
+
+def shapes_of(weights: Mapping[str, Any]) -> dict[str, Shape]:
+    """Shapes of arrays by name."""
+    return {name: tuple(np.shape(value)) for name, value in weights.items()}

@@ -1,0 +1,318 @@
+"""A network as data: layers by the names of their weights, in the order they are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ..asking import BOUNDS
+from ..errors import ConfigError
+from ..near_names import near_names
+from .activations import activation_name
+from .kinds import INPUTS, KINDS, OUTPUTS
+
+NETWORK: Final = "rlconnect_network"
+"""The model setting that holds the description of a policy's or module's network."""
+
+_BESIDE: Final = ("input", "name", "activation", "weights")
+_TOP: Final = ("layers", "outputs", "unused", "shapes")
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer.
+
+    Args:
+        kind: One of `KINDS`.
+        value: What stands behind it: the name its weights begin with, or its setting.
+        name: What later layers call its output.
+        inputs: What goes in, joined along the last axis where it is several.
+        activation: What stands behind it.
+        settings: Further settings of its kind.
+        weights: Names of its weights by part, where they do not follow from `value`.
+    """
+
+    kind: str
+    value: Any
+    name: str
+    inputs: tuple[str, ...]
+    activation: str = "linear"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    weights: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network: its layers, which of them are outputs, and which weights it does without.
+
+    Args:
+        layers: In the order they are computed.
+        outputs: Layers by what they give: `logits`, `value`, `q`.
+        unused: Names of weights that acting does not need; `*` stands for any letters.
+        shapes: Shapes of all weights by name, for a network that is built before they are there.
+
+    Example:
+        >>> network = network_of({
+        ...     "layers": [{"dense": "fc", "activation": "tanh"}, {"dense": "out"}],
+        ...     "outputs": {"logits": "out"},
+        ... })
+        >>> [layer.inputs for layer in network.layers]
+        [('obs',), ('fc',)]
+    """
+
+    layers: tuple[Layer, ...]
+    outputs: Mapping[str, str]
+    unused: tuple[str, ...] = ()
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def inputs(self) -> list[str]:
+        """What it sees, by name."""
+        names = [name for layer in self.layers for name in sources(layer)]
+        return [name for name in dict.fromkeys(names) if is_input(name)]
+
+    def as_data(self) -> dict[str, Any]:
+        """The network as the plain data that `network_of` takes."""
+        data: dict[str, Any] = {
+            "layers": [_layer_data(layer) for layer in self.layers],
+            "outputs": dict(self.outputs),
+        }
+        if self.unused:
+            data["unused"] = list(self.unused)
+        if self.shapes:
+            data["shapes"] = {name: list(shape) for name, shape in self.shapes.items()}
+        return data
+
+
+def network_of(data: Any) -> Network:
+    """The network that plain data describes, each word of it checked.
+
+    Args:
+        data: A mapping with `layers` and `outputs`; a `Network` is given back.
+
+    Raises:
+        ConfigError: Something in it is unknown, missing or of another kind.
+    """
+    if isinstance(data, Network):
+        return data
+    if not isinstance(data, Mapping):
+        raise ConfigError(
+            "the description of a network", expected="a mapping", found=type(data).__name__
+        )
+    _check_keys("the description of a network", data, _TOP)
+    held = data.get("layers")
+    if not isinstance(held, Sequence) or isinstance(held, str) or not held:
+        raise ConfigError(
+            "the description of a network has no layers",
+            expected="a list `layers`, one table each",
+            found=type(held).__name__ if held is not None else "none",
+            hint="rlconnect inspect PATH --write-model FILE.toml writes one to start from.",
+        )
+    if len(held) > BOUNDS["layers"].most:
+        raise ConfigError(
+            "the description of a network",
+            expected=f"at most {BOUNDS['layers'].most:,} layers",
+            found=f"{len(held):,}",
+        )
+    layers: list[Layer] = []
+    for index, each in enumerate(held):
+        layers.append(_layer(index, each, layers))
+    outputs = _outputs(data.get("outputs"), {layer.name for layer in layers})
+    return Network(tuple(layers), outputs, _patterns(data.get("unused")), _shapes(data))
+
+
+def is_input(name: str) -> bool:
+    """Whether a name is one of what a network sees, not of a layer."""
+    return name in INPUTS or name.startswith("obs.")
+
+
+def sources(layer: Layer) -> tuple[str, ...]:
+    """All that a layer reads: its inputs, and what its own setting names."""
+    if layer.kind in ("add", "multiply", "dueling"):
+        return tuple(layer.value)
+    return (*layer.inputs, layer.value) if layer.kind == "mask" else layer.inputs
+
+
+def _layer(index: int, data: Any, before: Sequence[Layer]) -> Layer:
+    where = f"layer {index + 1} of the network"
+    if not isinstance(data, Mapping):
+        raise ConfigError(where, expected="a table", found=type(data).__name__)
+    kinds = [key for key in data if key in KINDS]
+    if kinds == ["activation"]:
+        kind, activation = "activation", "linear"
+    else:
+        kinds = [key for key in kinds if key != "activation"]
+        if len(kinds) != 1:
+            known = [*KINDS, *_BESIDE, *(name for kind in KINDS.values() for name in kind.settings)]
+            near = [
+                each for key in data if key not in known for each in near_names(str(key), KINDS)
+            ]
+            raise ConfigError(
+                f"{where} must be of one kind",
+                expected=f"one of {', '.join(KINDS)}",
+                found=", ".join(map(str, kinds)) or ", ".join(map(repr, list(data)[:8])) or "none",
+                hint=f"did you mean {near[0]!r}?" if near else "",
+            )
+        kind, activation = kinds[0], activation_name(data.get("activation"))
+    rules = KINDS[kind]
+    _check_keys(where, data, (kind, *_BESIDE, *rules.settings))
+    value = _checked(where, kind, rules.value, data[kind], rules.words)
+    if kind == "activation":
+        value = activation_name(value)
+    settings = {
+        name: _checked(where, name, check, data[name])
+        for name, check in rules.settings.items()
+        if name in data
+    }
+    name = _name(where, kind, index, value, data, before)
+    layer = Layer(
+        kind,
+        value,
+        name,
+        _inputs(where, kind, data, before),
+        activation,
+        settings,
+        _weights(where, rules.parts, data.get("weights")),
+    )
+    given = {each.name for each in before}
+    for source in sources(layer):
+        if source not in given and not is_input(source):
+            near = near_names(source, [*given, *INPUTS])
+            raise ConfigError(
+                f"{where} ({name!r}) reads what no layer before it gives",
+                expected=f"one of {', '.join([*INPUTS, *given][:20])}",
+                found=repr(source)[:200],
+                hint=f"did you mean {near[0]!r}?" if near else "layers stand in the order of use.",
+            )
+    return layer
+
+
+def _name(
+    where: str, kind: str, index: int, value: Any, data: Mapping[str, Any], before: Sequence[Layer]
+) -> str:
+    own = isinstance(value, str) and kind not in ("activation", "mask", "pool")
+    name = data.get("name", value if own else f"{kind}_{index + 1}")
+    if not isinstance(name, str) or not name or is_input(name):
+        raise ConfigError(
+            f"the name of {where}", expected="a text that is no input's", found=repr(name)[:200]
+        )
+    if any(name == each.name for each in before):
+        raise ConfigError(
+            f"{where} has the name of one before it",
+            expected="a name of its own",
+            found=repr(name)[:200],
+            hint='give it one: name = "...".',
+        )
+    return name
+
+
+def _inputs(
+    where: str, kind: str, data: Mapping[str, Any], before: Sequence[Layer]
+) -> tuple[str, ...]:
+    if KINDS[kind].inputs or kind == "parameter":
+        if "input" in data:
+            raise ConfigError(f"{where} takes no input", found=f"{kind} with an input")
+        return ()
+    given = data.get("input", before[-1].name if before else "obs")
+    names = [given] if isinstance(given, str) else given
+    is_list = isinstance(names, Sequence) and 0 < len(names) <= 32
+    if not is_list or not all(isinstance(each, str) for each in names):
+        raise ConfigError(
+            f"the input of {where}", expected="a name, or a list of names", found=repr(given)[:200]
+        )
+    return tuple(names)
+
+
+def _weights(where: str, parts: Sequence[str], given: Any) -> dict[str, str]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(each, str) for each in given.values()):
+        raise ConfigError(
+            f"the weights of {where}",
+            expected="names of weights by part",
+            found=repr(given)[:200],
+        )
+    _check_keys(f"the weights of {where}", given, parts)
+    return dict(given)
+
+
+def _outputs(given: Any, known: set[str]) -> dict[str, str]:
+    if not isinstance(given, Mapping) or not given:
+        raise ConfigError(
+            "the description of a network has no outputs",
+            expected=f"a table `outputs` with some of {', '.join(OUTPUTS)}",
+            found="none" if given is None else repr(given)[:80],
+        )
+    _check_keys("the outputs of a network", given, OUTPUTS)
+    for what, name in given.items():
+        if not isinstance(name, str) or name not in known:
+            near = near_names(str(name), known)
+            raise ConfigError(
+                f"the output {what!r} of the network",
+                expected=f"one of its layers: {', '.join(sorted(known)[:20])}",
+                found=repr(name)[:200],
+                hint=f"did you mean {near[0]!r}?" if near else "",
+            )
+    if ("logits" in given) == ("q" in given):
+        raise ConfigError(
+            "the outputs of the network",
+            expected="either logits, or q for one that acts by the values of its actions",
+            found=", ".join(given),
+        )
+    return dict(given)
+
+
+def _patterns(given: Any) -> tuple[str, ...]:
+    names = [given] if isinstance(given, str) else given or []
+    if not isinstance(names, Sequence) or not all(isinstance(each, str) for each in names):
+        raise ConfigError("unused weights", expected="a list of names", found=type(given).__name__)
+    return tuple(names)
+
+
+def _shapes(data: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    given = data.get("shapes") or {}
+    try:
+        return {
+            str(name): tuple(KINDS["permute"].value(shape)) if len(shape) else ()
+            for name, shape in given.items()
+        }
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ConfigError("the shapes of weights", found=str(error)[:200]) from None
+
+
+def _checked(where: str, name: str, check: Any, value: Any, expected: str = "") -> Any:
+    try:
+        return check(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ConfigError(
+            f"{name!r} of {where}",
+            expected=expected,
+            found=f"{repr(value)[:80]} ({str(error)[:120]})",
+        ) from None
+
+
+def _check_keys(where: str, given: Mapping[Any, Any], known: Sequence[str]) -> None:
+    for key in given:
+        if key not in known:
+            near = near_names(str(key), known)
+            raise ConfigError(
+                f"{where} has an unknown setting",
+                expected=f"some of {', '.join(known)}",
+                found=repr(key)[:80],
+                hint=f"did you mean {near[0]!r}?" if near else "",
+            )
+
+
+def _layer_data(layer: Layer) -> dict[str, Any]:
+    data: dict[str, Any] = {layer.kind: layer.value}
+    if layer.inputs:
+        data["input"] = layer.inputs[0] if len(layer.inputs) == 1 else list(layer.inputs)
+    if layer.activation != "linear":
+        data["activation"] = layer.activation
+    data.update(layer.settings)
+    if layer.weights:
+        data["weights"] = dict(layer.weights)
+    if layer.name != layer.value:
+        data["name"] = layer.name
+    return data

@@ -1,0 +1,147 @@
+"""Descriptions of networks in files: TOML to write by hand, or JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ..errors import ConfigError
+from ..near_names import near_names
+from .description import Network, network_of
+
+_MOST_BYTES: Final = 1 << 20
+_POLICIES: Final = "policies"
+
+Networks = Mapping[str, Network]
+
+
+def networks_of(source: Any, ids: Any) -> dict[str, Network]:
+    """Networks for policies or modules by id, from whatever describes them.
+
+    Args:
+        source: A description, the path of a file with one, or either with a table `policies` that
+            has one for each id.
+        ids: Of all policies there are; a description without ids is for each of them.
+
+    Raises:
+        ConfigError: The file cannot be read, or what it says is no network.
+        UnknownNameError: It is for a policy that is not there.
+
+    Example:
+        >>> source = {"layers": [{"dense": "fc"}], "outputs": {"logits": "fc"}}
+        >>> list(networks_of(source, ["a", "b"]))
+        ['a', 'b']
+    """
+    data = read_description(source) if isinstance(source, (str, os.PathLike)) else source
+    known = list(ids)
+    if not isinstance(data, Mapping) or _POLICIES not in data:
+        network = network_of(data)
+        return {name: network for name in known}
+    given = data[_POLICIES]
+    if not isinstance(given, Mapping) or len(data) > 1:
+        raise ConfigError(
+            "a description of several networks",
+            expected="a table `policies` alone, a network in it for each id",
+            found=", ".join(map(str, data)),
+        )
+    for name in given:
+        if name not in known:
+            near = near_names(str(name), known)
+            raise ConfigError(
+                f"a network is described for {name!r}, which is not there",
+                expected=f"some of {', '.join(map(repr, known))}",
+                hint=f"did you mean {near[0]!r}?" if near else "",
+            )
+    return {name: network_of(each) for name, each in given.items()}
+
+
+def read_description(path: str | os.PathLike[str]) -> Any:
+    """The data in a TOML file, or a JSON file.
+
+    Raises:
+        ConfigError: It cannot be read, or is neither.
+    """
+    file = Path(path)
+    try:
+        size = file.stat().st_size
+        if size > _MOST_BYTES:
+            raise ConfigError(
+                f"the network in {file}",
+                expected=f"at most {_MOST_BYTES:,} bytes",
+                found=f"{size:,}",
+            )
+        text = file.read_text(encoding="utf-8")
+        return json.loads(text) if file.suffix == ".json" else _toml(text)
+    except OSError as error:
+        raise ConfigError(
+            f"the network in {file} cannot be read",
+            expected="a TOML or JSON file that describes it",
+            found=error.strerror or str(error),
+            hint="rlconnect inspect PATH --write-model FILE.toml writes one to start from.",
+        ) from None
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, ConfigError):
+            raise
+        raise ConfigError(
+            f"the network in {file}",
+            expected="JSON" if file.suffix == ".json" else "TOML (or JSON in a .json file)",
+            found=str(error)[:200],
+        ) from None
+
+
+def _toml(text: str) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    found: dict[str, Any] = tomllib.loads(text)
+    return found
+
+
+def toml_text(network: Network, comments: Mapping[str, str] | None = None, head: str = "") -> str:
+    """A description as TOML, to be edited by hand.
+
+    Args:
+        network: What is described.
+        comments: What to say before a layer, by its name.
+        head: What to say before all.
+
+    Example:
+        >>> network = network_of({"layers": [{"dense": "fc"}], "outputs": {"logits": "fc"}})
+        >>> print(toml_text(network), end="")
+        [[layers]]
+        dense = "fc"
+        input = "obs"
+        <BLANKLINE>
+        [outputs]
+        logits = "fc"
+    """
+    lines = [*_commented(head), ""] if head else []
+    if network.unused:
+        lines += [f"unused = {_value(list(network.unused))}", ""]
+    for each in network.as_data()["layers"]:
+        name = each.get("name") or next(iter(each.values()))
+        lines += [*_commented((comments or {}).get(name, "")), "[[layers]]"]
+        lines += [f"{key} = {_value(value)}" for key, value in each.items()]
+        lines.append("")
+    lines.append("[outputs]")
+    lines += [f"{what} = {_value(name)}" for what, name in network.outputs.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _commented(text: str) -> list[str]:
+    return [f"# {line}".rstrip() for line in text.splitlines()]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        pairs = ", ".join(f"{key} = {_value(each)}" for key, each in value.items())
+        return f"{{ {pairs} }}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_value, value))}]"
+    # TOML's basic strings escape as JSON's do, but for DEL.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

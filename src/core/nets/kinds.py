@@ -1,0 +1,159 @@
+"""What a layer may be, and the settings of each kind, as a description holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ..checked import flag, number, whole
+
+Check = Callable[[Any], Any]
+
+_LARGEST: Final = 1_000_000
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of layer.
+
+    Args:
+        value: Checks what stands behind the kind's own name: the weights' name, or a setting.
+        words: What that is, for errors.
+        settings: Checks of further settings, by name.
+        parts: Weights that it has, by what they are called in an explicit `weights = {...}`.
+        inputs: How many inputs it takes one by one; 0 where they are joined into one.
+    """
+
+    value: Check
+    words: str
+    settings: Mapping[str, Check] = field(default_factory=dict)
+    parts: tuple[str, ...] = ()
+    inputs: int = 0
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value or len(value) > 1000:
+        raise ValueError("a text was expected")
+    return value
+
+
+def _size(value: Any) -> int:
+    found = whole(value)
+    if not 0 <= found <= _LARGEST:
+        raise ValueError(f"{found} is not between 0 and {_LARGEST:,}")
+    return found
+
+
+def _step(value: Any) -> int:
+    found = _size(value)
+    if not found:
+        raise ValueError("0 is no size")
+    return found
+
+
+def _axes(check: Callable[[Any], int], most: int = 6) -> Check:
+    """One number for all axes of an image, or a list of them."""
+
+    def checked(value: Any) -> Any:
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            if not 0 < len(value) <= most:
+                raise ValueError(f"{len(value)} numbers")
+            return [check(each) for each in value]
+        return check(value)
+
+    return checked
+
+
+def _list(check: Check) -> Check:
+    def checked(value: Any) -> Any:
+        if not isinstance(value, Sequence) or isinstance(value, str) or not 0 < len(value) <= 32:
+            raise ValueError("a list was expected")
+        return [check(each) for each in value]
+
+    return checked
+
+
+def _one_of(*words: str) -> Check:
+    def checked(value: Any) -> str:
+        if not isinstance(value, str) or value not in words:
+            raise ValueError(f"one of {', '.join(words)} was expected")
+        return value
+
+    return checked
+
+
+def _padding(value: Any) -> Any:
+    return value if value in ("same", "valid") else _axes(_size)(value)
+
+
+def _range(value: Any) -> list[float]:
+    low, high = value
+    found = [number(low), number(high)]
+    if found[0] > found[1]:
+        raise ValueError(f"{low} lies above {high}")
+    return found
+
+
+def _span(value: Any) -> list[int]:
+    start, stop = value
+    return [_size(start), _size(stop)]
+
+
+def _yes(value: Any) -> bool:
+    if not flag(value):
+        raise ValueError("true was expected")
+    return True
+
+
+def _whole_axis(value: Any) -> int:
+    found = whole(value)
+    if found != -1:
+        return _step(found)
+    return found
+
+
+_WEIGHTS: Final = "the name that its weights begin with"
+_IMAGE: Final[Mapping[str, Check]] = {
+    "stride": _axes(_step),
+    "padding": _padding,
+    "channels": _one_of("first", "last"),
+}
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "activation": Kind(_text, "the name of an activation"),
+    "add": Kind(_list(_text), "a list of layers of one shape", inputs=-1),
+    "batch_norm": Kind(
+        _text,
+        _WEIGHTS,
+        {"epsilon": number, "channels": _one_of("first", "last")},
+        ("weight", "bias", "running_mean", "running_var"),
+    ),
+    "clip": Kind(_range, "[lowest, highest]"),
+    "convolution": Kind(
+        _text, _WEIGHTS, {**_IMAGE, "dilation": _axes(_step), "groups": _step}, ("weight", "bias")
+    ),
+    "dense": Kind(_text, _WEIGHTS, {}, ("weight", "bias")),
+    "divide": Kind(number, "a number"),
+    "dueling": Kind(_list(_text), "[advantages, value]", inputs=2),
+    "embedding": Kind(_text, _WEIGHTS, {}, ("weight",)),
+    "flatten": Kind(_yes, "true"),
+    "gru": Kind(_text, _WEIGHTS, {}, ("weight_ih", "weight_hh", "bias_ih", "bias_hh")),
+    "layer_norm": Kind(_text, _WEIGHTS, {"epsilon": number}, ("weight", "bias")),
+    "lstm": Kind(_text, _WEIGHTS, {}, ("weight_ih", "weight_hh", "bias_ih", "bias_hh")),
+    "mask": Kind(_text, "the input that is 1 where an action may be taken"),
+    "multiply": Kind(_list(_text), "a list of layers of one shape", inputs=-1),
+    "parameter": Kind(_text, "the name of a weight, the same for every observation"),
+    "permute": Kind(_list(_size), "the axes in their new order, from 0"),
+    "pool": Kind(_one_of("max", "mean"), "max or mean", {**_IMAGE, "size": _axes(_step)}),
+    "reshape": Kind(_list(_whole_axis), "sizes, one of them -1"),
+    "slice": Kind(_span, "[first, end]"),
+    "subtract": Kind(number, "a number"),
+}
+"""Every kind of layer, by the key that names it in a description."""
+
+OUTPUTS: Final = ("logits", "value", "q")
+"""What a network may give: inputs of the action distribution, the value, values of all actions."""
+
+INPUTS: Final = ("obs", "prev_actions", "prev_rewards")
+"""What a network may see; of a nested observation also its parts, as `obs.key`."""

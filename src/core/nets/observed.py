@@ -1,0 +1,150 @@
+"""What a described network sees: a policy's observations, whole and in parts, by name.
+
+Numpy and torch alike. Choices are one-hot, as the old stack's preprocessors make them; a nested
+observation is also there as one vector, in the order of its space, and any part of it under
+`obs.key`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
+
+from .. import xp
+from ..errors import SpaceError
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of an observation.
+
+    Args:
+        start: Where it begins in the whole vector.
+        size: How many numbers it takes.
+        shape: Its shape; of a container, one axis.
+    """
+
+    start: int
+    size: int
+    shape: Shape
+
+
+def encoded_shape(space: Space[Any]) -> Shape:
+    """Shape of a leaf's values as networks see them, choices one-hot.
+
+    Raises:
+        SpaceError: Its values have no one shape.
+    """
+    if isinstance(space, Discrete):
+        return (int(space.n),)
+    if isinstance(space, MultiDiscrete):
+        return (int(space.nvec.sum()),)
+    if space.shape is None:
+        raise SpaceError("a part of the observation space has no shape", found=repr(space)[:200])
+    return tuple(space.shape)
+
+
+def observed_parts(
+    space: Space[Any], leaf_shape: Callable[[Space[Any]], Shape] = encoded_shape
+) -> dict[str, Part]:
+    """The whole of an observation and, of a nested one, its parts.
+
+    Args:
+        space: Of the observations, before they are flattened.
+        leaf_shape: Shape of a leaf's values as the network sees them.
+
+    Example:
+        >>> parts = observed_parts(Dict(mask=Box(0, 1, (2,)), own=Discrete(3)))
+        >>> [(name, part.start, part.shape) for name, part in parts.items()]
+        [('obs', 0, (5,)), ('obs.mask', 0, (2,)), ('obs.own', 2, (3,))]
+    """
+    return dict(_parts("obs", space, 0, leaf_shape))
+
+
+def _parts(
+    name: str, space: Space[Any], start: int, leaf_shape: Callable[[Space[Any]], Shape]
+) -> Iterator[tuple[str, Part]]:
+    children = _children(space)
+    if children is None:
+        shape = leaf_shape(space)
+        yield name, Part(start, math.prod(shape), shape)
+        return
+    inner: list[tuple[str, Part]] = []
+    end = start
+    for key, child in children.items():
+        own = list(_parts(f"{name}.{key}", child, end, leaf_shape))
+        inner += own
+        end += own[0][1].size
+    yield name, Part(start, end - start, (end - start,))
+    yield from inner
+
+
+def _children(space: Space[Any]) -> Mapping[Any, Space[Any]] | None:
+    if isinstance(space, Dict):
+        return space.spaces
+    return dict(enumerate(space.spaces)) if isinstance(space, Tuple) else None
+
+
+def split_vector(vector: Any, parts: Mapping[str, Part], names: Any) -> dict[str, Any]:
+    """The named parts of whole observations `(B, n)`, each `(B, *shape)`.
+
+    Args:
+        vector: Array or tensor.
+        parts: As `observed_parts` gave them.
+        names: Those that are wanted; others than observations are passed over.
+    """
+    found = {}
+    rows = vector.shape[0]
+    for name in names:
+        if name in parts:
+            part = parts[name]
+            own = (
+                vector
+                if part.size == vector.shape[-1]
+                else vector[..., part.start : part.start + part.size]
+            )
+            found[name] = own.reshape(rows, *part.shape)
+    return found
+
+
+def whole_vector(value: Any, space: Space[Any]) -> Any:
+    """A batch of values of a space as vectors `(B, n)`, choices one-hot.
+
+    Args:
+        value: Arrays or tensors `(B, ...)`, nested as the space is.
+        space: Of one value.
+    """
+    columns = [_encoded(leaf, own) for leaf, own in _leaves(value, space)]
+    if len(columns) == 1:
+        return columns[0]
+    lib = xp.namespace(columns[0])
+    return lib.concatenate(columns, -1) if lib is np else lib.cat(columns, -1)
+
+
+def _leaves(value: Any, space: Space[Any]) -> Iterator[tuple[Any, Space[Any]]]:
+    children = _children(space)
+    if children is None:
+        yield value, space
+        return
+    for key, child in children.items():
+        yield from _leaves(value[key], child)
+
+
+def _encoded(value: Any, space: Space[Any]) -> Any:
+    if isinstance(space, Box) or not isinstance(space, (Discrete, MultiDiscrete)):
+        return xp.cast(value.reshape(value.shape[0], -1), np.float32)
+    counts = [int(space.n)] if isinstance(space, Discrete) else np.ravel(space.nvec).tolist()
+    columns = value.reshape(value.shape[0], len(counts), 1)
+    rows = [
+        xp.cast(columns[:, i] == xp.constant(np.arange(count), columns), np.float32)
+        for i, count in enumerate(counts)
+    ]
+    lib = xp.namespace(value)
+    return lib.concatenate(rows, -1) if lib is np else lib.cat(rows, -1)

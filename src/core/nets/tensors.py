@@ -1,0 +1,346 @@
+"""A described network as a torch module; its weights keep the names of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ..errors import PieceError
+from .binding import BoundNetwork, Step
+
+Weights = Mapping[str, Tensor]
+Compute = Callable[[Step, Weights, list[Tensor]], Tensor]
+
+_ACTIVATIONS: Final[Mapping[str, Callable[[Tensor], Tensor] | None]] = {
+    "elu": functional.elu,
+    "exp": torch.exp,
+    "gelu": functional.gelu,
+    "gelu_tanh": partial(functional.gelu, approximate="tanh"),
+    "hardtanh": functional.hardtanh,
+    "leaky_relu": functional.leaky_relu,
+    "linear": None,
+    "log_softmax": partial(functional.log_softmax, dim=-1),
+    "mish": functional.mish,
+    "relu": functional.relu,
+    "relu6": functional.relu6,
+    "selu": functional.selu,
+    "sigmoid": torch.sigmoid,
+    "silu": functional.silu,
+    "softmax": partial(functional.softmax, dim=-1),
+    "softplus": functional.softplus,
+    "softsign": functional.softsign,
+    "tanh": torch.tanh,
+}
+
+
+class TensorNetwork(nn.Module):
+    """A described network in torch.
+
+    Args:
+        bound: The network, held to its weights. All of them are parameters here, unused ones too,
+            under the names of the file; they are zero until they are loaded.
+
+    Example:
+        >>> from .binding import bind
+        >>> from .description import network_of
+        >>> network = network_of({"layers": [{"dense": "out"}], "outputs": {"logits": "out"}})
+        >>> shapes = {"out.weight": (2, 3), "out.bias": (2,)}
+        >>> list(TensorNetwork(bind(network, shapes, {"obs": (3,)})).state_dict())
+        ['out.weight', 'out.bias']
+    """
+
+    def __init__(self, bound: BoundNetwork) -> None:
+        super().__init__()
+        self.bound = bound
+        self._places: dict[str, tuple[nn.Module, str]] = {}
+        for name, shape in bound.shapes.items():
+            self._place(name, nn.Parameter(torch.zeros(shape)))
+
+    def _place(self, name: str, parameter: nn.Parameter) -> None:
+        """Register a parameter under a name with dots; as dicts take them, any name does."""
+        *path, leaf = name.split(".")
+        owner: nn.Module = self
+        for part in path:
+            inner = owner._modules.get(part)
+            if inner is None:
+                inner = owner._modules[part] = nn.Module()
+            owner = inner
+        owner._parameters[leaf] = parameter
+        self._places[name] = (owner, leaf)
+
+    def weight(self, name: str) -> Tensor:
+        """A weight by its name in the file."""
+        owner, leaf = self._places[name]
+        found = owner._parameters[leaf]
+        assert found is not None  # placed in the constructor
+        return found
+
+    def initial_state(self) -> list[Tensor]:
+        """The state at an episode's start, without batch; empty if the network has none."""
+        device = next((self.weight(name).device for name in self.bound.shapes), None)
+        return [torch.zeros(shape, device=device) for shape in self.bound.states]
+
+    def forward(
+        self, inputs: Mapping[str, Tensor], state: Sequence[Tensor] = (), sequences: Any = None
+    ) -> tuple[dict[str, Tensor], list[Tensor]]:
+        """Compute the outputs; arguments and results are those of `ArrayNetwork`, as tensors."""
+        if len(state) != len(self.bound.states):
+            raise PieceError(
+                "this network needs its state",
+                expected=f"{len(self.bound.states)} tensors",
+                found=str(len(state)),
+            )
+        known = {name: inputs[name].float() for name in self.bound.inputs}
+        rows = next(iter(known.values())).shape[0] if known else 1
+        after: list[Tensor] = []
+        for step in self.bound.steps:
+            seen = [known[name] for name in step.inputs]
+            weights = {part: self.weight(name) for part, name in step.weights.items()}
+            recur = _RECURRENT.get(step.layer.kind)
+            if recur is not None:
+                found, last = recur(step, weights, _joined(seen), state, sequences or rows)
+                after += last
+            else:
+                found = _LAYERS[step.layer.kind](step, weights, seen)
+                if not seen:
+                    found = found.expand(rows, *step.shape)
+            act = _ACTIVATIONS[step.layer.activation]
+            known[step.layer.name] = found if act is None else act(found)
+        outputs = {what: known[name] for what, name in self.bound.network.outputs.items()}
+        if "value" in outputs:
+            outputs["value"] = outputs["value"].reshape(-1)
+        return outputs, after
+
+
+def _joined(seen: list[Tensor]) -> Tensor:
+    return seen[0] if len(seen) == 1 else torch.cat(seen, -1)
+
+
+def _activation(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    act = _ACTIVATIONS[step.layer.value]
+    return _joined(seen) if act is None else act(_joined(seen))
+
+
+def _dense(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    weight = weights["weight"]
+    return functional.linear(
+        _joined(seen), weight.T if step.settings["is_turned"] else weight, weights.get("bias")
+    )
+
+
+_CONVOLUTIONS: Final[Mapping[int, Callable[..., Tensor]]] = {
+    1: functional.conv1d,
+    2: functional.conv2d,
+    3: functional.conv3d,
+}
+_POOLS: Final[Mapping[tuple[str, int], Callable[..., Tensor]]] = {
+    ("max", 1): functional.max_pool1d,
+    ("max", 2): functional.max_pool2d,
+    ("max", 3): functional.max_pool3d,
+    ("mean", 1): functional.avg_pool1d,
+    ("mean", 2): functional.avg_pool2d,
+    ("mean", 3): functional.avg_pool3d,
+}
+
+
+def _convolution(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    given, weight = step.settings, weights["weight"]
+    if given["is_keras"]:
+        weight = weight.movedim((-1, -2), (0, 1))
+    image = _first(_joined(seen), given["is_last"])
+    found = _CONVOLUTIONS[len(given["stride"])](
+        _padded(image, given["padding"], 0.0),
+        weight,
+        weights.get("bias"),
+        given["stride"],
+        0,
+        given["dilation"],
+        given["groups"],
+    )
+    return found.movedim(1, -1) if given["is_last"] else found
+
+
+def _pool(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    given, kind = step.settings, step.layer.value
+    image = _first(_joined(seen), given["is_last"])
+    lowest = torch.finfo(torch.float32).min
+    padded = _padded(image, given["padding"], lowest if kind == "max" else 0.0)
+    pool = _POOLS[kind, len(given["sides"])]
+    found = pool(padded, given["sides"], given["stride"])
+    return found.movedim(1, -1) if given["is_last"] else found
+
+
+def _first(image: Tensor, is_last: bool) -> Tensor:
+    return image.movedim(-1, 1) if is_last else image
+
+
+def _padded(image: Tensor, padding: Sequence[tuple[int, int]], filler: float) -> Tensor:
+    if not any(map(any, padding)):
+        return image
+    flat = [size for pair in reversed(padding) for size in pair]
+    return functional.pad(image, flat, value=filler)
+
+
+def _layer_norm(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    weight = weights["weight"]
+    shape = list(weight.shape)
+    return functional.layer_norm(
+        _joined(seen), shape, weight, weights.get("bias"), step.settings["epsilon"]
+    )
+
+
+def _batch_norm(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    x = _joined(seen)
+    is_last = step.settings["is_last"] and x.dim() > 2
+    found = functional.batch_norm(
+        x.movedim(-1, 1) if is_last else x,
+        weights["running_mean"],
+        weights["running_var"],
+        weights.get("weight"),
+        weights.get("bias"),
+        eps=step.settings["epsilon"],
+    )
+    return found.movedim(1, -1) if is_last else found
+
+
+def _embedding(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    x, table = _joined(seen), weights["weight"]
+    if step.settings["is_one_hot"]:
+        return x @ table
+    return functional.embedding(x.long().clamp(0, table.shape[0] - 1), table)
+
+
+def _parameter(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    return weights["weight"].reshape(step.shape)
+
+
+def _flatten(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    return torch.cat([x.reshape(x.shape[0], -1) for x in seen], -1)
+
+
+def _reshape(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    return _joined(seen).reshape(-1, *step.shape)
+
+
+def _permute(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    return _joined(seen).permute(0, *(axis + 1 for axis in step.layer.value))
+
+
+def _slice(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    start, stop = step.layer.value
+    return _joined(seen)[..., start:stop]
+
+
+def _clip(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    return _joined(seen).clamp(*step.layer.value)
+
+
+def _mask(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    return _joined(seen[:-1]) + seen[-1].log().clamp(min=torch.finfo(torch.float32).min)
+
+
+def _sum(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    total = seen[0]
+    for part in seen[1:]:
+        total = total + part
+    return total
+
+
+def _product(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    total = seen[0]
+    for part in seen[1:]:
+        total = total * part
+    return total
+
+
+def _dueling(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    return seen[1] + seen[0] - seen[0].mean(-1, keepdim=True)
+
+
+def _divide(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    return torch.div(_joined(seen), step.layer.value)
+
+
+def _subtract(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    return torch.sub(_joined(seen), step.layer.value)
+
+
+Recurred = tuple[Tensor, list[Tensor]]
+
+
+def _lstm(
+    step: Step, weights: Weights, x: Tensor, state: Sequence[Tensor], sequences: int
+) -> Recurred:
+    after: list[Tensor] = []
+    rows, x = x.shape[0], x.reshape(sequences, -1, x.shape[-1])
+    for index in range(step.settings["layers"]):
+        wide, high, bias = _cell(step, weights, index)
+        h, c = state[step.state + 2 * index : step.state + 2 * index + 2]
+        seen, outputs = functional.linear(x, wide, bias), []
+        for t in range(x.shape[1]):
+            put, keep, new, show = (seen[:, t] + functional.linear(h, high)).chunk(4, -1)
+            c = torch.sigmoid(keep) * c + torch.sigmoid(put) * torch.tanh(new)
+            h = torch.sigmoid(show) * torch.tanh(c)
+            outputs.append(h)
+        after += [h, c]
+        x = torch.stack(outputs, 1)
+    return x.reshape(rows, -1), after
+
+
+def _gru(
+    step: Step, weights: Weights, x: Tensor, state: Sequence[Tensor], sequences: int
+) -> Recurred:
+    after: list[Tensor] = []
+    rows, x = x.shape[0], x.reshape(sequences, -1, x.shape[-1])
+    for index in range(step.settings["layers"]):
+        wide, high = (weights[f"{part}_l{index}"] for part in ("weight_ih", "weight_hh"))
+        first, second = (weights.get(f"{part}_l{index}") for part in ("bias_ih", "bias_hh"))
+        h = state[step.state + index]
+        seen, outputs = functional.linear(x, wide, first), []
+        for t in range(x.shape[1]):
+            a, b, new = seen[:, t].chunk(3, -1)
+            own_a, own_b, own = functional.linear(h, high, second).chunk(3, -1)
+            fresh = torch.tanh(new + torch.sigmoid(a + own_a) * own)
+            h = fresh + torch.sigmoid(b + own_b) * (h - fresh)
+            outputs.append(h)
+        after.append(h)
+        x = torch.stack(outputs, 1)
+    return x.reshape(rows, -1), after
+
+
+def _cell(step: Step, weights: Weights, index: int) -> tuple[Tensor, Tensor, Tensor | None]:
+    wide, high = (weights[f"{part}_l{index}"] for part in ("weight_ih", "weight_hh"))
+    if step.settings["is_turned"]:
+        wide, high = wide.T, high.T
+    found = (weights.get(f"{part}_l{index}") for part in ("bias_ih", "bias_hh"))
+    biases = [bias for bias in found if bias is not None]
+    return wide, high, torch.stack(biases).sum(0) if biases else None
+
+
+_RECURRENT: Final[Mapping[str, Callable[..., Recurred]]] = {"gru": _gru, "lstm": _lstm}
+_LAYERS: Final[Mapping[str, Compute]] = {
+    "activation": _activation,
+    "add": _sum,
+    "batch_norm": _batch_norm,
+    "clip": _clip,
+    "convolution": _convolution,
+    "dense": _dense,
+    "divide": _divide,
+    "dueling": _dueling,
+    "embedding": _embedding,
+    "flatten": _flatten,
+    "layer_norm": _layer_norm,
+    "mask": _mask,
+    "multiply": _product,
+    "parameter": _parameter,
+    "permute": _permute,
+    "pool": _pool,
+    "reshape": _reshape,
+    "slice": _slice,
+    "subtract": _subtract,
+}

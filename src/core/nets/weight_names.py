@@ -1,0 +1,140 @@
+"""The weights of a layer by the name they begin with, as torch and Keras spell the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final, NamedTuple
+
+from ..errors import WeightsError
+from ..near_names import near_names
+from .description import Layer
+
+_STEMS: Final = ("", "._model.0", "._model.1", "._model")
+"""RLlib's own layers keep torch's inside a list, behind an activation or a padding."""
+
+_TORCH: Final[Mapping[str, Mapping[str, str]]] = {
+    "batch_norm": {
+        "weight": "weight",
+        "bias": "bias",
+        "running_mean": "running_mean",
+        "running_var": "running_var",
+        "num_batches_tracked": "num_batches_tracked",
+    },
+    "convolution": {"weight": "weight", "bias": "bias"},
+    "dense": {"weight": "weight", "bias": "bias"},
+    "embedding": {"weight": "weight"},
+    "layer_norm": {"weight": "weight", "bias": "bias"},
+}
+_KERAS: Final[Mapping[str, Mapping[str, str]]] = {
+    "batch_norm": {
+        "weight": "gamma",
+        "bias": "beta",
+        "running_mean": "moving_mean",
+        "running_var": "moving_variance",
+    },
+    "convolution": {"weight": "kernel", "bias": "bias"},
+    "dense": {"weight": "kernel", "bias": "bias"},
+    "embedding": {"weight": "embeddings"},
+    "layer_norm": {"weight": "gamma", "bias": "beta"},
+    "lstm": {"weight_ih": "kernel", "weight_hh": "recurrent_kernel", "bias_ih": "bias"},
+}
+_CELL: Final = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+_KERAS_STEMS: Final = ("", "/lstm_cell")
+_FIRST: Final = {"batch_norm": "running_mean", "lstm": "weight_ih", "gru": "weight_ih"}
+"""The part that each layer of a kind has; `weight` of the others."""
+
+
+class Found(NamedTuple):
+    """The weights of a layer.
+
+    Args:
+        names: Their names by part; of several stacked layers, as `weight_ih_l1`.
+        is_keras: Whether they lie as Keras has them: inputs first, channels last.
+    """
+
+    names: dict[str, str]
+    is_keras: bool
+
+
+def weights_of(layer: Layer, names: Collection[str]) -> Found:
+    """The weights that a layer's prefix, or its own list, means.
+
+    Args:
+        layer: It has weights.
+        names: All there are.
+
+    Raises:
+        WeightsError: There are none of that name.
+    """
+    if layer.weights:
+        for part, name in layer.weights.items():
+            if name not in names:
+                raise _missing(layer, f"{part}={name!r}", name, names)
+        if first_part(layer.kind) not in layer.weights:
+            raise WeightsError(
+                f"layer {layer.name!r} of the network has no {first_part(layer.kind)!r}",
+                expected=f"its name in weights = {{{first_part(layer.kind)} = ...}}",
+                found=", ".join(layer.weights),
+            )
+        return Found(dict(layer.weights), is_keras=False)
+    found = weights_below(layer.kind, layer.value, names)
+    if found is None:
+        raise _missing(layer, f"weights that begin with {layer.value!r}", layer.value, names)
+    return found
+
+
+def weights_below(kind: str, prefix: str, names: Collection[str]) -> Found | None:
+    """The weights of a layer of some kind whose names begin so; None if there are none."""
+    first = first_part(kind)
+    if kind in ("lstm", "gru"):
+        for suffix in ("", "_l0"):
+            if f"{prefix}.weight_ih{suffix}" in names:
+                return Found(_cells(prefix, bool(suffix), names), is_keras=False)
+    else:
+        for stem in _STEMS:
+            known = {part: f"{prefix}{stem}.{own}" for part, own in _TORCH[kind].items()}
+            if known[first] in names:
+                return Found({p: n for p, n in known.items() if n in names}, is_keras=False)
+    for stem in _KERAS_STEMS:
+        for separator in ("/", "."):
+            for ending in ("", ":0"):
+                known = {
+                    part: f"{prefix}{stem}{separator}{own}{ending}"
+                    for part, own in _KERAS.get(kind, {}).items()
+                }
+                if known.get(first) in names:
+                    return Found({p: n for p, n in known.items() if n in names}, is_keras=True)
+    return None
+
+
+def first_part(kind: str) -> str:
+    """The part that each layer of a kind has."""
+    return _FIRST.get(kind, "weight")
+
+
+def _cells(prefix: str, is_numbered: bool, names: Collection[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    index = 0
+    while True:
+        own = {f"{part}_l{index}": f"{prefix}.{part}_l{index}" for part in _CELL}
+        if not is_numbered:
+            own = {f"{part}_l0": f"{prefix}.{part}" for part in _CELL}
+        here = {part: name for part, name in own.items() if name in names}
+        if not here or (index and not is_numbered):
+            return found
+        found.update(here)
+        index += 1
+
+
+def _missing(layer: Layer, what: str, name: str, names: Collection[str]) -> WeightsError:
+    near = near_names(name, [each for each in names if len(each) < 200])
+    stems = sorted({each.rpartition(".")[0] or each.rpartition("/")[0] or each for each in names})
+    beside = near_names(name, stems) or near
+    shown = ", ".join(stems[:12]) + (" ..." if len(stems) > 12 else "")
+    return WeightsError(
+        f"layer {layer.name!r} of the network has no such weights",
+        expected=what,
+        found=shown or "no weights",
+        hint=f"did you mean {beside[0]!r}?" if beside else "the names are those of the file.",
+        layer=layer.name,
+    )

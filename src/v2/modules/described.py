@@ -1,0 +1,120 @@
+"""A module whose network is data: what stands for a class of its author's that is not here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymnasium.spaces import Space
+from typing_extensions import override
+
+from ...core import nest
+from ...core.columns import Columns
+from ...core.errors import ConfigError, PieceError
+from ...core.nets import bind, network_of
+from ...core.nets.description import NETWORK
+from ...core.nets.observed import observed_parts, split_vector, whole_vector
+from ...core.nets.tensors import TensorNetwork
+from ..apis import ValueFunctionAPI
+from .action_distributions import distribution_class
+from .torch_rl_module import TorchRLModule
+
+
+class DescribedTorchRLModule(TorchRLModule, ValueFunctionAPI):
+    """A described network; its weights keep the names of the file, its state is one entry a layer.
+
+    The description stands in the settings as `rlconnect_network`, with the shapes of all weights.
+
+    Example:
+        >>> import torch
+        >>> from gymnasium.spaces import Box, Discrete
+        >>> network = {
+        ...     "layers": [{"dense": "out"}],
+        ...     "outputs": {"logits": "out"},
+        ...     "shapes": {"out.weight": [2, 3], "out.bias": [2]},
+        ... }
+        >>> module = DescribedTorchRLModule(
+        ...     observation_space=Box(-1, 1, (3,)),
+        ...     action_space=Discrete(2),
+        ...     model_config={"rlconnect_network": network},
+        ... )
+        >>> module.forward_inference({"obs": torch.ones(1, 3)})["action_dist_inputs"].shape
+        torch.Size([1, 2])
+    """
+
+    @override
+    def setup(self) -> None:
+        """Build the layers from the description."""
+        held = self.model_config.get(NETWORK) if isinstance(self.model_config, dict) else None
+        if held is None:
+            raise ConfigError(
+                "a described module needs its description",
+                expected=f"model_config={{{NETWORK!r}: ...}}",
+                found="none",
+            )
+        network = network_of(held)
+        self._parts = observed_parts(self.observation_space)
+        shapes = {name: part.shape for name, part in self._parts.items()}
+        self.action_dist_cls = distribution_class(self.action_space)
+        size = _inputs_of(self.action_dist_cls, self.action_space)
+        bound = bind(network, network.shapes, shapes, {"logits": size, "q": size})
+        net = TensorNetwork(bound)
+        # Shared, not nested: names stay as they are in the file.
+        self._parameters, self._modules = net._parameters, net._modules
+        object.__setattr__(self, "_net", net)
+        self.network = network
+        self._states = [f"state_{index:03d}" for index in range(len(bound.states))]
+
+    _net: Any
+
+    @override
+    def get_initial_state(self) -> Any:
+        """Give zeros for each state of a recurrent layer."""
+        return dict(zip(self._states, self._net.initial_state(), strict=True))
+
+    @override
+    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        outputs, after, lead = self._computed(batch)
+        found = outputs["q" if "q" in outputs else "logits"]
+        given = {Columns.ACTION_DIST_INPUTS: found.reshape(*lead, -1)}
+        if self._states:
+            given[Columns.STATE_OUT] = dict(zip(self._states, after, strict=True))
+        return given
+
+    @override
+    def compute_values(self, batch: dict[str, Any], embeddings: Any | None = None) -> Any:
+        """Estimate values `(B,)` or `(B, T)`.
+
+        Raises:
+            PieceError: The network gives none.
+        """
+        outputs, _, lead = self._computed(batch)
+        if "value" not in outputs:
+            raise PieceError("the described network gives no values.")
+        return outputs["value"].reshape(lead)
+
+    def _computed(self, batch: dict[str, Any]) -> tuple[dict[str, Any], list[Any], tuple[int, ...]]:
+        """Outputs, states, and the axes that come before those of one item."""
+        obs = batch[Columns.OBS]
+        leaf, space = _first_leaf(obs, self.observation_space)
+        lead = tuple(leaf.shape[: leaf.dim() - len(space.shape or ())])
+        if len(lead) > 1:
+            obs = nest.map_structure(lambda x: x.reshape(-1, *x.shape[len(lead) :]), obs)
+        vector = whole_vector(obs, self.observation_space)
+        seen = split_vector(vector, self._parts, self.network.inputs)
+        states = batch.get(Columns.STATE_IN) or {}
+        outputs, after = self._net(seen, [states[name] for name in self._states], lead[0])
+        return outputs, after, lead
+
+
+def _inputs_of(kind: Any, space: Space[Any]) -> int:
+    """How many numbers a distribution takes for one action."""
+    return int(kind.required_input_dim(space))
+
+
+def _first_leaf(obs: Any, space: Any) -> tuple[Any, Any]:
+    """The first part of an observation, and its space."""
+    while hasattr(space, "spaces"):
+        inside = space.spaces
+        key = next(iter(inside)) if isinstance(inside, dict) else 0
+        obs, space = obs[key], inside[key]
+    return obs, space
