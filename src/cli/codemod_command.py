@@ -18,9 +18,9 @@ def codemod(
 ) -> None:
     """Rewrite a source tree from ray.rllib to rlconnect; a dry run without --write.
 
-    Imports go to rlconnect.v2 and rlconnect.legacy, and what RLlib renamed between its releases
-    is renamed. Exit code 1 tells that something is left for you: names that rlconnect lacks, marked
-    in the source, or files that could not be read.
+    Imports go to rlconnect.v2, rlconnect.legacy and rlconnect.v2.tuning; what RLlib renamed between
+    its releases, from Ray 1 on, is renamed. Exit code 1 tells that something is left for you: lines
+    marked "# rlconnect:" in the source, or files that could not be read.
     """
     from ..bridge.codemod import codemod as rewrite
 

@@ -1,7 +1,7 @@
 """Stubs of the packages that fetch their names lazily, made of their tables: `make stubs`.
 
 A type checker and an editor read `__init__.pyi`, Python reads the table in `__init__.py`.
-`test_stubs.py` holds them to each other.
+`tests/test_imports.py` holds them to each other.
 """
 
 from importlib import import_module

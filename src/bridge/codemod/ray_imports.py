@@ -6,26 +6,31 @@ from collections.abc import Sequence
 from typing import Final
 
 import libcst as cst
-from libcst import helpers
 from libcst.metadata import PositionProvider
 
-from ... import legacy, v2
-from ..aliases.stand_ins import STAND_IN
-from ..aliases.table import Place, locate, modules, nearest_name
-from .renamings import CLASSES
+from ..aliases.table import Place, modules, nearest_name
+from .marks import marked
+from .module_names import (
+    FRONTS,
+    ModuleNames,
+    dotted,
+    flat_import,
+    path_today,
+    place_today,
+)
+from .renamings import CLASSES, DEFAULT_CONFIG, TRAINERS
 from .report import Left
 
 _ROOT: Final = __name__.split(".")[0]
-_MARK: Final = "rlconnect:"
-_FLAT: Final = {
-    "legacy": {*legacy._HOME, *legacy._KEPT},
-    "v2": {*v2._HOME, *v2._KEPT},
-}
 _WIDTH: Final = 88
+_WHY_NOT: Final = "import its names instead"
 
 
 class RayImports(cst.CSTTransformer):
-    """Rewrites `from ray... import ...`; notes what it has to leave.
+    """Rewrites imports from Ray; notes what it has to leave.
+
+    Args:
+        names: The names that the file has for modules of Ray.
 
     Attributes:
         is_concerned: The file imports Ray or rlconnect at all.
@@ -36,8 +41,9 @@ class RayImports(cst.CSTTransformer):
 
     METADATA_DEPENDENCIES = (PositionProvider,)
 
-    def __init__(self) -> None:
+    def __init__(self, names: ModuleNames) -> None:
         super().__init__()
+        self.names = names
         self.is_concerned = False
         self.renamed: dict[str, str] = {}
         self.changes: list[str] = []
@@ -56,11 +62,28 @@ class RayImports(cst.CSTTransformer):
             return updated_node
         line = self.get_metadata(PositionProvider, original_node).start.line
         only = statements[0]
+        if len(updated_node.body) == 1 and isinstance(only, cst.Import) and len(only.names) == 1:
+            return self._module_import(updated_node, only.names[0], line)
         if len(updated_node.body) > 1 or not isinstance(only, cst.ImportFrom):
-            return self._left(updated_node, line, "import of a module", "import its names instead")
+            return self._left(updated_node, line, "import of a module", _WHY_NOT)
         if isinstance(only.names, cst.ImportStar):
-            return self._left(updated_node, line, "import of *", "import its names instead")
+            return self._left(updated_node, line, "import of *", _WHY_NOT)
         return self._rewritten(updated_node, only, only.names, line)
+
+    def _module_import(
+        self, node: cst.SimpleStatementLine, alias: cst.ImportAlias, line: int
+    ) -> cst.SimpleStatementLine:
+        """`import ray.rllib.algorithms.ppo as ppo` -> `from rlconnect import v2 as ppo`."""
+        name = "" if alias.asname is None else dotted(alias.asname.name)
+        front = self.names.front(name)
+        if front is None:
+            is_used = self.names.is_used(name or "ray")
+            why = "what uses it is marked" if is_used else "nothing uses it"
+            return self._left(node, line, f"import {dotted(alias.name)}", why)
+        package, own = flat_import(front)
+        self.changes.append(f"{dotted(alias.name)} -> {package}: {own}")
+        made = cst.ImportFrom(_module(package), [alias.with_changes(name=cst.Name(own))])
+        return node.with_changes(body=[made])
 
     def _rewritten(
         self,
@@ -69,24 +92,29 @@ class RayImports(cst.CSTTransformer):
         aliases: Sequence[cst.ImportAlias],
         line: int,
     ) -> cst.SimpleStatementLine | cst.FlattenSentinel[cst.SimpleStatementLine]:
-        path = _dotted(statement.module)
+        path = dotted(statement.module)
         homes: dict[str, list[cst.ImportAlias]] = {}
         lacking: list[cst.ImportAlias] = []
         for alias in aliases:
-            name = _dotted(alias.name)
-            place = locate(path, name)
-            if place is None or place.home == STAND_IN:
+            name = dotted(alias.name)
+            place = place_today(path, name)
+            front = self.names.front(_local_name(alias))
+            is_settings = name == DEFAULT_CONFIG and alias.asname is not None
+            if place is not None and not is_settings:
+                home, own = self._home(place, name, has_alias=alias.asname is not None)
+            elif front is not None and path_today(f"{path}.{name}") in modules():
+                home, own = flat_import(front)
+            else:
                 lacking.append(alias)
                 continue
-            home, own = self._home(place, name, has_alias=alias.asname is not None)
             homes.setdefault(home, []).append(_alias(alias, own, name))
         if lacking:
             self._note(path, lacking, line)
         if not homes:
-            return _marked(node, [_dotted(alias.name) for alias in lacking])
+            return marked(node, _lacks(lacking))
         for home, names in homes.items():
             self.changes.append(
-                f"{path} -> {home}: {', '.join(_dotted(alias.name) for alias in names)}"
+                f"{path} -> {home}: {', '.join(dotted(alias.name) for alias in names)}"
             )
         if len(homes) == 1 and not lacking:
             (home, names), *_ = homes.items()
@@ -100,7 +128,7 @@ class RayImports(cst.CSTTransformer):
         lines = [_import_line(home, names) for home, names in sorted(homes.items())]
         if lacking:
             last = _import_line(path, lacking)
-            lines.append(_marked(last, [_dotted(alias.name) for alias in lacking]))
+            lines.append(marked(last, _lacks(lacking)))
         lines[0] = lines[0].with_changes(leading_lines=node.leading_lines)
         if node.trailing_whitespace.comment is not None and not lacking:
             lines[-1] = lines[-1].with_changes(trailing_whitespace=node.trailing_whitespace)
@@ -108,12 +136,9 @@ class RayImports(cst.CSTTransformer):
 
     def _home(self, place: Place, name: str, *, has_alias: bool) -> tuple[str, str]:
         """The module to import from, and the name to import; old names give way to new ones."""
-        new = CLASSES.get(name)
-        if new is not None and new in _FLAT["v2"] and place.home == "v2":
-            if not has_alias:
-                self.renamed[name] = new
-            return f"{_ROOT}.v2", new
-        for flat, names in _FLAT.items():
+        if _is_renamed(name) and place.home == "v2" and not has_alias:
+            self.renamed[name] = place.name + ("().to_dict()" if name == DEFAULT_CONFIG else "")
+        for flat, names in FRONTS.items():
             is_home = place.home == flat or place.home.startswith(f"{flat}.")
             if is_home and place.name in names:
                 return f"{_ROOT}.{flat}", place.name
@@ -121,9 +146,12 @@ class RayImports(cst.CSTTransformer):
 
     def _note(self, path: str, lacking: list[cst.ImportAlias], line: int) -> None:
         for alias in lacking:
-            name = _dotted(alias.name)
-            if f"{path}.{name}" in modules():
-                why = "a module: import its names instead"
+            name = dotted(alias.name)
+            if path_today(f"{path}.{name}") in modules():
+                lacks = self.names.lacking(_local_name(alias))
+                why = (
+                    f"rlconnect lacks its {', '.join(lacks)}" if lacks else f"a module: {_WHY_NOT}"
+                )
             else:
                 near = nearest_name(path, name)
                 is_other = near is not None and near.rpartition(".")[2] != name
@@ -134,7 +162,7 @@ class RayImports(cst.CSTTransformer):
         self, node: cst.SimpleStatementLine, line: int, what: str, why: str
     ) -> cst.SimpleStatementLine:
         self.left.append(Left(line, what, why))
-        return _marked(node, [], why)
+        return marked(node, why)
 
 
 def _is_of(statement: cst.BaseSmallStatement, *roots: str) -> bool:
@@ -143,15 +171,24 @@ def _is_of(statement: cst.BaseSmallStatement, *roots: str) -> bool:
         return (
             not statement.relative
             and statement.module is not None
-            and _dotted(statement.module).split(".")[0] in roots
+            and dotted(statement.module).split(".")[0] in roots
         )
     if isinstance(statement, cst.Import):
-        return any(_dotted(alias.name).split(".")[0] in roots for alias in statement.names)
+        return any(dotted(alias.name).split(".")[0] in roots for alias in statement.names)
     return False
 
 
-def _dotted(node: cst.CSTNode | None) -> str:
-    return "" if node is None else helpers.get_full_name_for_node(node) or ""
+def _is_renamed(name: str) -> bool:
+    """Whether a file goes on with the new name of a class."""
+    return name in CLASSES or name in TRAINERS or name == DEFAULT_CONFIG
+
+
+def _local_name(alias: cst.ImportAlias) -> str:
+    return dotted(alias.name if alias.asname is None else alias.asname.name)
+
+
+def _lacks(aliases: list[cst.ImportAlias]) -> str:
+    return f"lacks {', '.join(dotted(alias.name) for alias in aliases)}"
 
 
 def _module(path: str) -> cst.Attribute | cst.Name:
@@ -163,7 +200,7 @@ def _module(path: str) -> cst.Attribute | cst.Name:
 def _alias(alias: cst.ImportAlias, own: str, name: str) -> cst.ImportAlias:
     """`own as name`, where the file goes on saying `name`."""
     renamed = alias.with_changes(name=cst.Name(own))
-    if alias.asname is None and own != name and CLASSES.get(name) != own:
+    if alias.asname is None and own != name and not _is_renamed(name):
         renamed = renamed.with_changes(
             asname=cst.AsName(
                 name=cst.Name(name),
@@ -185,17 +222,3 @@ def _import_line(path: str, aliases: list[cst.ImportAlias]) -> cst.SimpleStateme
     line = cst.parse_statement(text)
     assert isinstance(line, cst.SimpleStatementLine)
     return line
-
-
-def _marked(
-    node: cst.SimpleStatementLine, names: list[str], why: str = ""
-) -> cst.SimpleStatementLine:
-    """The line with a comment that says what is the matter, once."""
-    trailing = node.trailing_whitespace
-    before = trailing.comment.value if trailing.comment is not None else ""
-    if _MARK in before:
-        return node
-    note = f"# {_MARK} {why or 'lacks ' + ', '.join(names)}"
-    comment = cst.Comment(f"{before}  {note}" if before else note)
-    spaced = trailing.with_changes(whitespace=cst.SimpleWhitespace("  "), comment=comment)
-    return node.with_changes(trailing_whitespace=spaced)

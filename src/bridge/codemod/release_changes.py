@@ -12,7 +12,6 @@ from libcst import helpers
 from .renamings import (
     BUILDER_PARAMETERS,
     BUILDERS,
-    CONFIG_KEYWORDS,
     KEYWORDS,
     MODULE_CONFIG,
     MOVED_TO_LEARNERS,
@@ -56,10 +55,16 @@ class ReleaseChanges(cst.CSTTransformer):
 
     def leave_Name(  # LibCST's name
         self, original_node: cst.Name, updated_node: cst.Name
-    ) -> cst.Name:
+    ) -> cst.BaseExpression:
         """Give a renamed class its new name wherever the file says the old one."""
         new = self.renamed.get(original_node.value)
-        return updated_node if new is None else updated_node.with_changes(value=new)
+        return updated_node if new is None else cst.parse_expression(new)
+
+    def leave_Arg(  # LibCST's name
+        self, original_node: cst.Arg, updated_node: cst.Arg
+    ) -> cst.Arg:
+        """A keyword of the same name is something else."""
+        return updated_node.with_changes(keyword=original_node.keyword)
 
     def leave_FunctionDef(  # LibCST's name
         self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
@@ -114,7 +119,6 @@ class ReleaseChanges(cst.CSTTransformer):
             return _attribute("self", "catalog")
         if name == "experimental" and [_keyword(arg) for arg in call.args] == [NEW_STACK_SWITCH]:
             return self._new_stack(call)
-        call = self._renamed_keywords(call, CONFIG_KEYWORDS.get(name, {}), f"{name}")
         if name == "env_runners":
             call = self._three_argument_builders(call)
         if name == "training":

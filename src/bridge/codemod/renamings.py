@@ -17,6 +17,19 @@ CLASSES: Final = {
     "SACTorchRLModule": "DefaultSACTorchRLModule",
     "SingleAgentRLModuleSpec": "RLModuleSpec",
 }
+# What Ray 1 called algorithms
+TRAINERS: Final = {
+    "BCTrainer": "BC",
+    "MARWILTrainer": "MARWIL",
+    "PPOTrainer": "PPO",
+    "Trainer": "Algorithm",
+}
+DEFAULT_CONFIG: Final = "DEFAULT_CONFIG"
+# Modules of Ray 1
+MOVED_MODULES: Final = {
+    "ray.rllib.agents.trainer": "ray.rllib.algorithms.algorithm",
+    "ray.rllib.agents": "ray.rllib.algorithms",
+}
 # Keywords of a class that is called
 KEYWORDS: Final = {
     "RLModuleSpec": {"model_config_dict": "model_config"},
@@ -30,10 +43,46 @@ KEYWORDS: Final = {
         "module_specs": "rl_module_specs",
     },
 }
-# Keywords of a config's method, in any chain of calls
-CONFIG_KEYWORDS: Final = {
-    "rl_module": {"model_config_dict": "model_config"},
+# Methods of a config that another one has taken the place of
+CONFIG_METHODS: Final = {"exploration": "env_runners", "rollouts": "env_runners"}
+# What is no more a method of an algorithm, and what to do instead
+ALGORITHM_METHODS: Final = {
+    "compute_action": "act with rlconnect.load(checkpoint).act(observation)",
+    "compute_actions": "act with rlconnect.load(checkpoint).act(observations)",
+    "compute_single_action": "act with rlconnect.load(checkpoint).act(observation)",
+    "get_policy": "algorithms have modules: get_module(module_id)",
 }
+# What hooks of callbacks were given, and what they are given today
+HOOK_PARAMETERS: Final = {
+    "base_env": "env for base_env",
+    "policies": "rl_module for policies",
+    "trainer": "algorithm for trainer",
+    "worker": "env_runner for worker",
+}
+# What hooks kept in an episode
+EPISODE_ATTRIBUTES: Final = {
+    "episode.custom_metrics": "metrics_logger.log_value(name, value) takes its place",
+    "episode.hist_data": "metrics_logger.log_value(name, value, reduce=None) takes its place",
+    "episode.user_data": "episode.custom_data takes its place",
+}
+# Where a result of `train()` has today what older releases had elsewhere
+RESULT_KEYS: Final = {
+    "episode_len_mean": "env_runners/episode_len_mean",
+    "episode_reward_max": "env_runners/episode_return_max",
+    "episode_reward_mean": "env_runners/episode_return_mean",
+    "episode_reward_min": "env_runners/episode_return_min",
+    "episodes_this_iter": "env_runners/num_episodes",
+    "episodes_total": "env_runners/num_episodes_lifetime",
+    "timesteps_total": "num_env_steps_sampled_lifetime",
+}
+# Methods and keywords of Tune's that such a key is given to
+METRIC_METHODS: Final = frozenset(
+    {"get_best_checkpoint", "get_best_config", "get_best_logdir", "get_best_result"}
+    | {"get_best_trial", "get_last_checkpoint", "get_trial_checkpoints_paths"}
+)
+METRIC_KEYWORDS: Final = frozenset(
+    {"checkpoint_score_attr", "checkpoint_score_attribute", "metric", "stop"}
+)
 # The one switch of `experimental()` that both of `api_stack()` follow
 NEW_STACK_SWITCH: Final = "_enable_new_api_stack"
 # Settings that `training()` took and `learners()` takes

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Left:
-    """Something that was left as it was. `line` counts from 1 in the rewritten file's source."""
+    """Something that was left as it was. `line` counts from 1 in the file as it was."""
 
     line: int
     what: str

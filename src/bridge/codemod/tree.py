@@ -20,9 +20,11 @@ _TELLTALES: Final = (b"ray", b"rlconnect")
 def codemod(path: str | Path, write: bool = False) -> CodemodReport:
     """Rewrite a source tree from Ray to rlconnect; without `write`, only say what would change.
 
-    Imports from `ray.rllib` become imports from `rlconnect.v2` and `rlconnect.legacy`; a name that
-    rlconnect lacks stays, with a comment. What RLlib renamed between its releases is renamed. The
-    rest of each file keeps its text. A second run changes nothing.
+    Imports from `ray.rllib` and `ray.tune` become imports from `rlconnect.v2`, `rlconnect.legacy`
+    and `rlconnect.v2.tuning`. What RLlib renamed between its releases, from Ray 1 on, is renamed:
+    classes, methods of configs, settings, keys of results. Each line with something that only a
+    person can change stays, with a comment. The rest of each file keeps its text. A second run
+    changes nothing.
 
     Args:
         path: A file, or a folder with all below it; hidden folders and virtual environments are
@@ -91,6 +93,9 @@ def _rewritten(name: str, source: bytes) -> tuple[FileChange, bytes] | None:
     """What becomes of one file; None where it has nothing to do with Ray."""
     import libcst as cst
 
+    from .expressions import GivenNames
+    from .module_names import ModuleNames
+    from .old_uses import OldUses
     from .ray_imports import RayImports
     from .release_changes import ReleaseChanges, argumentless_builders
 
@@ -102,17 +107,22 @@ def _rewritten(name: str, source: bytes) -> tuple[FileChange, bytes] | None:
         raise _Unreadable(f"its encoding cannot be read: {error}") from None
     except RecursionError:
         raise _Unreadable("its expressions are nested too deeply") from None
-    imports = RayImports()
-    wrapped = cst.MetadataWrapper(module)
-    rewritten = wrapped.visit(imports)
+    names, given = ModuleNames(), GivenNames()
+    module.visit(names)
+    module.visit(given)
+    uses = OldUses(names, frozenset(given.results), frozenset(given.algorithms))
+    imports = RayImports(names)
+    used = cst.MetadataWrapper(module).visit(uses)
+    rewritten = cst.MetadataWrapper(used).visit(imports)
     if not imports.is_concerned:
         return None
     changes = ReleaseChanges(imports.renamed, argumentless_builders(rewritten))
     made = rewritten.visit(changes).bytes
-    done = (*imports.changes, *changes.changes)
+    left = tuple(sorted(imports.left + uses.left, key=lambda each: each.line))
     if made == source:
-        return (FileChange(name, "", (), tuple(imports.left)), source) if imports.left else None
-    return FileChange(name, _diff(name, source, made), done, tuple(imports.left)), made
+        return (FileChange(name, "", (), left), source) if left else None
+    done = (*imports.changes, *uses.changes, *changes.changes)
+    return FileChange(name, _diff(name, source, made), done, left), made
 
 
 def _diff(name: str, before: bytes, after: bytes) -> str:

@@ -53,6 +53,7 @@ _HOME: Final = {
     "quniform": ".search_space",
     "randint": ".search_space",
     "randn": ".search_space",
+    "register_env": "..envs.registry",
     "register_trainable": ".trainables",
     "report": ".reporting",
     "run": ".tuner",

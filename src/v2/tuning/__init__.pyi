@@ -1,5 +1,6 @@
 # Made of the table in __init__.py by `make stubs`.
 from ..algorithms.saved_run import SavedFolder as Checkpoint
+from ..envs.registry import register_env as register_env
 from .analysis import ExperimentAnalysis as ExperimentAnalysis
 from .callback import Callback as Callback
 from .reporting import get_checkpoint as get_checkpoint, get_context as get_context, report as report

@@ -91,8 +91,11 @@ def test_formatting_and_comments_stay(rewritten):
 @pytest.mark.parametrize(
     ("line", "comment"),
     [
-        ("import ray", "import its names instead"),
-        ("from ray import tune", "lacks tune"),
+        ("import ray", "nothing uses it"),
+        ("import ray, os", "import its names instead"),
+        ("from ray import serve", "lacks serve"),
+        ("from ray.rllib.agents.dqn import DQNTrainer", "lacks DQNTrainer"),
+        ("from ray.rllib.agents.ppo import DEFAULT_CONFIG as D", "lacks DEFAULT_CONFIG"),
         ("from ray.rllib.core import *", "import its names instead"),
         ("from ray.rllib.env import BaseEnv", "lacks BaseEnv"),
     ],
@@ -187,6 +190,163 @@ def test_changes_between_releases(rewritten, old, new):
     text, _ = rewritten(head + old)
 
     assert text == head + new
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "import ray.rllib.agents.ppo as ppo\n"
+            "c = ppo.DEFAULT_CONFIG.copy()\nt = ppo.PPOTrainer(config=c)\n",
+            "from rlconnect import v2 as ppo\n"
+            "c = ppo.PPOConfig().to_dict().copy()\nt = ppo.PPO(config=c)\n",
+        ),
+        (
+            "from ray.rllib.agents.ppo.ppo import DEFAULT_CONFIG, PPOTrainer\n"
+            "t = PPOTrainer(config={**DEFAULT_CONFIG, 'lr': 1})\n",
+            "from rlconnect.v2 import PPOConfig, PPO\n"
+            "t = PPO(config={**PPOConfig().to_dict(), 'lr': 1})\n",
+        ),
+        (
+            "from ray import air, tune\nt = tune.Tuner('PPO', run_config=air.RunConfig())\n"
+            "tune.register_env('e', make)\n",
+            "from rlconnect.v2 import tuning as air, tuning as tune\n"
+            "t = tune.Tuner('PPO', run_config=air.RunConfig())\ntune.register_env('e', make)\n",
+        ),
+        (
+            "from ray.rllib.agents.callbacks import DefaultCallbacks\n"
+            "class Mine(DefaultCallbacks):\n    def on_train_result(self, *, algorithm, result):\n"
+            "        print(result['episode_reward_mean'])\n",
+            "from rlconnect.v2 import RLlibCallback\n"
+            "class Mine(RLlibCallback):\n    def on_train_result(self, *, algorithm, result):\n"
+            "        print(result['env_runners']['episode_return_mean'])\n",
+        ),
+    ],
+)
+def test_what_ray_1_wrote(rewritten, old, new):
+    """Trainers, their settings and modules under their names of Ray 1 are brought to ours."""
+    text, report = rewritten(old)
+
+    assert text == new
+    assert report.is_complete
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "c = PPOConfig().rollouts(num_rollout_workers=1).exploration(explore=False)\n",
+            "c = PPOConfig().env_runners(num_env_runners=1).env_runners(explore=False)\n",
+        ),
+        (
+            "config.training(sgd_minibatch_size=8, num_sgd_iter=2, clip_param=0.1)\n",
+            "config.training(minibatch_size=8, num_epochs=2, clip_param=0.1)\n",
+        ),
+        ("algo = config.build()\n", "algo = config.build_algo()\n"),
+        (
+            "r = algo.train()\nprint(f\"{r['sampler_results']['episode_reward_max']:.1f}\")\n",
+            "r = algo.train()\nprint(f\"{r['env_runners']['episode_return_max']:.1f}\")\n",
+        ),
+        (
+            "x = algo.train()['timesteps_total']\n",
+            "x = algo.train()['num_env_steps_sampled_lifetime']\n",
+        ),
+        (
+            "run(stop={'episode_reward_mean': 9}, metric='episode_len_mean')\n",
+            "run(stop={'env_runners/episode_return_mean': 9}, "
+            "metric='env_runners/episode_len_mean')\n",
+        ),
+        (
+            "best = grid.get_best_result('episode_reward_mean', mode='max')\n",
+            "best = grid.get_best_result('env_runners/episode_return_mean', mode='max')\n",
+        ),
+    ],
+)
+def test_configs_and_results_of_older_releases(rewritten, old, new):
+    """Methods, settings and keys of results that were renamed are brought to today's."""
+    head = "from rlconnect.v2 import PPOConfig\n"
+
+    text, report = rewritten(head + old)
+
+    assert text == head + new
+    assert report.is_complete
+
+
+@pytest.mark.parametrize(
+    ("line", "what", "why"),
+    [
+        ("ray.init(num_cpus=2)", "ray.init", "leave this out"),
+        ("y = ray.get(x)", "ray.get", "call it directly"),
+        ("t = ray.rllib.agents.ppo.PPOTrainer", "PPOTrainer", "from rlconnect.v2 import PPO"),
+        ("ray.tune.run(f)", "ray.tune.run", "from rlconnect.v2.tuning import run"),
+        ("tune.run('DQN')", "tune.run('DQN')", "DQN is not trained here"),
+        ("tune.nowhere()", "tune.nowhere", "lacks ray.tune.nowhere"),
+        ("if d['episode_reward_mean'] > 1:\n    pass", "['episode_reward_mean']", "has this as"),
+        ("d.get('episode_reward_mean')", "['episode_reward_mean']", "has this as"),
+        ("config.rollouts(enable_connectors=True)", "(enable_connectors=)", "there is no setting"),
+        ("config.training(model={'dim': 4})", "training(model=)", "use config.rl_module"),
+        ("config.framework('tf2')", "framework(framework=)", "torch only"),
+        ("@ray.remote\ndef f(): pass", "ray.remote", "call it directly"),
+        ("t = PPO(c)\nt.compute_action(o)", "t.compute_action", "act with rlconnect.load"),
+        ("def on_episode_end(self, worker): pass", "on_episode_end(worker)", "env_runner"),
+        ("episode.custom_metrics['x'] = 1", "episode.custom_metrics", "log_value"),
+    ],
+)
+def test_lines_for_a_person_are_marked_where_they_are(rewritten, line, what, why):
+    """Each line that is left is in the report with its number, and marked once in the source."""
+    source = f"import ray\nfrom ray import tune\n\n{line}\n"
+
+    text, report = rewritten(source)
+    again, second = rewritten(text)
+
+    (told,) = [each for each in report.files[0].left if what in each.what]
+    assert why in told.why
+    assert told.line == (5 if "compute_action" in line else 4)
+    assert why in text.partition("\n\n")[2]
+    assert again == text
+    assert len(second.files[0].left) == len(report.files[0].left)
+
+
+def test_a_default_of_a_setting_that_is_gone_is_no_finding(rewritten):
+    """Settings that take no other value than their default are left in peace with it."""
+    text, report = rewritten(
+        "from rlconnect.v2 import PPOConfig\n"
+        "c = PPOConfig().framework('torch').resources(num_gpus=0).training(model={})\n"
+    )
+
+    assert report.files == ()
+    assert "# rlconnect" not in text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "encoder = MLPEncoderConfig(input_dims=[4]).build(framework='torch')",
+        "encoder = self.encoder_config.build()",
+        "model.training(lr=1)",
+        "house.build()",
+        "x = names['episode']",
+    ],
+)
+def test_what_only_looks_like_a_config_is_left(rewritten, line):
+    """Methods of the same names that belong to something else stay as they are."""
+    source = f"from rlconnect.v2 import PPOConfig\n{line}\n"
+
+    assert rewritten(source) == (source, rewritten(source)[1])
+    assert rewritten(source)[1].is_complete
+
+
+def test_names_that_only_look_like_modules_are_left(rewritten):
+    """A name that the file also uses for something else is no module of Ray to rewrite."""
+    source = (
+        "from ray.rllib.core.columns import Columns\nfrom ray.rllib.agents import ppo\n"
+        "def f(ppo):\n    return ppo.PPOTrainer\n"
+    )
+
+    text, _ = rewritten(source)
+
+    assert "return ppo.PPOTrainer\n" in text
+    assert "import ppo  # rlconnect: lacks ppo" in text
 
 
 def test_a_chain_of_calls_stays_valid(rewritten):
