@@ -30,7 +30,7 @@ ifneq ($(shell test -x $(PY) && cat $(MADE_IN) 2>/dev/null),$(CURDIR))
 $(STAMP): broken-venv
 endif
 
-.PHONY: help demo test lint types stubs matrix conformance parity ratio bench docs fuzz slots kills threads clean broken-venv
+.PHONY: help demo test lint types stubs matrix conformance parity ratio ray bench docs fuzz slots kills threads clean broken-venv
 broken-venv: ;
 
 # The stamp is written last, so an interrupted installation is picked up by the next call.
@@ -87,6 +87,9 @@ matrix:  ## install, test and exchange checkpoints in every promised installatio
 
 ratio: $(STAMP)  ## time rlconnect against Ray (RLC_RAY_PYTHON=a python that has Ray)
 	$(call scoreboard,perf,ratio.py,--json "$$out/ratio.json")
+
+ray: $(STAMP)  ## load every recorded policy in a real Ray (RLC_RAY_PYTHON=a python that has Ray)
+	@OMP_NUM_THREADS=1 $(PY) -m tests.bridge.migrate.ray_table $(wildcard $(SHARED)/reference/legacy) $(ARGS)
 
 bench: $(STAMP)  ## run our own benchmarks
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(PY) $$script $(ARGS); done

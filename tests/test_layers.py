@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "legacy": {"core", "legacy"},
     "v2": {"core", "v2"},
     "bridge": {"core", "legacy", "v2", "bridge"},
+    "ray_pieces": {"core", "v2", "bridge", "ray_pieces"},
 }
 EVERYTHING = {"", "__main__", "cli"}  # "" is the front door, src/__init__.py
 
@@ -31,7 +32,7 @@ TORCH_IN_CORE = {
     "core.weight_room",
 }
 NEVER_TORCH = {"core.vault"}
-RAY_ALLOWED = {"v2.distributed"}
+RAY_ALLOWED = {"v2.distributed", "ray_pieces"}
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from ..core.trust import by_path
 
 _RAY: Final = "ray.rllib."
 _OURS: Final = "rlconnect.v2"
+RAY_PIECES: Final = "rlconnect.ray_pieces"
+"""Where Ray finds what it lacks, under the names of our own classes."""
 
 # Older class names -> today's.
 _RENAMED: Final = {
@@ -111,7 +113,7 @@ def own_classes(*rooms: str) -> Callable[[str], Any]:
     fetch = by_path(homes, package)
 
     def find(path: str) -> Any:
-        if not path.startswith((_RAY, f"{_OURS}.")):
+        if not path.startswith((_RAY, f"{_OURS}.", f"{RAY_PIECES}.")):
             return None
         name = path.rpartition(".")[2]
         return fetch(_RENAMED.get(name, name))
@@ -120,7 +122,13 @@ def own_classes(*rooms: str) -> Callable[[str], Any]:
 
 
 def saved_name(cls: Any) -> tuple[str, str]:
-    """Module and name under which a class or function is saved: RLlib's for our own."""
+    """Module and name under which a class or function is saved: RLlib's for our own.
+
+    A class may say otherwise by `saved_as`, a module and a name; its subclasses do not inherit it.
+    """
+    said: tuple[str, str] | None = vars(cls).get("saved_as") if isinstance(cls, type) else None
+    if said is not None:
+        return said
     module, name = cls.__module__, cls.__qualname__
     if module.startswith(_OURS) and name in _RAY_MODULES:
         return _RAY + _RAY_MODULES[name], name

@@ -91,11 +91,22 @@ def save_migrated(plan: MigrationPlan, out: str | os.PathLike[str]) -> None:
         module.save_to_path(folder / MODULE)
         module_to_env.save_to_path(folder / MODULE_TO_ENV)
         learner.save_to_path(folder / LEARNER)
-        for name, content in (
-            (_PLAN, plan.to_dict()),
-            (_CERTIFICATE, certificate_of(policy)),
-        ):
-            (folder / name).write_text(format_json(encode(content)), encoding="utf-8")
+        write_evidence(plan, folder)
+
+
+def write_evidence(plan: MigrationPlan, folder: Path, **beside: Any) -> None:
+    """Write how a migration came about, and what its source makes of a few observations.
+
+    Args:
+        plan: The migration.
+        folder: Where its parts lie.
+        **beside: What else is to be told of it.
+    """
+    for name, content in (
+        (_PLAN, {**plan.to_dict(), **beside}),
+        (_CERTIFICATE, certificate_of(plan.policy)),
+    ):
+        (folder / name).write_text(format_json(encode(content)), encoding="utf-8")
 
 
 @of_one_save

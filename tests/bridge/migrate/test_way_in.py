@@ -1,6 +1,7 @@
 """New-stack checkpoints that Ray wrote, acted by here, beside Ray's own answers."""
 
 import os
+import pickle
 import shutil
 import sys
 from pathlib import Path
@@ -11,8 +12,8 @@ from rlconnect.bridge import load_triple, migrate
 from rlconnect.bridge.proof.verify import staged
 from rlconnect.core.errors import CheckpointNotFoundError
 
+from tests.bridge.migrate import ray_table
 from tests.bridge.migrate.networks import POLICIES, policy_of
-from tests.bridge.migrate.test_ray_checkpoint import ask_ray
 from tests.legacy.replay import GOLDEN
 
 NEW = GOLDEN / "new"
@@ -62,7 +63,7 @@ def test_a_folder_without_pipelines_is_told(tmp_path):
         load_triple(NEW / "2.60.0-ppo_module")
 
 
-if __name__ == "__main__":  # RLCONNECT_RAY_PYTHON=... python -m ... FOLDER records RECORDED anew
+if __name__ == "__main__":  # RLC_RAY_PYTHON=... python -m ... FOLDER records RECORDED anew
     root = Path(sys.argv[1])
     for name in ALGORITHMS:
         source, target = NEW / name, root / name
@@ -70,5 +71,7 @@ if __name__ == "__main__":  # RLCONNECT_RAY_PYTHON=... python -m ... FOLDER reco
         shutil.copytree(learner, target / "rl_module")
         for part in ("env_to_module_connector", "module_to_env_connector"):
             shutil.copytree(source / "env_runner" / part, target / part)
-        np.savez(target / "asked.npz", obs=observations())
-    ask_ray(root, os.fspath(RECORDED))
+        seen = [list(step) for step in observations()]
+        (target / "asked.pkl").write_bytes(pickle.dumps(seen))
+    answers = ray_table.ask(os.environ["RLC_RAY_PYTHON"], root, with_us=False)
+    np.savez_compressed(RECORDED, **answers)
