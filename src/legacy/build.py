@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..core.checked import count, mapping
 from ..core.damage import at
@@ -28,11 +28,16 @@ from .record_parts import (
     no_settings,
     spaces_of,
     torch_weights,
+    with_given,
 )
 from .registry import UnknownConnectorError, unknown_connectors
 
 if TYPE_CHECKING:
     from .policy import Policy
+
+
+_SAID: Final = ("observation_space", "action_space", "algorithm")
+"""Options that stand for what a checkpoint has lost."""
 
 
 def load_policies(
@@ -58,12 +63,15 @@ def load_policies(
             )
     settings = options.pop("config", None)
     networks = described_networks(checkpoint.policies, options.pop("model", None))
+    said = {key: options.pop(key, None) for key in _SAID}
     built: dict[str, Policy] = {}
     for name in wanted:
         record = checkpoint.policies[name]
         if settings is not None:
             record = replace(record, config=merged_config(record.config, settings))
-        elif checkpoint.stack == "old" and not record.config and name not in networks:
+        record = with_given(record, **said)
+        is_bare = settings is None and checkpoint.stack == "old" and not record.config
+        if is_bare and name not in networks:
             raise no_settings(record)
         if name in networks:
             record = replace(record, config=with_network(record.config, networks[name]))

@@ -128,6 +128,9 @@ class Policy(Acting):
         *,
         config: Mapping[str, Any] | None = None,
         model: Any = None,
+        observation_space: Space[Any] | Mapping[str, Space[Any]] | None = None,
+        action_space: Space[Any] | Mapping[str, Space[Any]] | None = None,
+        algorithm: str | None = None,
         device: str = "cpu",
         noise: Literal["mean", "ray"] = "mean",
         custom_models: Mapping[str, Any] | None = None,
@@ -145,6 +148,10 @@ class Policy(Acting):
             model: The network as data, where its code is not here: a dict, a
                 `rlconnect.core.nets.Network`, or the path of a TOML file; see
                 `docs/custom-networks.md`.
+            observation_space: The environment's, where the checkpoint has lost it; a dict of them
+                by policy id for several.
+            action_space: As `observation_space`.
+            algorithm: "PPO", "DQN"..., where the checkpoint names none.
             device: Where torch networks run.
             noise: What noisy layers do; see the class.
             custom_models: Classes for model names the config holds.
@@ -160,6 +167,7 @@ class Policy(Acting):
             WeightsError: A policy does not act as it did where it was exported.
             UnknownNameError: It holds no policy, or connector, of some name.
             ConfigError: Its network is a class of its author's that was not supplied.
+            SpaceError: A space that was given does not fit the weights.
         """
         from .build import load_policies
 
@@ -170,6 +178,9 @@ class Policy(Acting):
                 policy_ids,
                 config=config,
                 model=model,
+                observation_space=observation_space,
+                action_space=action_space,
+                algorithm=algorithm,
                 device=device,
                 noise=noise,
                 custom_models=custom_models,

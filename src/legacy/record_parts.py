@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 from gymnasium.spaces import MultiDiscrete, Space
 
-from ..core.errors import ConfigError, UnknownNameError
+from ..core.errors import ConfigError, RlconnectError, SpaceError, UnknownNameError
 from ..core.trust.names import words
 from ..core.vault import PolicyRecord, WeightTable
 from ..core.vault.decode.standins import GlobalRef, class_path
 from ..core.vault.old_policy import FLAT_WEIGHTS
+from ..core.vault.shape_hints import space_hint, told_sizes
 from .described import network_in
-from .heads.algorithms import algorithm_named
+from .distributions.choice import distribution_for
+from .heads.algorithms import FAMILIES, algorithm_named
 from .models.defaults import MODEL_DEFAULTS
 from .models.leaves import leaf_spaces
 from .models.registered import CUSTOM_MODELS
@@ -26,6 +29,10 @@ from .schedules import class_name
 _MODEL_SETTINGS: Final = ("model", "model_config", "Q_model")
 _EXPLORATIONS: Final = ("exploration_config", "sub_exploration")
 _TENSORFLOW: Final = ("tf", "tf2")
+# Algorithms that stretched actions before all did.
+_SQUASHED: Final = ("SAC", "CQL", "RNNSAC")
+_OWN_VALUE_NET: Final = re.compile(r"_value_branch_separate\.|/(?:fc|conv)_value_")
+_VALUE_NET: Final = re.compile(r"_value_branch\.|/value_out/")
 # Networks that an exploration keeps among the policy's weights, for training alone.
 _TRAINING_ONLY: Final = ("_curiosity_",)
 
@@ -37,7 +44,7 @@ def spaces_of(record: PolicyRecord) -> tuple[Space[Any], Space[Any]]:
         ConfigError: Neither holds them, or it sees numbers that its release mixed up.
     """
     observation_space, action_space = record.observation_space, record.action_space
-    given = [record.config.get(name) for name in ("observation_space", "action_space")]
+    given: list[Any] = [record.config.get(name) for name in ("observation_space", "action_space")]
     if observation_space is None and isinstance(given[0], Space):
         observation_space = _preprocessed(given[0], record.config)
     if action_space is None and isinstance(given[1], Space):
@@ -46,12 +53,97 @@ def spaces_of(record: PolicyRecord) -> tuple[Space[Any], Space[Any]]:
         raise ConfigError(
             f"policy {record.id!r} has lost its spaces, so its network cannot be rebuilt",
             found=_shapes(record),
-            hint="give the environment's, and what it was trained with: Policy.from_checkpoint("
-            'path, config={"observation_space": ..., "action_space": ..., "model": {...}}).',
+            hint=_lost_spaces(record),
         )
     if re.match(r"(1|2\.0)\.", record.ray_version):
         _check_one_hots(record, observation_space)
     return observation_space, action_space
+
+
+def _lost_spaces(record: PolicyRecord) -> str:
+    told = space_hint(record)
+    settings = "" if record.config else ', config={"model": {...}}'
+    return (
+        f"{told[:1].upper()}{told[1:]}{'. ' if told else ''}"
+        "Give the environment's: Policy.from_checkpoint(path, observation_space=..., "
+        f"action_space=...{settings}), or --env on the command line."
+    )
+
+
+def with_given(
+    record: PolicyRecord, observation_space: Any, action_space: Any, algorithm: Any
+) -> PolicyRecord:
+    """The record with what the caller says of its environment and algorithm.
+
+    Args:
+        record: The policy's.
+        observation_space: The environment's, or a dict of them by policy id; None for the file's.
+        action_space: The environment's, or a dict of them by policy id; None for the file's.
+        algorithm: In any spelling of RLlib's; None for the file's.
+
+    Raises:
+        SpaceError: A space does not fit the weights.
+        UnknownNameError: No algorithm is called that.
+    """
+    said: dict[str, Any] = {}
+    if algorithm is not None:
+        said["algorithm"] = algorithm_named(algorithm)
+    for name, given in (("observation_space", observation_space), ("action_space", action_space)):
+        space = given.get(record.id) if type(given) is dict else given
+        if space is None:
+            continue
+        if not isinstance(space, Space):
+            raise SpaceError(
+                f"{name} of policy {record.id!r}",
+                expected="a space of gymnasium",
+                found=type(space).__name__,
+            )
+        said[name] = space
+    record = replace(record, **said)
+    for name in ("observation_space", "action_space"):
+        if name in said:
+            _check_space(record, name, said[name])
+    sees = said.get("observation_space")
+    if sees is not None and not hasattr(sees, "original_space"):
+        record = replace(record, observation_space=_preprocessed(sees, record.config))
+    return record
+
+
+def _check_space(record: PolicyRecord, name: str, space: Space[Any]) -> None:
+    """Refuse a space that the first layer or the head of the network is not made for."""
+    sizes = told_sizes(record.weights)
+    if name == "observation_space":
+        wanted, weight = sizes.inputs, sizes.first
+        seen = _preprocessed(space, record.config).shape
+        found = [int(np.prod(seen))] if seen and len(seen) == 1 else []
+    else:
+        wanted, weight = sizes.outputs, sizes.head
+        found = _head_sizes(record, space)
+    if wanted is not None and found and wanted not in found:
+        kind = "takes" if name == "observation_space" else "gives"
+        raise SpaceError(
+            f"the {name} given for policy {record.id!r} does not fit its weights",
+            expected=f"one for a network that {kind} {wanted} numbers ({weight!r})",
+            found=f"{space}, which needs {found[0]}",
+            hint=space_hint(record),
+        )
+
+
+def _head_sizes(record: PolicyRecord, space: Space[Any]) -> list[int]:
+    """How many numbers a head gives for actions in a space; empty where that is not told."""
+    algorithm = record.algorithm or "PPO"
+    if record.custom_model or record.model_config.get("custom_action_dist"):
+        return []
+    try:
+        algorithm = algorithm_named(algorithm)
+        size = distribution_for(space, {}, algorithm, config=record.config).size
+    except RlconnectError:
+        return []
+    atoms = record.config.get("num_atoms")
+    if FAMILIES[algorithm] == "dqn" and type(atoms) is int and atoms > 1:
+        return [size * atoms]
+    has_own_deviations = any(name.endswith("log_std") for name in record.weights)
+    return [size // 2] if has_own_deviations else [size]
 
 
 def _check_one_hots(record: PolicyRecord, space: Space[Any]) -> None:
@@ -131,6 +223,9 @@ def config_of(record: PolicyRecord) -> Mapping[str, Any]:
     RLModule of an old policy looks at `custom_action_dist`.
     """
     config = {key: _plain_setting(key, value) for key, value in record.config.items()}
+    if re.match(r"0\.|1\.[0-4]\b", record.ray_version):  # clipped, and not stretched
+        config = {"normalize_actions": record.algorithm in _SQUASHED, "clip_actions": True} | config
+    config["model"] = _model_settings(record, config)
     if re.match(r"2\.[0-3]\.", record.ray_version):  # SAC's networks did not see `model` then
         for key in ("policy_model_config", "q_model_config"):
             if isinstance(config.get(key), Mapping):
@@ -142,6 +237,25 @@ def config_of(record: PolicyRecord) -> Mapping[str, Any]:
     if FLAT_WEIGHTS in record.weights:  # ES and ARS leave the network's actions as they are
         config.update(normalize_actions=False, clip_actions=False)
     return config
+
+
+def _model_settings(record: PolicyRecord, config: Mapping[str, Any]) -> dict[str, Any]:
+    """The model's settings under the names, and at the places, of later releases."""
+    model = dict(config["model"]) if isinstance(config.get("model"), Mapping) else {}
+    if "custom_options" in model:  # up to Ray 0.8
+        model.setdefault("custom_model_config", model["custom_options"])
+    if record.custom_model and not model.get("custom_model"):  # an RLModule of its author's
+        model |= {"custom_model": record.custom_model, "custom_action_dist": None}
+    if "vf_share_layers" in model and not isinstance(config.get("vf_share_layers"), bool):
+        return model
+    # Up to Ray 0.8 the setting lay beside `model`, and some networks did not look at it.
+    if any(_OWN_VALUE_NET.search(name) for name in record.weights):
+        model["vf_share_layers"] = False
+    elif any(_VALUE_NET.search(name) for name in record.weights):
+        model["vf_share_layers"] = True
+    elif isinstance(config.get("vf_share_layers"), bool):
+        model["vf_share_layers"] = config["vf_share_layers"]
+    return model
 
 
 def _plain_setting(key: str, value: Any) -> Any:
@@ -166,7 +280,7 @@ def algorithm_of(record: PolicyRecord) -> str:
         raise ConfigError(
             f"policy {record.id!r} does not say which algorithm wrote it",
             found=record.policy_class or "no policy class",
-            hint="build it by hand: Policy(spaces, config, algorithm=..., weights=...).",
+            hint='name it: Policy.from_checkpoint(path, algorithm="PPO").',
         )
     try:
         return algorithm_named(record.algorithm)

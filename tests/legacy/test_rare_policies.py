@@ -87,7 +87,7 @@ def test_acts_as_ray_did(name):
 
 def test_vectors_of_es_need_spaces():
     """ES saves neither spaces nor config: the error says what to give."""
-    with pytest.raises(ConfigError, match=r'lost its spaces(?s:.*)"observation_space": \.\.\.'):
+    with pytest.raises(ConfigError, match=r"lost its spaces(?s:.*)observation_space=\.\.\."):
         Policy.from_checkpoint(RARE / "2.2.0-es")
 
 
@@ -198,3 +198,33 @@ def test_explorations_given_as_classes_stay_data(kind, acts):
     else:
         with pytest.raises(UnknownNameError, match="Wild"):
             policy.compute_actions(obs, explore=True)
+
+
+def test_a_module_of_its_authors_is_named():
+    """An old policy around somebody's RLModule says whose class is missing, and takes one given."""
+    recorded = rlconnect.open_checkpoint(RARE / "2.7.2-ppo_module_custom_dist")
+    ((_, record),) = recorded.policies.items()
+    spec = Opaque(GlobalRef("ray.rllib.core.rl_module.rl_module", "SingleAgentRLModuleSpec"))
+    spec.state = {"module_class": GlobalRef("theirs.nets", "TheirModule")}
+    weights = WeightTable({"net.weight": np.ones((4, 3), np.float32)})
+    config = {**record.config, "rl_module_spec": spec}
+    record = dataclasses.replace(record, config=config, weights=weights)
+
+    with pytest.raises(ConfigError, match=r"theirs\.nets\.TheirModule.*code is not") as caught:
+        build_policy(Policy, record)
+    assert "FullyConnected" not in str(caught.value)
+
+    class TheirModule(nn.Module):
+        def __init__(self, *given, **settings):
+            super().__init__()
+            self.net = nn.Linear(3, 4, bias=False)
+
+        def forward(self, obs):
+            return self.net(obs)
+
+    policy = build_policy(Policy, record, custom_models={"TheirModule": TheirModule})
+    obs = np.float32([[1.0, 2.0, 3.0]])
+
+    np.testing.assert_allclose(
+        policy.compute_actions(obs, explore=False)[2]["action_dist_inputs"], [[6.0] * 4]
+    )

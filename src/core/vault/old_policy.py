@@ -94,11 +94,27 @@ def connectors_of(value: Any) -> ConnectorRecord | None:
     return ConnectorRecord(name, None, children=children)
 
 
+def policy_state(state: Any) -> Mapping[str, Any]:
+    """A policy's state as a mapping, whichever form its release and algorithm gave it.
+
+    Up to Ray 0.8 DDPG, TD3 and DQN saved a list of weights by name and what their exploration
+    holds, MADDPG a list of arrays.
+    """
+    if isinstance(state, (list, tuple)):
+        named = next((mapping_of(part) for part in state if mapping_of(part)), None)
+        if named is not None:
+            return named
+        return {"weights": list(state)} if any(map(_is_array, state)) else {}
+    return mapping_of(state)
+
+
 def weights_of(state: Mapping[str, Any]) -> WeightTable:
-    """The weights of a policy state: by name, as a bare list, or loose among other keys."""
-    held = state.get("weights")
+    """The weights of a policy state: by name, as a bare list, or among other keys."""
+    held = state.get("weights", state.get("_state"))  # eager TensorFlow, up to Ray 1.2
     if held is None:
         held = {k: v for k, v in state.items() if isinstance(k, str) and _is_array(v)}
+    if held == {}:  # one network a key, as QMIX has them
+        held = {k: v for k, v in state.items() if k not in _POLICY_KEYS}
     if isinstance(held, (list, tuple)):
         arrays = {str(i): np.asarray(w) for i, w in enumerate(held) if _is_array(w)}
         return WeightTable(arrays, named=False)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from gymnasium import Space
@@ -24,6 +24,13 @@ from .weights import WeightTable
 Kind = Literal["algorithm", "policy", "policies", "module", "multi_module", "component"]
 Stack = Literal["old", "new", "rlconnect"]
 ProblemKind = Literal["note", "missing", "damaged"]
+
+# With one of these on, policies of the old stack compute with RLModules.
+_MODULE_SWITCHES: Final = (
+    "_enable_rl_module_api",
+    "_enable_new_api_stack",
+    "enable_rl_module_and_learner",
+)
 
 
 @dataclass(frozen=True)
@@ -143,11 +150,24 @@ class PolicyRecord:
 
     @property
     def custom_model(self) -> str:
-        """Name of the user's own model class, or empty."""
+        """Name of the user's own model or module class, or empty."""
         from .decode.standins import class_path
 
         name = self.model_config.get("custom_model")
-        return class_path(name) if name is not None else ""
+        return class_path(name) if name is not None else self._own_module
+
+    @property
+    def _own_module(self) -> str:
+        """The RLModule of its author's that an old policy of Ray 2.5 and later has."""
+        from .decode.standins import class_path, mapping_of
+
+        if not any(self.config.get(switch) is True for switch in _MODULE_SWITCHES):
+            return ""
+        held = (self.config.get(key) for key in ("rl_module_spec", "_rl_module_spec"))
+        spec = next((mapping_of(each) for each in held if mapping_of(each)), {})
+        several = mapping_of(spec.get("module_specs") or spec.get("rl_module_specs"))
+        path = class_path(mapping_of(several.get(self.id, spec)).get("module_class"))
+        return "" if path.startswith("ray.") else path
 
     @property
     def holds_module_weights(self) -> bool:

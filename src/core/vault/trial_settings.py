@@ -1,4 +1,4 @@
-"""The settings of the trial that a checkpoint comes from.
+"""The settings and the algorithm of the trial that a checkpoint comes from.
 
 Ray 1 writes no settings into its checkpoints. Tune keeps them as `params.pkl` and `params.json` in
 the trial's folder, which is the one above; whoever takes a checkpoint away lays them beside it.
@@ -6,16 +6,73 @@ the trial's folder, which is the one above; whoever takes a checkpoint away lays
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from ..errors import CheckpointError
 from .decoding import Decoding
 from .files import read_json
+from .names import algorithm_name
 from .old_policy import plain_config
+from .shape_hints import told_algorithm
 
 _PICKLED: Final = "params.pkl"  # the whole of it
 _PLAIN: Final = "params.json"  # classes and functions are only text here
+
+
+_DATED: Final = re.compile(r"[A-Za-z0-9-]+(?:_[A-Za-z0-9.:-]+)*_\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d\w*")
+"""How Tune names a trial or an experiment: algorithm, environment, numbers, date."""
+
+# Settings that one family of algorithms has; the first that is there decides.
+_TELLING: Final = (
+    ("DQN", ("dueling", "double_q", "num_atoms", "noisy")),
+    ("SAC", ("target_entropy", "initial_alpha", "Q_model", "q_model_config")),
+    ("TD3", ("policy_delay", "smooth_target_policy", "actor_hiddens", "critic_hiddens")),
+    ("PPO", ("sgd_minibatch_size", "num_sgd_iter", "kl_coeff", "kl_target", "clip_param")),
+    ("IMPALA", ("vtrace", "vtrace_clip_rho_threshold", "num_multi_gpu_tower_stacks")),
+    ("MARWIL", ("beta", "bc_logstd_coeff")),
+)
+_FAMILY: Final = {
+    "TD3": "DDPG",
+    "CQL": "SAC",
+    "APEX": "DQN",
+    "PG": "PPO",
+    "A2C": "PPO",
+} | dict.fromkeys(("A3C", "IMPALA", "APPO", "MARWIL", "BC"), "PPO")
+
+
+def trial_algorithm(
+    folder: Path, config: Mapping[str, Any], weights: Iterable[str]
+) -> tuple[str, str]:
+    """The algorithm of a checkpoint whose files name none, and where that was read.
+
+    Args:
+        folder: Where the checkpoint's files lie.
+        config: The trial's settings.
+        weights: Names of a policy's weights; where they are of another family, they decide.
+    """
+    told = told_algorithm(weights)
+    for name in (folder.name, folder.parent.name, folder.parent.parent.name):
+        found = _named_first(name) if _DATED.fullmatch(name) else ""
+        if found and told in ("", "PG", _FAMILY.get(found, found)):
+            return found, f"the folder's name {name!r}"
+    for algorithm, keys in _TELLING:
+        key = next((key for key in keys if key in config), "")
+        if key and told in ("", "PG", _FAMILY.get(algorithm, algorithm)):
+            return algorithm, f"the setting {key!r}"
+    return told, "the names of its weights"
+
+
+def _named_first(name: str) -> str:
+    """The algorithm that a trial's name begins with: "APEX_DDPG_Pendulum-v0_..."."""
+    words = name.removeprefix("contrib_").split("_")[:3]
+    for count in range(len(words), 0, -1):
+        found = algorithm_name("".join(words[:count]))
+        if found:
+            return found
+    return ""
 
 
 def trial_settings(folder: Path, decoding: Decoding) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from .audit.warning import unsafe_line
 from .records import Checkpoint, ModuleRecord, PolicyRecord
+from .shape_hints import space_hint
 
 Level = Literal[
     "complete", "needs code", "weights only", "no weights", "state only", "damaged", "unsafe"
@@ -73,7 +74,9 @@ def judge(record: PolicyRecord | ModuleRecord) -> Verdict:
     )
     if record.observation_space is None or record.action_space is None or not has_config:
         lost = "spaces are" if has_config else "config is"
-        return Verdict("weights only", f"its {lost} lost; names and shapes are readable")
+        told = space_hint(record) if None in (record.observation_space, record.action_space) else ""
+        rest = told or "names and shapes are readable"
+        return Verdict("weights only", f"its {lost} lost; {rest}")
     return Verdict("complete", "spaces, config and weights are all there")
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ..errors import CorruptCheckpointError
 from .decode.standins import class_path, mapping_of
 from .decoding import Decoding
 from .layout import Node
 from .names import algorithm_name
-from .old_policy import flat_policies, plain_config, policy_record
-from .records import Checkpoint
-from .trial_settings import trial_settings
+from .old_policy import flat_policies, plain_config, policy_record, policy_state
+from .records import Checkpoint, PolicyRecord
+from .trial_settings import trial_algorithm, trial_settings
+
+_EARLY: Final = "1.4 or older"
+"""What wrote a policy without a word on its exploration, where no file names the release."""
 
 
 def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
@@ -30,7 +34,8 @@ def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
     if isinstance(inner, (bytes, memoryview)):
         inner = decoding.decode_bytes(inner, f"{place} (worker)", "pickle")
     worker = mapping_of(inner)
-    states = mapping_of(worker.get("state")) or mapping_of(outer.get("state"))
+    saved = mapping_of(worker.get("state")) or mapping_of(outer.get("state"))
+    states = {name: policy_state(state) for name, state in saved.items()}
     folder = node.path.parent if node.path.is_file() else node.path
     config = plain_config(worker.get("policy_config") or {}) or trial_settings(folder, decoding)
     tune = _tune_metadata(node, folder, decoding)
@@ -56,11 +61,12 @@ def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
             base_config=config,
             algorithm=algorithm,
             worker_filter=filters.get(policy_id),
-            ray_version=ray_version,
+            ray_version=ray_version or ("" if "_exploration_state" in state else _EARLY),
         )
         for policy_id, state in states.items()
-        if mapping_of(state)
+        if state
     }
+    policies = _with_algorithms(policies, folder, decoding)
     first = next(iter(policies.values()), None)
     executed = mapping_of(outer.get("train_exec_impl"))
     counters = mapping_of(executed.get("counters")) or mapping_of(outer.get("counters"))
@@ -80,6 +86,25 @@ def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
         training_iteration=_iteration(tune, node),
         extra={key: value for key, value in outer.items() if key != "worker"},
     )
+
+
+def _with_algorithms(
+    policies: Mapping[str, PolicyRecord], folder: Path, decoding: Decoding
+) -> dict[str, PolicyRecord]:
+    """The policies with an algorithm each, where the files name none and something else tells."""
+    found = dict(policies)
+    for name, record in policies.items():
+        if record.algorithm or record.custom_model or not record.weights:
+            continue
+        algorithm, source = trial_algorithm(folder, record.config, record.weights)
+        if algorithm:
+            found[name] = replace(record, algorithm=algorithm)
+            decoding.problem(
+                record.where,
+                f"policy {name!r} names no algorithm; it acts as one of {algorithm}, by {source}",
+                "pass algorithm=... if it was another.",
+            )
+    return found
 
 
 def _is_0_1(specs: Mapping[str, Any], outer: Mapping[str, Any]) -> bool:

@@ -16,6 +16,10 @@ _NET: Final[Mapping[str, Any]] = {
 """Each network's own settings, where nobody gave others."""
 
 
+_OLDEST: Final = {"hidden_layer_sizes": "fcnet_hiddens", "hidden_activation": "fcnet_activation"}
+"""What two settings were called up to Ray 0.8."""
+
+
 def net_config(config: Mapping[str, Any], spelling: str, older: str) -> Mapping[str, Any]:
     """The model settings of one network; what they leave out is as in the shared ones.
 
@@ -31,4 +35,5 @@ def net_config(config: Mapping[str, Any], spelling: str, older: str) -> Mapping[
     if isinstance(config.get(spelling), Mapping):
         return {**shared, **config[spelling]}
     own = config.get(older)
-    return {**shared, **_NET, **(own if isinstance(own, Mapping) else {})}
+    held = own if isinstance(own, Mapping) else {}
+    return {**shared, **_NET, **{_OLDEST.get(key, key): value for key, value in held.items()}}

@@ -21,6 +21,9 @@ from .policies import policy_layers
 
 Found = list[tuple[str, Array]]
 
+_NUMBERED = re.compile(r"(.*/)?([a-z_]+)/dense(?:_(\d{1,9}))?/(kernel|bias)")
+_SCOPES = {"policy": "actor", "p_func": "actor", "critic": "q", "twin_critic": "twin_q"}
+
 
 def tf_to_torch_names(
     weights: Mapping[str, Any] | Sequence[Any],
@@ -65,6 +68,8 @@ def tf_to_torch_names(
     named_layers = isinstance(weights, Mapping)
     if isinstance(weights, Mapping):
         found = [(name.removesuffix(":0"), np.asarray(w)) for name, w in weights.items()]
+        if FAMILIES.get(algorithm) == "ddpg":
+            found = _with_layer_names(found)
         config = _with_value_net(config, found)
     else:
         found = [(str(position), np.asarray(w)) for position, w in enumerate(weights)]
@@ -107,6 +112,28 @@ def _with_value_net(config: Mapping[str, Any], found: Found) -> Mapping[str, Any
     return {**config, "model": {**model, "vf_share_layers": not own}}
 
 
+def _with_layer_names(found: Found) -> Found:
+    """The arrays under the names that layers of DDPG got after Ray 0.8.2.
+
+    Before, each network was a scope of its own, whose layers had numbers alone: "policy/dense_1".
+    """
+    depths: dict[str, int] = {}
+    for name, _ in found:
+        match = _NUMBERED.fullmatch(name)
+        if match:
+            depths[match[2]] = max(depths.get(match[2], 0), int(match[3] or 0))
+    named: Found = []
+    for name, array in found:
+        match = _NUMBERED.fullmatch(name)
+        if match is None:
+            named.append((name, array))
+        elif match[2] in _SCOPES:
+            number, stem = int(match[3] or 0), _SCOPES[match[2]]
+            layer = f"{stem}_out" if number == depths[match[2]] else f"{stem}_hidden_{number}"
+            named.append((f"{match[1] or ''}{layer}/{match[4]}", array))
+    return named
+
+
 def _by_name(found: Found, layers: list[Layer]) -> Iterator[tuple[Layer, Part, Array]]:
     """Each part by its name; the n-th layer of a name is the one with the n-th lowest number.
 
@@ -115,7 +142,7 @@ def _by_name(found: Found, layers: list[Layer]) -> Iterator[tuple[Layer, Part, A
     numbered: dict[str, list[tuple[int, int, str]]] = {}
     for position, (name, _) in enumerate(found):
         base = _base(name, layers)
-        if base is None and not name.endswith("/kernel"):
+        if base is None and not name.endswith(("/kernel", "/gamma")):
             continue  # what an optimiser or a loss keeps
         if base is None:
             what = f"unknown layer {name!r} where {_listed(layers)} were expected"

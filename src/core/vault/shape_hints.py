@@ -1,0 +1,152 @@
+"""What names and shapes of weights tell of the spaces and the algorithm they were trained for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from .records import ModuleRecord, PolicyRecord
+from .weights import WeightTable
+
+# First dense layers, then what gives the outputs, as torch names them: (outputs, inputs).
+_FIRST: Final = re.compile(
+    r"(?:(?:action_model\.)?_hidden_layers\.0|policy_model\.action_0)\._model\.0\.weight"
+    r"|(?:encoder\.(?:actor_encoder\.|encoder\.)?|\w+_encoder\.)(?:tokenizer\.)?net\.mlp\.0\.weight"
+)
+_HEAD: Final = re.compile(
+    r"(?:action_model\.)?_logits(?:_branch)?\._model\.0\.weight"
+    r"|(?:advantage_module\.A|policy_model\.action_out)\._model\.0\.weight"
+    r"|(?:pi|_pi_head|af)\.net\.mlp\.(\d{1,4})\.weight"
+)
+# The same of TensorFlow: (inputs, outputs).
+_TF_FIRST: Final = re.compile(r"[^/]+/(?:fc_1|(?:[^/]+/)?actor_hidden_0)/kernel(?::0)?")
+_TF_HEAD: Final = re.compile(r"[^/]+/(?:fc_out|(?:[^/]+/)?actor_out)/kernel(?::0)?")
+_PICTURE: Final = re.compile(
+    r"(?:.*_convs\.0\..*|.*\.cnn\.\d\.|[^/]+/conv1/)(?:weight|kernel)(?::0)?"
+)
+_CHOICES: Final = ("DQN", "APEX", "SimpleQ", "R2D2")
+_NUMBERS: Final = ("DDPG", "TD3", "APEX_DDPG")
+
+_FAMILIES: Final = (
+    (r"advantage_module\.|value_module\.|.*/hidden_0/kernel", "DQN"),
+    (r"action_model\.|q_net\.|twin_q_net\.|log_alpha", "SAC"),
+    (r"policy_model\.|.*/actor_out/kernel|.*/actor_hidden_0/kernel", "DDPG"),
+    (r"_value_branch|value_layer|vf\.|.*/value_out/kernel", "PPO"),
+    (r"_logits", "PG"),
+)
+
+
+class Sizes(NamedTuple):
+    """How many numbers a network takes and gives.
+
+    Attributes:
+        inputs: What its first layer takes; None where that is not told.
+        first: That layer's weight.
+        outputs: What its head gives; None where that is not told.
+        head: That layer's weight.
+    """
+
+    inputs: int | None = None
+    first: str = ""
+    outputs: int | None = None
+    head: str = ""
+
+
+def told_sizes(weights: WeightTable) -> Sizes:
+    """The sizes that networks of RLlib's own tell by the names of their weights."""
+    first = _layer(weights, ((_FIRST, 1), (_TF_FIRST, 0)))
+    head = _layer(weights, ((_HEAD, 0), (_TF_HEAD, 1)))
+    if first[0] is None and any(name.startswith("_logits._model.0.") for name in weights):
+        first = _layer(weights, ((_HEAD, 1),))  # no hidden layers
+    return Sizes(*first, *head)
+
+
+def _layer(
+    weights: WeightTable, patterns: Iterable[tuple[re.Pattern[str], int]]
+) -> tuple[int | None, str]:
+    for pattern, axis in patterns:
+        names = [name for name in weights if pattern.fullmatch(name)]
+        for name in sorted(names, key=_depth, reverse=axis == 0 and pattern is _HEAD):
+            shape = weights.describe(name)[0]
+            if len(shape) == 2:
+                return int(shape[axis]), name
+    return None, ""
+
+
+def _depth(name: str) -> tuple[int, str]:
+    found = re.search(r"mlp\.(\d{1,4})\.", name)
+    return int(found[1]) if found else 0, name
+
+
+def space_hint(record: PolicyRecord | ModuleRecord) -> str:
+    """What the weights tell of lost spaces, ready to be passed; empty where they tell nothing.
+
+    Example:
+        >>> import numpy as np
+        >>> from rlconnect.core.vault import PolicyRecord, WeightTable
+        >>> names = "_hidden_layers.0._model.0.weight", "_logits._model.0.weight"
+        >>> table = WeightTable({names[0]: np.zeros((8, 4)), names[1]: np.zeros((2, 8))})
+        >>> print(space_hint(PolicyRecord("p", algorithm="DQN", weights=table)))
+        its first layer takes 4 numbers and its head gives 2: observation_space=Box(-inf, inf, \
+(4,)), action_space=Discrete(2)
+    """
+    sizes = told_sizes(record.weights)
+    sees, acts = "", ""
+    if sizes.inputs is not None:
+        sees = f"observation_space=Box(-inf, inf, ({sizes.inputs},))"
+    elif any(_PICTURE.fullmatch(name) for name in record.weights):
+        return "its first layer is a convolution, so it sees pictures"
+    if sizes.outputs is not None:
+        acts = f"action_space={_actions(record, sizes.outputs)}"
+    if not sees and not acts:
+        return ""
+    said = [
+        f"its first layer takes {sizes.inputs} numbers" if sees else "",
+        f"its head gives {sizes.outputs}" if acts else "",
+    ]
+    return f"{' and '.join(filter(None, said))}: {', '.join(filter(None, (sees, acts)))}"
+
+
+def _actions(record: PolicyRecord | ModuleRecord, outputs: int) -> str:
+    """The action spaces that such a head may have been made for."""
+    algorithm = record.algorithm if isinstance(record, PolicyRecord) else ""
+    if algorithm in _NUMBERS:
+        return _box(outputs)
+    if any(name.endswith("log_std") for name in record.weights):
+        return _box(outputs)
+    choices = f"Discrete({outputs})"
+    q_inputs = [
+        record.weights.describe(name)[0]
+        for name in record.weights
+        if re.fullmatch(r"q_net\._hidden_layers\.0\._model\.0\.weight", name)
+    ]
+    inputs = told_sizes(record.weights).inputs
+    if q_inputs and inputs is not None:  # a critic of numbers sees them beside the observation
+        return choices if q_inputs[0][1] == inputs else _box(outputs // 2)
+    if algorithm in _CHOICES:
+        atoms = record.config.get("num_atoms") if isinstance(record, PolicyRecord) else 1
+        return f"Discrete({outputs // atoms if type(atoms) is int and atoms > 1 else outputs})"
+    if outputs % 2:
+        return choices
+    return f"{choices}, or {_box(outputs // 2)} where actions are numbers"
+
+
+def _box(size: int) -> str:
+    return f"Box(-1.0, 1.0, ({size},))"
+
+
+def told_algorithm(weights: Iterable[str]) -> str:
+    """An algorithm whose networks have weights of these names; empty where no family fits.
+
+    Those of a family act alike, so it is told by one of them.
+
+    Example:
+        >>> told_algorithm(["_logits._model.0.weight", "_value_branch._model.0.weight"])
+        'PPO'
+    """
+    names = list(weights)
+    for pattern, algorithm in _FAMILIES:
+        if any(re.match(pattern, name) for name in names):
+            return algorithm
+    return ""
