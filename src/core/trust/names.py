@@ -138,12 +138,15 @@ def together(*steps: Callable[[], Any]) -> list[Any]:
             made.append(step())
         except UnknownClassError as error:
             failed.append(error)
-    if len(failed) == 1:
-        raise failed[0]
     if failed:
         slots = {
-            name: Slot(kind) for error in failed for name, kind in error.facts["kinds"].items()
+            name: Slot(kind)
+            for error in failed
+            for name, kind in error.facts["kinds"].items()
+            if name
         }
+        if len(failed) == 1 or not slots:
+            raise failed[0]
         others = {**failed[-1].facts, **failed[0].facts}
         rest = {key: fact for key, fact in others.items() if key not in _OWN_FACTS}
         raise unknown(slots, **rest) from failed[0]

@@ -20,7 +20,7 @@ from ...core.errors import (
     UnknownClassError,
     WeightsError,
 )
-from ...core.misfits import asked_shapes
+from ...core.misfits import Shapes, asked_shapes
 from ...core.nets import Network
 from ...core.nets.description import NETWORK
 from ...core.nets.files import networks_of
@@ -29,6 +29,7 @@ from ...core.trust.arguments import live_arguments
 from ...core.trust.names import unknown
 from ...core.vault import Checkpoint, ModuleRecord, open_checkpoint
 from ...core.vault.audit.warning import warn_of_unsafe
+from ...core.vault.shape_hints import space_hint
 from ...core.weight_room import BeyondWeightsError, WeightRoom
 from ..apis import InferenceOnlyAPI, TargetNetworkAPI
 from ..class_names import saved_name
@@ -41,6 +42,13 @@ from .rl_module import RLModule
 
 _M = TypeVar("_M", bound=RLModule)
 _OURS: Final = f"{__name__.partition('.')[0]}."
+# What the parts of RLlib's own modules are called, and whose they are.
+_OWN_WEIGHTS: Final = (
+    ({"pi_encoder", "qf_encoder", "pi", "qf"}, "DefaultSACTorchRLModule"),
+    ({"encoder", "af"}, "DefaultDQNTorchRLModule"),
+    ({"encoder", "pi", "vf"}, "DefaultPPOTorchRLModule"),
+    ({"encoder", "pi"}, "DefaultPPOTorchRLModule"),
+)
 _GIVE: Final = "if you want it so, give its settings: from_checkpoint(path, model_config={...})."
 
 
@@ -99,6 +107,10 @@ def misfit_with(path: str | os.PathLike[str], model_config: Any) -> WeightsError
     except RlconnectError:
         pass  # What led here is told instead.
     return None
+
+
+def _heads(record: ModuleRecord) -> set[str]:
+    return {name.partition(".")[0] for name in record.weights}
 
 
 class _Loader:
@@ -182,9 +194,12 @@ class _Loader:
             return kind
         if path:
             raise self._unknown(record, path, MODULE)
+        likely = next((own for part, own in _OWN_WEIGHTS if part <= _heads(record)), "")
         raise UnknownClassError(
             f"the checkpoint does not say of which class module {record.id!r} is",
-            hint="call from_checkpoint() of that class; its weights are in this error's `weights`.",
+            found=f"weights as {likely} has them" if likely else "",
+            hint=f"call from_checkpoint() of that class{f' (perhaps {likely})' if likely else ''}, "
+            "with the module's own folder; its weights are in this error's `weights`.",
             class_name="",
             kinds={"": "a module"},
             **self._facts(record),
@@ -217,7 +232,7 @@ class _Loader:
             "learner_only": bool(record.extra.get("learner_only", False)),
             "model_config": modern_settings(self._settings(record), _shapes(record)),
             "catalog_class": find(catalog, CATALOG, self.trust) if catalog else None,
-            **self.overrides,
+            **_given_to(record.id, self.overrides),
         }
         warn_of_encoders(record, as_settings(arguments["model_config"]))
         if catalog and arguments["catalog_class"] is None:
@@ -241,10 +256,11 @@ class _Loader:
         for name in ("observation_space", "action_space"):
             if arguments[name] is None:
                 problems = "; ".join(map(str, self.checkpoint.problems))
+                told = space_hint(record)
                 raise MissingPartError(
                     f"the {name.replace('_', ' ')} of module {record.id!r} is not known",
                     found=problems or "no trace of it",
-                    hint=f"give it: from_checkpoint(path, {name}=...).",
+                    hint=f"{told}{told and '; '}give it: from_checkpoint(path, {name}=...).",
                     record=record,
                     weights=record.weights,
                 )
@@ -273,7 +289,15 @@ class _Loader:
         if not kind.__module__.startswith(_OURS):  # It may not do without real tensors.
             return None
         own = asked_shapes(lambda: kind(**arguments))
-        return module_misfit(own, _shapes(record), record.id, arguments)
+        return self._misfit(own, _shapes(record), record, arguments)
+
+    def _misfit(
+        self, own: Shapes, held: Shapes, record: ModuleRecord, arguments: Mapping[str, Any]
+    ) -> WeightsError | None:
+        found = module_misfit(own, held, record.id, arguments)
+        if found is not None and {"observation_space", "action_space"} & self.overrides.keys():
+            found.hint = space_hint(record) or found.hint
+        return found
 
     def _fill(self, module: RLModule, record: ModuleRecord, arguments: Mapping[str, Any]) -> None:
         if not hasattr(module, "state_dict"):
@@ -301,7 +325,7 @@ class _Loader:
             )
         held = {name: np.shape(array) for name, array in weights.items()}
         asked = {name: tuple(part.shape) for name, part in module.state_dict().items()}
-        misfit = module_misfit(asked, held, record.id, arguments)
+        misfit = self._misfit(asked, held, record, arguments)
         if misfit is not None:
             raise misfit
         constants = {
@@ -321,6 +345,18 @@ class _Loader:
             or "copy its module_state file (.pkl, .msgpack or .pt) from where it was made.",
             missing=[f"{record.where}/module_state"],
         )
+
+
+def _given_to(module_id: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """What a caller gives to one of several modules; spaces may be dicts of them by id."""
+    found = {}
+    for name, value in overrides.items():
+        by_id = type(value) is dict and name in ("observation_space", "action_space")
+        if not by_id:
+            found[name] = value
+        elif module_id in value:
+            found[name] = value[module_id]
+    return found
 
 
 def _shapes(record: ModuleRecord) -> dict[str, tuple[int, ...]]:

@@ -6,13 +6,15 @@ import sys
 import pytest
 from gymnasium.spaces import Box, Discrete
 from rlconnect.core.asking import AskedTooMuchError
-from rlconnect.core.errors import WeightsError
+from rlconnect.core.errors import MissingPartError, UnknownClassError, WeightsError
 from rlconnect.v2 import (
     DefaultDQNTorchRLModule,
     DefaultPPOTorchRLModule,
     DefaultSACTorchRLModule,
+    MultiRLModuleSpec,
     PPOCatalog,
     RLModule,
+    RLModuleSpec,
 )
 from rlconnect.v2.modules.catalogs import DQNCatalog, SACCatalog
 
@@ -80,7 +82,7 @@ def test_nothing_far_beyond_the_weights_is_made(tmp_path):
     ]
     script = """
 import resource, sys
-from rlconnect.core.errors import WeightsError
+from rlconnect.core.errors import MissingPartError, UnknownClassError, WeightsError
 from rlconnect.v2 import RLModule
 RLModule.from_checkpoint(sys.argv[1])
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
@@ -137,3 +139,48 @@ def test_a_space_of_a_file_has_a_bound(tmp_path):
 
     with pytest.raises(AskedTooMuchError, match="action_space"):
         RLModule.from_checkpoint(path)
+
+
+@pytest.fixture
+def saved_pair(tmp_path):
+    """Two modules in one folder."""
+    spec = RLModuleSpec(
+        module_class=DefaultPPOTorchRLModule,
+        observation_space=Box(-1, 1, (4,)),
+        action_space=Discrete(2),
+        model_config={"fcnet_hiddens": [8]},
+    )
+    MultiRLModuleSpec(rl_module_specs={"a": spec, "b": spec}).build().save_to_path(tmp_path / "m")
+    return tmp_path / "m"
+
+
+def test_spaces_given_by_id_reach_their_modules(saved_pair):
+    """A dict of spaces gives each module its own; one without an entry keeps the saved one."""
+    wide = Box(-2, 2, (4,))
+
+    module = RLModule.from_checkpoint(saved_pair, observation_space={"a": wide})
+
+    assert module["a"].observation_space == wide
+    assert module["b"].observation_space == Box(-1, 1, (4,))
+
+
+def test_given_spaces_are_held_against_the_weights(saved_pair):
+    """What does not fit is refused, and what the shapes tell is proposed."""
+    with pytest.raises(WeightsError, match=r"action_space=Discrete\(3\)") as caught:
+        RLModule.from_checkpoint(saved_pair, action_space=Discrete(3))
+
+    assert "its first layer takes 4 numbers and its head gives 2" in caught.value.hint
+
+
+def test_lost_classes_are_told_with_whose_weights_they_look_like(saved_pair):
+    """Without class files the error names a class, which loads each module with given spaces."""
+    for file in saved_pair.rglob("class_and_ctor_args.pkl"):
+        file.unlink()
+    spaces = {"observation_space": Box(-1, 1, (4,)), "action_space": Discrete(2)}
+    settings = {"fcnet_hiddens": [8]}
+
+    with pytest.raises(UnknownClassError, match="DefaultPPOTorchRLModule"):
+        RLModule.from_checkpoint(saved_pair, **spaces)
+    with pytest.raises(MissingPartError, match="its first layer takes 4 numbers"):
+        DefaultPPOTorchRLModule.from_checkpoint(saved_pair / "a")
+    DefaultPPOTorchRLModule.from_checkpoint(saved_pair / "a", model_config=settings, **spaces)
