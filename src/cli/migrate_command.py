@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from .options import FINDING, Json, Model, One, Trusted, print_json, trusted
+from .options import FINDING, Env, Json, Model, NoHost, One, Trusted, print_json, trusted
+from .proof_commands import env_of, evidence_of
 
 _PATH = typer.Argument(help="A checkpoint of the old stack, or a plan that --plan saved.")
 
@@ -39,6 +40,28 @@ def migrate(
         Path | None,
         typer.Option("--plan", metavar="FILE", help="Save the plan, to go on another day."),
     ] = None,
+    env: Env = None,
+    episodes: Annotated[
+        int, typer.Option("--episodes", min=1, help="Played in --env for the proof.")
+    ] = 8,
+    samples: Annotated[
+        int | None,
+        typer.Option("--samples", min=1, help="Random episodes of each proof; 8 if not given."),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FILE",
+            help="Recorded observations for the proof: .npy, .npz, or episodes (.msgpack).",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of draws and episodes.")] = 0,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Write an HTML page of old and new."),
+    ] = None,
+    no_host: NoHost = False,
     policy: One = None,
     trust: Trusted = None,
     model: Model = None,
@@ -52,25 +75,48 @@ def migrate(
     from ..bridge.migrate.checkpoint import save_migrated
     from ..bridge.migrate.plan import MigrationPlan, plan_migration
     from ..bridge.migrate.ray_checkpoint import to_ray
+    from ..bridge.migrate.report import save_migration_report
     from .theme import console
 
     is_plan = path.endswith(".json") and "rlconnect-migration" in _head(path)
     words = trusted(trust, model)
     load = MigrationPlan.load if is_plan else partial(plan_migration, policy_id=policy)
     plan = load(path, **words)
-    if apply or out is not None or until is not None:
+    verdict = None
+    made = None if env is None else env_of(env)
+    if apply or out is not None or until is not None or report is not None:
         with console().status("proving each step"):
+            plan.prove_on(
+                env=made, episodes=episodes, observations=data, samples=samples, seed=seed
+            )
             plan.apply(until)
+            if made is not None or report is not None:
+                played = {} if made is None else {"env": made, "episodes": episodes}
+                verdict = plan.verify(**played)
     if out is not None:
         (to_ray if to is Target.ray else save_migrated)(plan, out)
     if plan_file is not None:
         plan.save(plan_file)
+    if verdict is not None:
+        paths = [path] if out is None else [path, str(out)]
+        verdict = verdict.with_evidence(evidence_of(paths, seed, no_host))
+        if report is not None:
+            save_migration_report(plan, verdict, report)
+    written = None if out is None else str(out)
     if as_json:
-        print_json({**plan.to_dict(), "written": None if out is None else str(out)})
+        proof = None if verdict is None else verdict.to_dict()
+        print_json({**plan.to_dict(), "written": written, "verdict": proof})
     else:
         from .migrate_page import migrate_page
+        from .verify_page import verify_page
 
-        console().print(migrate_page(path, plan, None if out is None else str(out)))
+        console().print(migrate_page(path, plan, written))
+        if verdict is not None and made is not None:
+            console().print("", verify_page(verdict))
+        if report is not None:
+            console().print(f"report   {report}", soft_wrap=True)
+    if verdict is not None and not verdict.is_equal:
+        raise typer.Exit(FINDING)
     if any(step.kind == "code" for step in plan.steps):
         raise typer.Exit(FINDING)
 

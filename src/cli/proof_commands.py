@@ -56,7 +56,7 @@ def adapt(
     from .theme import console
 
     source = _policy(path, policy, trusted(trust, model))
-    made = _env(env)
+    made = env_of(env)
     suggestion = suggest_adapter(source, made)
     diffs = (suggestion.observations, suggestion.actions)
     given = [
@@ -113,6 +113,14 @@ def verify(
     samples: Annotated[
         int, typer.Option("--samples", min=1, help="Random episodes, where there is no --env.")
     ] = 64,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FILE",
+            help="Recorded observations instead: .npy, .npz, or episodes (.msgpack).",
+        ),
+    ] = None,
     tolerance: Annotated[
         float, typer.Option("--tolerance", help="What may differ, absolutely and relatively.")
     ] = 1e-5,
@@ -156,8 +164,9 @@ def verify(
                 compare(
                     staged(_acting(path, policy, words), path),
                     staged(_acting(other, policy, words), other),
-                    env=None if env is None else _env(env),
+                    env=None if env is None else env_of(env),
                     episodes=episodes,
+                    observations=data,
                     samples=samples,
                     seed=seed,
                     absolute=tolerance,
@@ -216,7 +225,7 @@ def rollout(
     with progress_line("playing", shown=not as_json) as advance:
         played = play(
             _actor(path, policy, trusted(trust, model)),
-            _env(env),
+            env_of(env),
             episodes=episodes,
             seed=seed,
             explore=explore,
@@ -265,7 +274,7 @@ def _policy(path: str, policy: str | None, words: dict[str, Any]) -> Any:
     return only
 
 
-def _env(name: str | None) -> Any:
+def env_of(name: str | None) -> Any:
     """A live environment from an id, or from `module:NAME` of the user's own code."""
     if name is None:
         raise PieceError("which environment?", hint="--env ID, or --env module:NAME.")

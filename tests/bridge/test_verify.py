@@ -16,7 +16,7 @@ from rlconnect.bridge.migrate.plan import plan_migration
 from rlconnect.bridge.proof.verdict import Verdict
 from rlconnect.bridge.proof.verify import verify
 from rlconnect.core.adapters import DropFeatures, InsertFeatures, Scale
-from rlconnect.core.errors import PieceError
+from rlconnect.core.errors import PieceError, SpaceError
 from rlconnect.core.stage_differences import Differences
 from rlconnect.legacy import Policy, create_connectors_for_policy
 from rlconnect.legacy.exploration_config import exploration_for
@@ -142,6 +142,19 @@ def test_recorded_observations_are_one_episode_or_several():
 
     assert verify(policy, policy, observations=episode).steps == 5
     assert verify(policy, policy, observations=[episode, episode[:2]]).steps == 7
+
+
+def test_recorded_observations_may_lie_in_a_file(tmp_path):
+    """By its path; those of another space, and an environment beside them, are told."""
+    policy = small_policy()
+    np.save(tmp_path / "seen.npy", np.zeros((5, 3)))
+    np.save(tmp_path / "other.npy", np.zeros((5, 4)))
+
+    assert verify(policy, policy, observations=tmp_path / "seen.npy").steps == 5
+    with pytest.raises(SpaceError, match="of another space"):
+        verify(policy, policy, observations=tmp_path / "other.npy")
+    with pytest.raises(PieceError, match="one of both"):
+        verify(policy, policy, observations=tmp_path / "seen.npy", env="CartPole-v1")
 
 
 def test_progress_is_told():

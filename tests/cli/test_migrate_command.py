@@ -1,7 +1,9 @@
 """`rlconnect migrate` as a person types it."""
 
 import json
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -71,3 +73,35 @@ def test_mistakes_are_two_lines_and_2(words, match, capsys):
     said = capsys.readouterr()
     assert len(said.err.splitlines()) == 2
     assert match in said.err
+
+
+def test_the_proof_plays_and_the_report_shows_old_and_new(capsys, tmp_path):
+    """An environment, recorded observations, and one page with both pipelines and the evidence."""
+    report, out, data = tmp_path / "r.html", tmp_path / "v2", tmp_path / "seen.npy"
+    np.save(data, np.zeros((3, 4), np.float32))
+    words = ["--out", str(out), "--report", str(report), "--data", str(data), "--no-host"]
+
+    played = ["--env", "CartPole-v1", "--episodes", "1", "--samples", "1", "--seed", "3"]
+    assert main(["migrate", CARTPOLE, *words, *played]) == 0
+
+    said, page = capsys.readouterr().out, report.read_text()
+    assert "returns: the same in all 1 episodes" in said
+    assert str(report) in said
+    assert not re.search(r"(src|href)=|https?:|<script", page)
+    for told in ("StateBufferConnector", "DefaultPPOTorchRLModule", "not told", "--seed 3"):
+        assert told in page
+    assert str(out) in page
+    for chart in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+        ElementTree.fromstring(chart)
+
+
+def test_json_holds_the_last_proof(capsys, tmp_path):
+    """With a report or an environment, the verdict on what came out is in the document."""
+    words = ["--report", str(tmp_path / "r.html"), "--samples", "1", "--json"]
+
+    assert main(["migrate", CARTPOLE, *words]) == 0
+
+    told = json.loads(capsys.readouterr().out)
+    assert told["verdict"]["is_equal"]
+    assert told["verdict"]["evidence"]["sides"][0]["path"] == CARTPOLE
+    assert told["verdict"]["evidence"]["command"].startswith("rlconnect migrate ")

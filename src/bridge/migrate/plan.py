@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from gymnasium.spaces import Space
 
 from ...core.budget import one_load
 from ...core.checked import mapping
+from ...core.courses import Course, sampled_courses
 from ...core.damage import at
 from ...core.errors import (
     CheckpointNotFoundError,
@@ -29,6 +31,7 @@ from ...legacy.adapted import seen_space
 from ...legacy.defaults import create_connectors_for_policy
 from ...legacy.policy import Policy
 from ...v2.connector import ConnectorV2
+from ..proof.recorded import courses_for, played_courses
 from ..proof.v2_stages import without_checks
 from ..proof.verdict import Verdict
 from ..proof.verify import verify
@@ -59,6 +62,7 @@ class MigrationPlan:
             changes it; the policy's own space if None.
         samples: How many random episodes each proof draws, beside the space's corners.
         length: How many steps each of those has.
+        seed: Of those draws.
         absolute: How far numbers may be apart.
         relative: Likewise, as a share of the number.
 
@@ -66,6 +70,7 @@ class MigrationPlan:
         steps: In the order in which they are applied.
         module: The native module, or a `Refusal`.
         proof: How the wholly wrapped policy compares with the source; {} until something ran.
+        met: Recorded episodes that proofs run on, beside random ones.
     """
 
     def __init__(
@@ -77,6 +82,7 @@ class MigrationPlan:
         observation_space: Space[Any] | None = None,
         samples: int = 8,
         length: int = 3,
+        seed: int = 0,
         absolute: float = 1e-5,
         relative: float = 1e-5,
     ) -> None:
@@ -89,12 +95,14 @@ class MigrationPlan:
         self.proofs = {
             "samples": samples,
             "length": length,
+            "seed": seed,
             "absolute": absolute,
             "relative": relative,
         }
         self.module = native_module(policy)
         self.steps = steps_of(policy, self.module)
         self.proof: dict[str, Any] = {}
+        self.met: list[Course] = []
 
     @property
     def explore(self) -> bool:
@@ -169,10 +177,55 @@ class MigrationPlan:
             step.is_applied, step.proof = False, {}
         return self
 
+    def prove_on(
+        self,
+        *,
+        env: Any = None,
+        episodes: int = 8,
+        observations: str | os.PathLike[str] | Sequence[Any] | None = None,
+        samples: int | None = None,
+        seed: int = 0,
+    ) -> MigrationPlan:
+        """Prove steps on what the source meets, beside what is drawn from its space.
+
+        Args:
+            env: An environment, its id or a function that makes one; the source plays in it.
+            episodes: How many episodes it plays.
+            observations: Recorded ones, as for `verify`.
+            samples: How many random episodes each proof draws.
+            seed: Of draws and episodes.
+
+        Returns:
+            The plan itself.
+        """
+        if samples is not None:
+            self.proofs["samples"] = samples
+        self.proofs["seed"] = seed
+        source = SourceStages(self.policy, self.observation_space)
+        if env is not None:
+            self.met += played_courses(source, env, episodes=episodes, seed=seed)
+        if observations is not None:
+            self.met += courses_for(self.observation_space, observations)
+        return self
+
     def verify(self, **options: Any) -> Verdict:
         """Compare the mixture of this moment with the source; options as of `verify`."""
         source = SourceStages(self.policy, self.observation_space)
-        return verify(without_checks(self.triple()), source, **{**self.proofs, **options})
+        how: dict[str, Any] = {**self.proofs, **options}
+        is_told = "env" in options or "observations" in options
+        if self.met and not is_told:
+            courses = sampled_courses(
+                self.observation_space,
+                count=how["samples"],
+                length=how["length"],
+                seed=how["seed"],
+            )
+            how["observations"] = [*courses, *self.met]
+        verdict = verify(without_checks(self.triple()), source, **how)
+        if not self.met or is_told:
+            return verdict
+        words = f"{len(self.met)} recorded episodes, {how['samples']} random ones and corners"
+        return replace(verdict, source=f"from {words}")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan's state as JSON; a live policy is exported beside it.

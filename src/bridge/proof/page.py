@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -33,7 +34,12 @@ margin:12px 0;overflow-x:auto}table{border-collapse:collapse;width:100%}
 th{text-align:right;font-weight:500;color:var(--soft);font-size:13px;padding:4px 10px}
 td{text-align:right;padding:7px 10px;border-top:1px solid var(--line);
 font-variant-numeric:tabular-nums}th:first-child,td:first-child{text-align:left;padding-left:0}
-td.long{text-align:left;overflow-wrap:anywhere;width:72%}
+.beside{display:grid;grid-template-columns:minmax(0,1fr) 28px minmax(0,1fr);align-items:center}
+.piece{border:1.5px solid var(--line);border-radius:8px;padding:8px 12px;margin:5px 0;
+overflow-wrap:anywhere;background:var(--card)}.piece b{display:block;font-size:13.5px}
+.piece span{color:var(--soft);font-size:12px}.gone{border-style:dashed;background:none}
+.wrapped{border-color:var(--mark)}.code{border-color:var(--bad)}.native{border-color:var(--good)}
+.to{text-align:center;color:var(--soft)}td.long{text-align:left;overflow-wrap:anywhere;width:72%}
 td svg{vertical-align:middle}.bad td:first-child{color:var(--bad);font-weight:600}
 .grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(320px,1fr));gap:12px}
 .grid .card{margin:0}.card h3{font-size:14px;margin:0 0 10px}svg{max-width:100%;height:auto}
@@ -49,11 +55,42 @@ def page_of(verdict: Verdict) -> str:
     """The whole page for what a comparison found."""
     first = verdict.first_difference
     answer = "Both do the same" if first is None else f"They part at: {first.name}"
+    return document(
+        f"{verdict.ours} and {verdict.theirs}",
+        [
+            f"<h1>{escape(verdict.ours)} <span class=soft>and</span> {escape(verdict.theirs)}</h1>",
+            pill(answer, is_good=first is None),
+            *sections_of(verdict),
+        ],
+    )
+
+
+def document(title: str, body: Sequence[str]) -> str:
+    """A page of its own that needs nothing else.
+
+    Args:
+        title: What a browser calls it.
+        body: HTML, in order.
+    """
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main>"
+        + "\n".join([*body, f"<footer class=soft>rlconnect {escape(__version__)}</footer>"])
+        + "</main></body></html>\n"
+    )
+
+
+def pill(answer: str, *, is_good: bool) -> str:
+    """The answer in a word or two, green or red."""
+    return f'<div class="verdict{"" if is_good else " bad"}">{escape(answer)}</div>'
+
+
+def sections_of(verdict: Verdict) -> list[str]:
+    """What a comparison found, below its title."""
     absolute = verdict.tolerance[0]
     body = [
-        f"<h1>{escape(verdict.ours)} <span class=soft>and</span> {escape(verdict.theirs)}</h1>",
         f"<p class=soft>{verdict.steps} observations {escape(verdict.source)}</p>",
-        f'<div class="verdict{"" if first is None else " bad"}">{escape(answer)}</div>',
         "<h2>Stage by stage</h2>",
         _table(verdict.stages),
         f"<p class=soft>{escape(_sentence(verdict.meaning()))}</p>",
@@ -77,15 +114,7 @@ def page_of(verdict: Verdict) -> str:
         body += ["<h2>The way of an observation</h2>", f"<div class=card>{drawn}</div>"]
     if verdict.evidence is not None:
         body += ["<h2>How this was found</h2>", _evidence(verdict.evidence)]
-    body.append(f"<footer class=soft>rlconnect {escape(__version__)}</footer>")
-    title = escape(f"{verdict.ours} and {verdict.theirs}")
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{title}</title><style>{_STYLE}</style></head><body><main>"
-        + "\n".join(body)
-        + "</main></body></html>\n"
-    )
+    return body
 
 
 def _table(stages: tuple[StageComparison, ...]) -> str:

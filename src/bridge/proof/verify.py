@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...core import nest
-from ...core.courses import Course, recorded_courses, sampled_courses
+from ...core.courses import Course, sampled_courses
 from ...core.errors import PieceError
 from ...core.stage_differences import Differences
 from ...core.types import Nest
@@ -19,6 +20,7 @@ from ..migrate.observation_form import in_form_of
 from .evidence import Evidence, Side
 from .paired_settings import paired_settings, settings_stage
 from .paired_weights import paired_weights
+from .recorded import courses_for
 from .staged import Staged
 from .verdict import Returns, Verdict
 
@@ -31,7 +33,7 @@ def verify(
     *,
     env: Any = None,
     episodes: int = 8,
-    observations: Sequence[Any] | None = None,
+    observations: str | os.PathLike[str] | Sequence[Any] | None = None,
     samples: int = 64,
     length: int = 4,
     seed: int = 0,
@@ -47,7 +49,8 @@ def verify(
         env: An environment, its id or a function that makes one; `a` acts in it, and then each
             alone with the same seeds.
         episodes: How many episodes are played there.
-        observations: Recorded ones: one episode, or a list of episodes.
+        observations: Recorded ones: one episode, a list of episodes, or a file of them (`.npy`,
+            `.npz`, or what `offline_data(output=...)` wrote).
         samples: How many random episodes are drawn from the observation space, beside its
             corners, where nothing else is given.
         length: How many steps each of those has.
@@ -62,6 +65,12 @@ def verify(
     Raises:
         PieceError: The two see different observations or take different actions.
     """
+    if env is not None and observations is not None:
+        raise PieceError(
+            "verify() with an environment and with recorded observations",
+            expected="one of both",
+            hint="compare twice; both have to be equal.",
+        )
     ours, theirs = staged(a), staged(b)
     differences = Differences(absolute, relative)
     _check_alike(ours, theirs)
@@ -76,7 +85,7 @@ def verify(
             courses = sampled_courses(space, count=samples, length=length, seed=seed)
             source = f"drawn from the space: {samples} random episodes and its corners"
         else:
-            courses = recorded_courses(observations)
+            courses = courses_for(ours.observation_space, observations)
             source = f"recorded, {len(courses)} episodes"
         steps = _walk(ours, theirs, courses, differences, progress)
     weights = paired_weights(ours, theirs)

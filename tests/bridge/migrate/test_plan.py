@@ -9,7 +9,12 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary
 from rlconnect.bridge import MigrationPlan, plan_migration, scoreboard
 from rlconnect.bridge.proof.verify import staged
-from rlconnect.core.errors import ConfigError, CorruptCheckpointError, UnknownNameError
+from rlconnect.core.errors import (
+    ConfigError,
+    CorruptCheckpointError,
+    SpaceError,
+    UnknownNameError,
+)
 from rlconnect.legacy import Policy
 from rlconnect.legacy.stages import LegacyStages
 from rlconnect.v2 import FlattenObservations
@@ -314,3 +319,37 @@ def test_a_plans_policy_stays_until_the_new_plan_is_there(tmp_path, monkeypatch)
         assert len(list(tmp_path.iterdir())) == 2
     again = MigrationPlan.load(tmp_path / "plan.json")
     assert [str(step) for step in again.steps] == [str(step) for step in second.steps]
+
+
+def test_steps_are_proven_on_what_the_source_meets():
+    """Recorded observations and those of played episodes come beside the random ones."""
+    policy = policy_of(POLICIES["own value net"])
+    seen = [np.zeros(5), np.ones(5)]
+    plan = MigrationPlan(policy, samples=1, length=2).prove_on(observations=[seen, seen[:1]])
+
+    verdict = plan.apply().verify()
+
+    assert verdict.is_equal
+    assert verdict.steps == 2 * (1 + 3) + 3
+    assert verdict.source == "from 2 recorded episodes, 1 random ones and corners"
+    assert all(step.proof["steps"] == verdict.steps for step in plan.steps if step.is_applied)
+
+
+def test_a_played_environment_gives_observations():
+    """The source plays; every observation of it is one of the proof's."""
+    cartpole = GOLDEN / "legacy" / "2.60.0" / "ppo_cartpole"
+    policy = Recording(cartpole).load("default_policy")
+
+    plan = plan_migration(policy).prove_on(env="CartPole-v1", episodes=2, samples=1)
+
+    assert len(plan.met) == 2
+    assert all(policy.observation_space.contains(each) for each in plan.met[0])
+    assert plan.apply().verify().is_equal
+
+
+def test_observations_of_another_space_are_told():
+    """Their shape and the space's."""
+    plan = plan_migration(policy_of(POLICIES["own value net"]))
+
+    with pytest.raises(SpaceError, match="of another space"):
+        plan.prove_on(observations=[np.zeros(3)])

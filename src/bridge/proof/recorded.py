@@ -1,0 +1,140 @@
+"""Observations that somebody recorded, from a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from ...core import nest
+from ...core.courses import Course, recorded_courses
+from ...core.errors import ConfigError, SpaceError
+from ...core.vault.number_files import read_arrays
+from ...v2.algorithms.episode_files import SUFFIX, read_episodes
+from ...v2.episodes.multi_agent import MultiAgentEpisode
+from ..environments import live_env
+from .staged import Staged
+
+_OBS: Final = "obs"
+_IDS: Final = ("eps_id", "episode")
+_ENDS: Final = ("dones", "terminateds", "truncateds")
+
+
+def read_courses(path: str | os.PathLike[str]) -> list[Course]:
+    """Episodes of observations in a file.
+
+    Args:
+        path: An `.npy` of one episode `(T, *obs)`; an `.npz` whose arrays are episodes, or columns
+            of steps: `obs`, with `eps_id` or `dones` where there are several episodes; episodes
+            that `offline_data(output=...)` wrote (`.msgpack`), or a folder of them.
+
+    Raises:
+        CheckpointError: Nothing can be read there.
+        ConfigError: It holds no observations.
+    """
+    file = Path(path)
+    if file.is_dir() or file.suffix == SUFFIX:
+        episodes = read_episodes(file)
+        if any(isinstance(each, MultiAgentEpisode) for each in episodes):
+            raise ConfigError(
+                f"{file} holds episodes of several agents",
+                hint="give those of one agent: episode.agent_episodes[AGENT] of each.",
+            )
+        return [_steps(each) for each in episodes]
+    arrays = read_arrays(file)
+    if _OBS in arrays:
+        return _split(arrays)
+    courses = [list(array) for array in arrays.values() if array.ndim]
+    if not courses:
+        raise ConfigError(
+            f"{file} holds no observations", expected="arrays with one step a row", found="none"
+        )
+    return courses
+
+
+def courses_for(space: Any, observations: str | os.PathLike[str] | Sequence[Any]) -> list[Course]:
+    """Recorded episodes, held to the space they are for.
+
+    Args:
+        space: What an environment gives.
+        observations: A file as for `read_courses`, one episode, or a list of episodes.
+
+    Raises:
+        SpaceError: They are of another space.
+    """
+    is_file = isinstance(observations, (str, os.PathLike))
+    courses = read_courses(observations) if is_file else recorded_courses(observations)  # type: ignore[arg-type]  # by is_file
+    if not any(courses):
+        raise ConfigError("there is no observation among those recorded", hint="give some.")
+    return [[_fitting(space, each) for each in course] for course in courses if course]
+
+
+def _fitting(space: Any, observation: Any) -> Any:
+    """An observation in the dtype of its space; arrays alone are looked at."""
+    if (
+        space is None
+        or space.shape is None
+        or not isinstance(observation, (np.ndarray, np.generic))
+    ):
+        return observation
+    if np.shape(observation) != space.shape:
+        raise SpaceError(
+            "recorded observations are of another space",
+            expected=str(space),
+            found=f"an array {np.shape(observation)}",
+            hint="record them before any preprocessing, as the environment gives them.",
+        )
+    return np.asarray(observation).astype(space.dtype, copy=False)
+
+
+def played_courses(staged: Staged, env: Any, *, episodes: int, seed: int) -> list[Course]:
+    """What a policy sees while it plays.
+
+    Args:
+        staged: The policy with its stages.
+        env: A live environment, its id or a function that makes one.
+        episodes: How many.
+        seed: Of the first one.
+    """
+    made, is_ours = live_env(env)
+    try:
+        return [_played(staged, made, seed + number) for number in range(episodes)]
+    finally:
+        if is_ours:
+            made.close()
+
+
+def _played(staged: Staged, env: Any, seed: int) -> Course:
+    slot = f"played-{seed}"
+    staged.reset([slot])
+    seen, _ = env.reset(seed=seed)
+    course, reward, is_over = [seen], None, False
+    while not is_over:
+        found = staged.step([slot], [seen], None if reward is None else [reward])
+        action = nest.taken(found["action"], 0)
+        action = action.item() if isinstance(action, np.integer) else action
+        seen, reward, terminated, truncated, _ = env.step(action)
+        is_over = terminated or truncated
+        course.append(seen)
+    staged.reset([slot])
+    return course
+
+
+def _steps(episode: Any) -> Course:
+    return [episode.get_observations(place) for place in range(len(episode) + 1)]
+
+
+def _split(arrays: dict[str, Any]) -> list[Course]:
+    """Columns of steps as episodes."""
+    seen = arrays[_OBS]
+    starts = np.zeros(len(seen), bool)
+    for name in _IDS:
+        if name in arrays and len(arrays[name]) == len(seen):
+            starts[1:] |= arrays[name][1:] != arrays[name][:-1]
+    for name in _ENDS:
+        if name in arrays and len(arrays[name]) == len(seen):
+            starts[1:] |= arrays[name][:-1].astype(bool)
+    return [list(part) for part in np.split(seen, np.flatnonzero(starts))]

@@ -1,0 +1,72 @@
+"""Arrays in NumPy's own files, `.npy` and `.npz`; no object in them is ever built."""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from ..errors import CorruptCheckpointError, LimitExceededError
+from ..types import Array
+from .files import read_bytes
+from .limits import DEFAULT_LIMITS
+
+_HEADERS: Final[dict[tuple[int, int], Any]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+def read_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
+    """The arrays of a file by name; that of an `.npy` has an empty one.
+
+    Args:
+        path: The file.
+
+    Raises:
+        CheckpointError: It is not there, cannot be read, or holds something else.
+    """
+    file = Path(path)
+    data = read_bytes(file, DEFAULT_LIMITS, follow=True)
+    if not zipfile.is_zipfile(io.BytesIO(data)):
+        return {"": _array(data, file.name)}
+    left = DEFAULT_LIMITS.max_file_bytes
+    found = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for info in archive.infolist():
+                if info.file_size > left:
+                    raise LimitExceededError(f"{file.name} holds more than {left:,} bytes")
+                left -= info.file_size
+                name = info.filename.removesuffix(".npy")
+                found[name] = _array(archive.read(info), f"{file.name}/{info.filename}")
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError) as error:
+        raise _no_arrays(file.name, str(error)) from None
+    return found
+
+
+def _array(data: bytes, name: str) -> Array:
+    file = io.BytesIO(data)
+    try:
+        version = np.lib.format.read_magic(file)
+        if version not in _HEADERS:
+            raise ValueError(f"version {version} of the format")
+        shape, is_fortran, dtype = _HEADERS[version](file)
+        if dtype.hasobject:
+            raise ValueError("Python objects")
+        held = np.frombuffer(data, dtype, count=-1, offset=file.tell())
+        made: Array = held.reshape(shape, order="F" if is_fortran else "C")
+        return made
+    except ValueError as error:
+        raise _no_arrays(name, str(error)) from None
+
+
+def _no_arrays(name: str, found: str) -> CorruptCheckpointError:
+    return CorruptCheckpointError(
+        f"{name} holds no arrays", expected="a file of numpy.save() or numpy.savez()", found=found
+    )
