@@ -19,33 +19,56 @@ from .core.lazy_names import lazy_names
 from .core.version import __version__
 
 if TYPE_CHECKING:
-    from .bridge.adapt import adapt
-    from .bridge.loading import load
+    from .bridge.actor.actor import Actor
+    from .bridge.adapt import adapt, suggest_adapter
+    from .bridge.front.export import export
+    from .bridge.front.load import load
+    from .bridge.front.loaded_policies import LoadedPolicies
+    from .bridge.front.loaded_policy import LoadedPolicy
     from .bridge.migrate.front_door import migrate
     from .bridge.proof.verify import verify
+    from .bridge.rollout import rollout
+    from .core import adapters
     from .core.trust import trust
     from .core.vault import open_checkpoint
     from .core.vault.audit.files import audit
+    from .core.vault.convert import convert
 
 __all__ = [
+    "Actor",
     "CheckpointError",
+    "LoadedPolicies",
+    "LoadedPolicy",
     "RlconnectError",
     "__version__",
     "adapt",
+    "adapters",
     "audit",
+    "convert",
+    "export",
     "load",
     "migrate",
     "open_checkpoint",
+    "rollout",
+    "suggest_adapter",
     "trust",
     "verify",
 ]
 
 _LAZY = {
+    "Actor": ".bridge.actor.actor",
+    "LoadedPolicies": ".bridge.front.loaded_policies",
+    "LoadedPolicy": ".bridge.front.loaded_policy",
     "adapt": ".bridge.adapt",
+    "adapters": ".core.adapters:",
     "audit": ".core.vault.audit.files",
-    "load": ".bridge.loading",
+    "convert": ".core.vault.convert",
+    "export": ".bridge.front.export",
+    "load": ".bridge.front.load",
     "migrate": ".bridge.migrate.front_door",
     "open_checkpoint": ".core.vault",
+    "rollout": ".bridge.rollout",
+    "suggest_adapter": ".bridge.adapt",
     "trust": ".core.trust",
     "verify": ".bridge.proof.verify",
 }

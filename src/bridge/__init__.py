@@ -45,7 +45,7 @@ _HOME: Final = {
     "Refusal": ".migrate.refusal",
     "Score": ".migrate.scoreboard",
     "load_migrated": ".migrate.checkpoint",
-    "load_triple": ".migrate.way_in",
+    "load_triple": ".loading.triples",
     "migrate": ".migrate.front_door",
     "native_module": ".migrate.native_module",
     "plan_migration": ".migrate.plan",

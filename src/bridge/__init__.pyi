@@ -6,6 +6,7 @@ from .changes import Change as Change, SpaceDiff as SpaceDiff
 from .compiled.artifact import export_actor as export_actor
 from .compiled.opened import Artifact as Artifact, load_artifact as load_artifact
 from .compiled.program import Program as Program, SplitWarning as SplitWarning, compile_actor as compile_actor
+from .loading.triples import load_triple as load_triple
 from .migrate.checkpoint import MigratedPolicy as MigratedPolicy, load_migrated as load_migrated, save_migrated as save_migrated
 from .migrate.front_door import migrate as migrate
 from .migrate.native_module import native_module as native_module
@@ -14,7 +15,6 @@ from .migrate.ray_checkpoint import to_ray as to_ray
 from .migrate.refusal import Refusal as Refusal
 from .migrate.scoreboard import Score as Score, scoreboard as scoreboard
 from .migrate.step import MigrationStep as MigrationStep
-from .migrate.way_in import load_triple as load_triple
 from .proof.verdict import Verdict as Verdict
 from .proof.verify import verify as verify
 from .rollout import Played as Played

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,9 @@ from ..legacy.defaults import create_connectors_for_policy
 from ..legacy.policy import Policy
 from .changes import SpaceDiff
 from .environments import live_env
+from .loading.natives import natives_of
 from .space_diff import diff_spaces
+from .triple import V2Triple, is_triple
 
 Steps = Sequence[Step] | Step
 
@@ -61,26 +64,30 @@ class Suggestion:
 
 
 def suggest_adapter(
-    policy: Any,
+    source: Any,
     env: Any = None,
     *,
+    policy: str | None = None,
     observation_space: Space[Any] | None = None,
     action_space: Space[Any] | None = None,
     old_names: Sequence[str] | None = None,
     new_names: Sequence[str] | None = None,
+    **options: Any,
 ) -> Suggestion:
     """Propose the steps between a policy and an environment.
 
     Args:
-        policy: What knows the old environment: anything with an observation and an action space,
-            or `(env_to_module, module, module_to_env)`.
+        source: What knows the old environment: a path, what `rlconnect.load` gave, a policy of
+            either stack, or anything with an observation and an action space.
         env: The new environment: a live one, an id, or a function that makes one.
+        policy: Which of several policies.
         observation_space: The new one's, in place of `env`.
         action_space: The new one's, in place of `env`.
         old_names: Names of the features of the policy's observation, if it is a vector.
         new_names: Names of the new one's.
+        **options: As for `rlconnect.load`, of a path.
     """
-    known, gives = policy_spaces(policy)
+    known, gives = policy_spaces(_native(source, policy, options))
     sees, takes = env_spaces(env, observation_space, action_space)
     observations = diff_spaces(known, sees, old_names=old_names, new_names=new_names)
     actions = diff_spaces(gives, gives if takes is None else takes, kind="action")
@@ -89,30 +96,36 @@ def suggest_adapter(
 
 
 def adapt(
-    policy: Policy | Sequence[Any],
+    source: Any,
     *,
     env: Any = None,
+    policy: str | None = None,
     obs: Steps | None = None,
     action: Steps | None = None,
     reward: Steps = (),
     agents: Mapping[Any, Any] | None = None,
     observation_space: Space[Any] | None = None,
     action_space: Space[Any] | None = None,
+    **options: Any,
 ) -> Any:
     """Give a copy of a policy that acts in a changed environment.
 
     The steps become connectors of the copy: they run with it, and are saved and loaded with it.
 
     Args:
-        policy: A policy of the old stack, or `(env_to_module, module, module_to_env)` of the new
-            one; it stays as it is.
+        source: A path, what `rlconnect.load` gave, or a policy of either stack; it stays as it is.
         env: The new environment: a live one, an id, or a function that makes one.
+        policy: Which of several policies.
         obs: Steps from the new observation to the policy's; those that the spaces prove if None.
         action: Steps from the policy's action to the new environment's; likewise.
         reward: `Scale` and `Clip` for the reward the policy is told.
         agents: The policy's name for each renamed agent.
         observation_space: The new one's, in place of `env`.
         action_space: The new one's, in place of `env`.
+        **options: As for `rlconnect.load`, of a path.
+
+    Returns:
+        A `Policy` for a `Policy`, a `V2Triple` for a triple, a `LoadedPolicy` for anything else.
 
     Raises:
         PieceError: What changed leaves questions open, and no steps answer them.
@@ -124,8 +137,9 @@ def adapt(
         ...     policy, env=MyCartPole(), obs=DropFeatures([4, 5]), action=ExtendAction([0])
         ... )  # doctest: +SKIP
     """
+    native = _native(source, policy, options)
     sees, takes = env_spaces(env, observation_space, action_space)
-    known, gives = policy_spaces(policy)
+    known, gives = policy_spaces(native)
     takes = gives if takes is None else takes
     chain = AdapterChain(
         obs=_settled("observation", diff_spaces(known, sees)) if obs is None else _listed(obs),
@@ -145,11 +159,40 @@ def adapt(
             found=str(bound.action_space),
             hint="suggest_adapter(policy, env) proposes steps.",
         )
-    if not isinstance(policy, Policy):
+    adapted = _adapted(native, chain, sees)
+    if isinstance(source, Policy) or is_triple(source):
+        return adapted
+    from .front.load import as_policies
+
+    return as_policies(adapted).only
+
+
+def _native(source: Any, policy: str | None, options: Mapping[str, Any]) -> Any:
+    """What is to be adapted, as its stack has it.
+
+    Raises:
+        PieceError: It is an exported program.
+    """
+    if isinstance(source, (str, os.PathLike, Mapping)) or not hasattr(source, "action_space"):
+        native = natives_of(source, policy, **options).only
+    else:
+        native = getattr(source, "native", source)
+    if hasattr(native, "manifest"):
+        raise PieceError(
+            "an exported program cannot be adapted",
+            found=f"exported {native.manifest['kind']}",
+            hint="adapt the checkpoint that it was exported from, and export that.",
+        )
+    return native
+
+
+def _adapted(native: Any, chain: AdapterChain, sees: Space[Any]) -> Any:
+    """A copy of a policy of either stack with a chain around it."""
+    if not isinstance(native, Policy):
         from .adapt_triple import adapted_triple
 
-        return adapted_triple(policy, chain, sees)
-    adapted = copy.deepcopy(policy)
+        return adapted_triple(V2Triple.of(native), chain, sees)
+    adapted = copy.deepcopy(native)
     if adapted.agent_connectors is None or adapted.action_connectors is None:
         create_connectors_for_policy(adapted, adapted.config)
     _insert(adapted, chain, sees)
@@ -158,10 +201,9 @@ def adapt(
 
 def policy_spaces(policy: Any) -> tuple[Space[Any], Space[Any]]:
     """What a policy sees and does; an adapted one, in the environment it was adapted to."""
-    if isinstance(policy, (tuple, list)):
-        from .wrap.triple_spaces import triple_spaces
-
-        return triple_spaces(policy)
+    if is_triple(policy):
+        triple = V2Triple.of(policy)
+        return triple.observation_space, triple.action_space
     return seen_space(policy), acted_space(policy)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from gymnasium.spaces import Space
@@ -15,16 +15,15 @@ from ..legacy.context import ConnectorContext
 from ..v2.env_to_module.adapt_observations import AdaptObservations
 from ..v2.module_to_env.adapt_actions import AdaptActions
 from ..v2.module_to_env.listify_data_for_vector_env import ListifyDataForVectorEnv
+from .triple import V2Triple
 from .wrap.agent_connector import LegacyAgentConnectorV2
-from .wrap.triple import V2Triple
-from .wrap.triple_spaces import triple_spaces
 
 
-def adapted_triple(triple: Sequence[Any], chain: AdapterChain, sees: Space[Any]) -> V2Triple:
+def adapted_triple(triple: V2Triple, chain: AdapterChain, sees: Space[Any]) -> V2Triple:
     """A copy of a triple with an adapter around it.
 
     Args:
-        triple: `(env_to_module, module, module_to_env)`.
+        triple: The policy.
         chain: The adapter.
         sees: What the new environment gives.
 
@@ -37,8 +36,9 @@ def adapted_triple(triple: Sequence[Any], chain: AdapterChain, sees: Space[Any])
             found=f"{dict(chain.agents)}",
             hint="the policy_mapping_fn says which module an agent has.",
         )
-    known, gives = triple_spaces(triple)
-    env_to_module, module, module_to_env = copy.deepcopy(tuple(triple))
+    known, gives = triple.observation_space, triple.action_space
+    adapted = copy.deepcopy(triple).with_pipelines()
+    env_to_module, module_to_env = adapted.env_to_module, adapted.module_to_env
     if chain.reward:
         _adapt_rewards(env_to_module, chain, known)
     env_to_module.input_observation_space = sees
@@ -50,7 +50,7 @@ def adapted_triple(triple: Sequence[Any], chain: AdapterChain, sees: Space[Any])
             module_to_env.insert_before(ListifyDataForVectorEnv, piece)
         else:
             module_to_env.append(piece)
-    return env_to_module, module, module_to_env
+    return replace(adapted, certificate={})
 
 
 def _adapt_rewards(env_to_module: Any, chain: AdapterChain, space: Space[Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.types import Array
+from .environments import live_env
 
 Progress = Callable[[int, int], None] | None
 
@@ -55,21 +56,35 @@ def rollout(
     seed: int = 0,
     explore: bool = False,
     progress: Progress = None,
+    **options: Any,
 ) -> Played:
     """Play whole episodes.
 
     Args:
-        policy: A policy of the old stack with connectors, or an `Actor`.
-        env: A live environment: of gymnasium, a vector of them, or of several agents (RLlib's
-            `MultiAgentEnv`, PettingZoo's two kinds).
+        policy: A path, what `rlconnect.load` gave, a policy of either stack, or an `Actor`.
+        env: An environment, its id or a function that makes one: of gymnasium, a vector of them,
+            or of several agents (RLlib's `MultiAgentEnv`, PettingZoo's two kinds).
         episodes: How many.
         seed: Of the first; each next one has the next seed. A vector environment is seeded once.
         explore: Whether to explore.
         progress: Called with how many are done and how many there are.
+        **options: As for `rlconnect.load`, of a path.
     """
     from .actor.actor import Actor
 
-    actor = policy if isinstance(policy, Actor) else Actor.from_policy(policy)
+    actor = policy if isinstance(policy, Actor) else Actor.from_policy(policy, **options)
+    env, is_ours = live_env(env)
+    try:
+        return _played(actor, env, episodes, seed, explore, progress)
+    finally:
+        if is_ours:
+            env.close()
+
+
+def _played(
+    actor: Any, env: Any, episodes: int, seed: int, explore: bool, progress: Progress
+) -> Played:
+    """Episodes in an environment of any kind."""
     if explore:
         actor.rng = np.random.default_rng(seed)
     if getattr(env, "num_envs", None) and hasattr(env, "single_observation_space"):

@@ -52,6 +52,7 @@ def adapt(
     """
     from ..bridge.adapt import adapt as adapted_to
     from ..bridge.adapt import suggest_adapter
+    from ..bridge.front.load import as_policies
     from ..bridge.step_text import step_text, steps_from_text
     from .theme import console
 
@@ -75,7 +76,7 @@ def adapt(
             source, env=made, obs=given[0], action=given[1], reward=steps_from_text(reward or [])
         )
         if out is not None:
-            adapted.export_checkpoint(out)
+            as_policies(adapted).save(out)
     steps = {
         name: [step_text(step) for step in own]
         for name, own in zip(("obs", "action"), given, strict=True)
@@ -138,6 +139,7 @@ def verify(
 
     Exit code 1 tells that they differ by more than the tolerance.
     """
+    from ..bridge.loading.natives import natives_in
     from ..bridge.proof.certified import verify_certificate
     from ..bridge.proof.verify import verify as compare
     from .progress import progress_line
@@ -148,12 +150,7 @@ def verify(
             raise PieceError(
                 "a certificate is checked without an environment", hint="name a second checkpoint."
             )
-        from ..bridge.loading import load_migrated_at
-
-        words = trusted(trust, model)
-        migrated = load_migrated_at(path, **words)
-        held = _policies(path, policy, words).values() if migrated is None else (migrated,)
-        for loaded in held:
+        for loaded in natives_in(path, policy, **trusted(trust, model)).policies.values():
             verdicts.append(verify_certificate(loaded, absolute=tolerance, relative=tolerance))
     else:
         from ..bridge.proof.verify import staged
@@ -162,8 +159,8 @@ def verify(
         with progress_line("comparing", shown=not as_json) as advance:
             verdicts.append(
                 compare(
-                    staged(_acting(path, policy, words), path),
-                    staged(_acting(other, policy, words), other),
+                    staged(_policy(path, policy, words), path),
+                    staged(_policy(other, policy, words), other),
                     env=None if env is None else env_of(env),
                     episodes=episodes,
                     observations=data,
@@ -219,12 +216,13 @@ def rollout(
     as_json: Json = False,
 ) -> None:
     """Let a policy act in an environment and tell what it earns."""
+    from ..bridge.actor.actor import Actor
     from ..bridge.rollout import rollout as play
     from .progress import progress_line
 
     with progress_line("playing", shown=not as_json) as advance:
         played = play(
-            _actor(path, policy, trusted(trust, model)),
+            Actor.from_checkpoint(path, policy_ids=policy, **trusted(trust, model)),
             env_of(env),
             episodes=episodes,
             seed=seed,
@@ -240,38 +238,11 @@ def rollout(
         console().print(rollout_page(path, env, played))
 
 
-def _acting(path: str, policy: str | None, words: dict[str, Any]) -> Any:
-    """What a checkpoint holds, as something whose stages can be compared."""
-    from ..bridge.loading import load_migrated_at
-
-    migrated = load_migrated_at(path, **words)
-    return _policy(path, policy, words) if migrated is None else migrated.triple
-
-
-def _actor(path: str, policy: str | None, words: dict[str, Any]) -> Any:
-    """What a checkpoint holds, as something that plays."""
-    from ..bridge.actor.actor import Actor
-
-    return Actor.from_checkpoint(path, policy_ids=policy, **words)
-
-
-def _policies(path: str, policy: str | None, words: dict[str, Any]) -> dict[str, Any]:
-    from ..bridge.loading import load_policies
-
-    return load_policies(path, policy_ids=None if policy is None else [policy], **words)
-
-
 def _policy(path: str, policy: str | None, words: dict[str, Any]) -> Any:
-    found = _policies(path, policy, words)
-    if len(found) > 1:
-        raise PieceError(
-            f"{path} holds {len(found)} policies",
-            expected="one",
-            found=", ".join(found),
-            hint="choose one: --policy ID.",
-        )
-    (only,) = found.values()
-    return only
+    """The one policy of a checkpoint, as its stack has it."""
+    from ..bridge.loading.natives import natives_in
+
+    return natives_in(path, policy, **words).only
 
 
 def env_of(name: str | None) -> Any:

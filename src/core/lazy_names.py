@@ -19,7 +19,7 @@ def lazy_names(
     Args:
         package: Its `__name__`.
         homes: Where each name lives, from the package: `.module`, or `.module:Name` if it is
-            called otherwise there.
+            called otherwise there, or `.module:` for the module itself.
         kept: The same for names that are served to old sources and out of sight: `dir()` shows
             what new ones are written with.
 
@@ -34,10 +34,11 @@ def lazy_names(
     def fetch(name: str) -> Any:
         if name not in served:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module, _, own_name = served[name].partition(":")
+        module, colon, own_name = served[name].partition(":")
         with torch_needed(f"{package}.{name}"):
             home = import_module(module, package)
-        value = namespace[name] = getattr(home, own_name or name)
+        value = home if colon and not own_name else getattr(home, own_name or name)
+        namespace[name] = value
         return value
 
     def names() -> list[str]:

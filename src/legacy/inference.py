@@ -56,6 +56,7 @@ def local_policy_inference(
     Raises:
         ConfigError: The policy has no connectors.
     """
+    policy = getattr(policy, "native", policy)
     agent_pipeline, action_pipeline = _pipelines(policy)
     data: dict[str, Any] = {"new_obs": obs}
     if reward is not None:
@@ -147,6 +148,7 @@ def batch_policy_inference(
         One (actions, states, fetches) for each record the agent connectors let through, in
         their order.
     """
+    policy = getattr(policy, "native", policy)
     agent_pipeline, _ = _pipelines(policy)
     count = len(env_ids)
     observations = _slots(obs_batch, count)

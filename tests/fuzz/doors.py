@@ -97,7 +97,7 @@ def _migrated(path):
 
 
 def _triple(path):
-    from rlconnect.bridge.migrate.way_in import load_triple
+    from rlconnect.bridge.loading.triples import load_triple
 
     return load_triple(path)
 

@@ -384,9 +384,9 @@ def nested_equal(one, other):
 
 def module_of(player):
     """The module that a player acts with."""
-    from rlconnect.bridge.actor.saving import _source
+    from rlconnect.bridge.loading.natives import source_of
 
-    return _source(player).module
+    return source_of(player).module
 
 
 class Actor(Kind):

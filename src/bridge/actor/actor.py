@@ -11,17 +11,19 @@ import numpy as np
 from gymnasium.spaces import Space
 from typing_extensions import Self
 
-from ...core.budget import one_load
 from ...core.checked import count
 from ...core.damage import at
 from ...core.errors import ConfigError, PieceError
 from ...core.sharing import Turn
 from ...core.torch_needed import torch_needed
 from ...core.visible import visible
+from ..loading.mapping import Casting, PolicyMapping
+from ..loading.natives import Natives, natives_of
 from ..rollout import Played, rollout
+from ..triple import V2Triple
 from .asked import Asked, answered, listed
-from .mapping import Casting, PolicyMapping
 from .player import Player
+from .players import player_of
 
 AutoReset = Literal["next_step", "same_step"]
 
@@ -95,7 +97,7 @@ class Actor:
     @classmethod
     def from_checkpoint(
         cls,
-        path: str | os.PathLike[str],
+        path: Any,
         *,
         policy_ids: Sequence[str] | str | None = None,
         policy_mapping_fn: PolicyMapping = None,
@@ -107,7 +109,7 @@ class Actor:
         """An actor of what a checkpoint of either stack holds.
 
         Args:
-            path: Any checkpoint of RLlib's, one that rlconnect wrote, or a saved actor.
+            path: Whatever RLlib or rlconnect wrote, or what `rlconnect.load` gave.
             policy_ids: Only these policies or modules.
             policy_mapping_fn: Which policy plays an agent.
             device: Where networks run.
@@ -118,13 +120,8 @@ class Actor:
         Raises:
             CheckpointError: The checkpoint cannot be read.
         """
-        from .loading import players_of
-
-        wanted = [policy_ids] if isinstance(policy_ids, str) else policy_ids
-        with one_load(), torch_needed("the module in this checkpoint"):
-            players, saved = players_of(path, wanted, **options)
-        mapping = policy_mapping_fn or saved
-        made = cls(players, policy_mapping_fn=mapping, seed=seed, max_sessions=max_sessions)
+        natives = natives_of(path, policy_ids, policy_mapping_fn=policy_mapping_fn, **options)
+        made = cls._of(natives, seed=seed, max_sessions=max_sessions)
         return made if device == "cpu" else made.to(device)
 
     @classmethod
@@ -135,14 +132,11 @@ class Actor:
         policy_mapping_fn: PolicyMapping = None,
         seed: int | None = None,
         max_sessions: int | None = None,
+        **options: Any,
     ) -> Self:
-        """An actor of a policy of the old stack, or of several by id; they stay as they are."""
-        from .loading import player_of
-
-        policies = policy if isinstance(policy, Mapping) else {policy.name: policy}
-        players = {str(name): player_of(each) for name, each in policies.items()}
-        mapping = policy_mapping_fn
-        return cls(players, policy_mapping_fn=mapping, seed=seed, max_sessions=max_sessions)
+        """An actor of a policy of any kind, or of several by id; they stay as they are."""
+        natives = natives_of(policy, policy_mapping_fn=policy_mapping_fn, **options)
+        return cls._of(natives, seed=seed, max_sessions=max_sessions)
 
     @classmethod
     def from_v2(
@@ -165,13 +159,17 @@ class Actor:
             seed: Of exploration.
             max_sessions: Of how many sessions to remember anything; see the class.
         """
-        from ...core.columns import DEFAULT_MODULE_ID
-        from .loading import triple_player
-        from .v2_plan import Triple
+        triple = V2Triple(env_to_module, module, module_to_env)
+        return cls.from_policy(triple, seed=seed, max_sessions=max_sessions)
 
-        triple = Triple(env_to_module, module, module_to_env, DEFAULT_MODULE_ID)
-        players = {DEFAULT_MODULE_ID: triple_player(triple)}
-        return cls(players, seed=seed, max_sessions=max_sessions)
+    @classmethod
+    def _of(cls, natives: Natives, *, seed: int | None, max_sessions: int | None) -> Self:
+        if not natives.policies:
+            _ = natives.only
+        with torch_needed("this policy"):
+            players = {name: player_of(each) for name, each in natives.policies.items()}
+        mapping = natives.mapping
+        return cls(players, policy_mapping_fn=mapping, seed=seed, max_sessions=max_sessions)
 
     # Acting.
 

@@ -15,10 +15,10 @@ from ...core.sessions import MAX_SESSIONS, Sessions
 from ...core.torch_draws import drawing
 from ...core.types import Nest
 from ...v2.episodes.single_agent import SingleAgentEpisode
+from ..triple import V2Triple
 from .plan import ActPlan
 from .player import Player
 from .slots import Key, default_keys
-from .v2_plan import Triple
 
 
 class EpisodePlayer(Player):
@@ -29,7 +29,7 @@ class EpisodePlayer(Player):
         plan: What there is of a plan; it names what is missing.
     """
 
-    def __init__(self, triple: Triple, plan: ActPlan) -> None:
+    def __init__(self, triple: V2Triple, plan: ActPlan) -> None:
         super().__init__(plan, is_planned=False)
         self.triple = triple
         self._sessions = Sessions(MAX_SESSIONS, "an actor")
@@ -64,7 +64,7 @@ class EpisodePlayer(Player):
             self._stepped(key, item, float(earned))
             for key, item, earned in zip(keys, seen, rewards, strict=True)
         ]
-        env_to_module, module, module_to_env = self.triple[:3]
+        env_to_module, module, module_to_env = self.triple
         shared: dict[str, Any] = {}
         common = {"rl_module": module, "episodes": episodes, "explore": explore}
         given = env_to_module(batch={}, shared_data=shared, **common)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -13,14 +13,8 @@ from ...core.adapters import StackFrames
 from ...core.errors import PieceError
 from ...core.filters import FrozenFilter
 from ...legacy.rows import zero_of
-from ...v2.common.add_observations import AddObservationsFromEpisodesToBatch
-from ...v2.common.add_states import AddStatesFromEpisodesToBatch
-from ...v2.common.add_time_dim import AddTimeDimToBatchAndZeroPad
-from ...v2.common.batch_individual_items import BatchIndividualItems
 from ...v2.common.flatten_observations import FlattenObservations
 from ...v2.common.frame_stacking import FrameStacking
-from ...v2.common.numpy_to_tensor import NumpyToTensor
-from ...v2.common.tensor_to_numpy import TensorToNumpy
 from ...v2.env_to_module.adapt_observations import AdaptObservations
 from ...v2.env_to_module.add_previous_steps import AddPreviousSteps
 from ...v2.env_to_module.frame_stacking import FrameStackingEnvToModule
@@ -28,52 +22,18 @@ from ...v2.env_to_module.mean_std_filter import MeanStdFilter
 from ...v2.env_to_module.preprocess_observations import PreprocessObservations
 from ...v2.env_to_module.prev_actions_prev_rewards import PrevActionsPrevRewards
 from ...v2.module_to_env.adapt_actions import AdaptActions
-from ...v2.module_to_env.get_actions import GetActions
-from ...v2.module_to_env.listify_data_for_vector_env import ListifyDataForVectorEnv
 from ...v2.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
-from ...v2.module_to_env.remove_time_rank import RemoveSingleTsTimeRankFromBatch
 from ...v2.module_to_env.squash_greedy_actions import SquashGreedyActions
-from ...v2.module_to_env.unbatch_to_individual_items import UnBatchToIndividualItems
+from ..loading.agent_pieces import STRUCTURE
+from ..triple import V2Triple
 from .module_brain import ModuleBrain, state_leaves
 from .part import Part, action_part, filter_part
 from .plan import ActPlan, narrowed
 from .previous import merged, previous_rows, previous_steps, rows_left_open
 from .recall import Column, Look
 
-STRUCTURE: Final = (
-    AddObservationsFromEpisodesToBatch,
-    AddStatesFromEpisodesToBatch,
-    AddTimeDimToBatchAndZeroPad,
-    BatchIndividualItems,
-    GetActions,
-    ListifyDataForVectorEnv,
-    NumpyToTensor,
-    RemoveSingleTsTimeRankFromBatch,
-    TensorToNumpy,
-    UnBatchToIndividualItems,
-)
-"""Pieces that move numbers and change none."""
 
-
-class Triple(NamedTuple):
-    """What acts in the new stack; pipelines may be None: then there are the default pieces.
-
-    Args:
-        env_to_module: From episodes to a forward batch.
-        module: What computes.
-        module_to_env: From its outputs to actions.
-        name: What to call it.
-        timestep: How many steps the module has sampled, which its exploration may depend on.
-    """
-
-    env_to_module: Any
-    module: Any
-    module_to_env: Any
-    name: str = "default_policy"
-    timestep: int = 0
-
-
-def v2_plan(triple: Triple) -> ActPlan:
+def v2_plan(triple: V2Triple) -> ActPlan:
     """The plan of pipelines and a module; pieces without a batched form are named in `missing`.
 
     Filters are frozen: acting does not move their statistics.
@@ -99,13 +59,11 @@ def v2_plan(triple: Triple) -> ActPlan:
         parts = _action_side(piece)
         missing += [type(piece).__name__] if parts is None else []
         action += parts or []
-    seen = getattr(triple.env_to_module, "input_observation_space", None)
-    acted = getattr(triple.module_to_env, "action_space", None)
     starts = state_leaves(module)
     return ActPlan(
         triple.name,
-        module.observation_space if seen is None else seen,
-        module.action_space if acted is None else acted,
+        triple.observation_space,
+        triple.action_space,
         ModuleBrain(module, triple.timestep),
         tuple(obs),
         tuple(action),

@@ -93,11 +93,11 @@ def export_actor(
     run = _pt2_runner(data) if kind == "pt2" else onnx_runner(data, step)
     _compare(step, run, plan.name)
     manifest = _manifest(plan, step, kind, opset, data)
-    _write(target, data, json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+    write_artifact(target, data, json.dumps(manifest, indent=1, sort_keys=True) + "\n")
     return manifest
 
 
-def _write(target: Path, data: bytes, manifest: str) -> None:
+def write_artifact(target: Path, data: bytes, manifest: str) -> None:
     """Write an artifact and its manifest; never does one lie beside another's.
 
     Both are on the disk before the older manifest goes and the two take their places.

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Space
 
+from ...core.array_codec import array_from_data
+from ...core.columns import DEFAULT_POLICY_ID
 from ...core.errors import CorruptCheckpointError, UnknownFormatError
+from ...core.space_codec import space_from_data
 from ...core.torch_needed import torch_needed
 from ...core.types import Array
 from ...core.vault.files import read_bytes, read_json
+from ...core.vault.layout import program_in
 from ...core.vault.limits import DEFAULT_LIMITS
 
 Named = Mapping[str, Array]
@@ -30,14 +36,58 @@ class Artifact:
     Args:
         manifest: What lies beside the file.
         run: Runs it.
+        data: The file's bytes.
 
     Attributes:
         manifest: Inputs, outputs, spaces, what wrote it.
     """
 
-    def __init__(self, manifest: dict[str, Any], run: Callable[[Named], Named]) -> None:
+    def __init__(
+        self, manifest: dict[str, Any], run: Callable[[Named], Named], data: bytes = b""
+    ) -> None:
         self.manifest = manifest
         self._run = run
+        self._data = data
+
+    @property
+    def name(self) -> str:
+        """The policy's id."""
+        return str(self.manifest.get("origin", {}).get("policy", DEFAULT_POLICY_ID))
+
+    @property
+    def observation_space(self) -> Space[Any]:
+        """What an environment gives."""
+        return space_from_data(self.manifest["observation_space"])
+
+    @property
+    def action_space(self) -> Space[Any]:
+        """What an environment takes."""
+        return space_from_data(self.manifest["action_space"])
+
+    @property
+    def states(self) -> dict[str, Array]:
+        """What each slot remembers at first, by name."""
+        held = self.manifest.get("states", {})
+        order = [port["name"].removeprefix("state.") for port in self.manifest["inputs"]]
+        return {name: array_from_data(held[name]) for name in order if name in held}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file and its manifest again.
+
+        Args:
+            path: The file, or a folder to put it in.
+
+        Raises:
+            CheckpointWriteError: The disk refuses.
+        """
+        from .artifact import write_artifact
+
+        ending = f".{self.manifest['kind']}"
+        target = Path(path)
+        if target.suffix != ending:
+            target = target / f"policy{ending}"
+        text = json.dumps(self.manifest, indent=1, sort_keys=True) + "\n"
+        write_artifact(target, self._data, text)
 
     def __call__(self, **given: Array) -> dict[str, Array]:
         """The outputs for some rows of inputs; states left out are zero, and every row begins."""
@@ -55,7 +105,7 @@ def load_artifact(path: str | os.PathLike[str]) -> Artifact:
     """Open a `.pt2` or `.onnx` file that `export_actor` wrote.
 
     Args:
-        path: The file; its manifest lies beside it as `<file>.json`.
+        path: The file, its manifest (`<file>.json` beside it), or a folder that holds both.
 
     Raises:
         CheckpointError: File or manifest is not there.
@@ -63,7 +113,7 @@ def load_artifact(path: str | os.PathLike[str]) -> Artifact:
         UnknownFormatError: This torch does not read what another one wrote.
         MissingExtraError: torch or onnxruntime is not installed.
     """
-    file = Path(path)
+    file = program_in(Path(path)) or Path(path)
     manifest = read_json(file.with_name(f"{file.name}.json"), DEFAULT_LIMITS, follow=True)
     data = read_bytes(file, DEFAULT_LIMITS, follow=True)
     found, wanted = hashlib.sha256(data).hexdigest(), manifest.get("sha256")
@@ -77,7 +127,8 @@ def load_artifact(path: str | os.PathLike[str]) -> Artifact:
     kind = manifest.get("kind")
     if kind not in ("onnx", "pt2"):
         raise UnknownFormatError(f"{file}", expected="'onnx' or 'pt2'", found=repr(kind))
-    return Artifact(manifest, (_of_onnx if kind == "onnx" else _of_torch)(data, manifest, file))
+    run = (_of_onnx if kind == "onnx" else _of_torch)(data, manifest, file)
+    return Artifact(manifest, run, data)
 
 
 def _of_onnx(data: bytes, manifest: Mapping[str, Any], file: Path) -> Callable[[Named], Named]:

@@ -11,19 +11,19 @@ certificate.json            a few observations, and what the source made of them
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from ...core.batching import unbatch
 from ...core.budget import one_load
 from ...core.checked import mapping
+from ...core.columns import DEFAULT_MODULE_ID
 from ...core.damage import at
 from ...core.errors import CheckpointNotFoundError, CorruptCheckpointError, WeightsError
 from ...core.stage_differences import Differences, StageComparison
 from ...core.trust import together
 from ...core.vault.files import part_of
+from ...core.vault.layout import ENV_TO_MODULE, LEARNER, MIGRATION_FILE, MODULE, MODULE_TO_ENV
 from ...core.vault.one_save import of_one_save
 from ...core.vault.own.document import encode
 from ...core.vault.own.json_text import format_json
@@ -36,42 +36,14 @@ from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ...v2.modules.rl_module import RLModule
 from ..proof.v2_stages import without_checks
 from ..proof.verify import staged
-from ..wrap.triple import V2Triple
+from ..triple import V2Triple
 from .observation_form import in_form_of
 from .plan import MigrationPlan
 
-ENV_TO_MODULE: Final = "env_to_module_connector"
-MODULE: Final = "rl_module"
-MODULE_TO_ENV: Final = "module_to_env_connector"
-LEARNER: Final = "learner_connector"
-_PLAN: Final = "migration.json"
 _CERTIFICATE: Final = "certificate.json"
 
 
-@dataclass(frozen=True)
-class MigratedPolicy:
-    """A policy of the new stack, as it was migrated.
-
-    Args:
-        env_to_module: The pipeline to the module.
-        module: The module.
-        module_to_env: The pipeline from it to the environment.
-        explore: Whether it explores when nobody says, as its training config had it.
-        migration: How it came about, as plain data.
-        certificate: What its source made of a few observations.
-    """
-
-    env_to_module: EnvToModulePipeline
-    module: Any
-    module_to_env: ModuleToEnvPipeline
-    explore: bool
-    migration: Mapping[str, Any]
-    certificate: Mapping[str, Any]
-
-    @property
-    def triple(self) -> V2Triple:
-        """The two pipelines with the module between them."""
-        return self.env_to_module, self.module, self.module_to_env
+MigratedPolicy = V2Triple  # What `load_migrated` gives.
 
 
 def save_migrated(plan: MigrationPlan, out: str | os.PathLike[str]) -> None:
@@ -103,16 +75,14 @@ def write_evidence(plan: MigrationPlan, folder: Path, **beside: Any) -> None:
         **beside: What else is to be told of it.
     """
     for name, content in (
-        (_PLAN, {**plan.to_dict(), **beside}),
+        (MIGRATION_FILE, {**plan.to_dict(), **beside}),
         (_CERTIFICATE, certificate_of(plan.policy)),
     ):
         (folder / name).write_text(format_json(encode(content)), encoding="utf-8")
 
 
 @of_one_save
-def load_migrated(
-    path: str | os.PathLike[str], *, check: bool = False, **options: Any
-) -> MigratedPolicy:
+def load_migrated(path: str | os.PathLike[str], *, check: bool = False, **options: Any) -> V2Triple:
     """Load what `save_migrated` wrote; nothing of the folder runs.
 
     Args:
@@ -127,7 +97,7 @@ def load_migrated(
     folder = Path(path)
     options.pop("model", None)  # its network lies in the folder, whatever it is
     with one_load():
-        migration = _read(folder, _PLAN)
+        migration = _read(folder, MIGRATION_FILE)
 
         def part(cls: Any, name: str) -> Any:
             with at(name):
@@ -140,7 +110,15 @@ def load_migrated(
         )
         explore = bool(migration.get("explore", True))
         certificate = _read(folder, _CERTIFICATE)
-        found = MigratedPolicy(to_module, module, to_env, explore, migration, certificate)
+        found = V2Triple(
+            to_module,
+            module,
+            to_env,
+            name=str(migration.get("policy") or DEFAULT_MODULE_ID),
+            explore=explore,
+            migration=migration,
+            certificate=certificate,
+        )
     if check:
         for stage in compare_with_source(found):
             if not stage.is_equal:
@@ -155,7 +133,7 @@ def load_migrated(
 
 @at(_CERTIFICATE)
 def compare_with_source(
-    migrated: MigratedPolicy, *, absolute: float = 1e-5, relative: float = 1e-5
+    migrated: V2Triple, *, absolute: float = 1e-5, relative: float = 1e-5
 ) -> tuple[StageComparison, ...]:
     """What a migrated policy makes of its certificate's observations, beside what its source did.
 
@@ -174,7 +152,7 @@ def compare_with_source(
             found=str(certificate.get("missing", "none was saved")),
         )
     rows = [list(unbatch(step)) for step in certificate["observations"]]
-    stages = staged(without_checks(migrated.triple))
+    stages = staged(without_checks(migrated))
     slots = [f"certificate-{number}" for number in range(len(rows[0]))]
     stages.reset(slots)
     differences = Differences(absolute, relative)

@@ -6,27 +6,28 @@ import os
 from typing import Any, Literal
 
 from ...core.errors import ConfigError
-from ...legacy.policy import Policy
 from .checkpoint import save_migrated
 from .plan import MigrationPlan, plan_migration
 from .ray_checkpoint import to_ray
 
 
 def migrate(
-    path_or_policy: str | os.PathLike[str] | Policy,
+    path_or_policy: Any,
     out: str | os.PathLike[str] | None = None,
     to: Literal["v2", "ray"] = "v2",
     *,
+    policy: str | None = None,
     policy_id: str | None = None,
     **options: Any,
 ) -> MigrationPlan:
     """Migrate an old policy: every step that can be native is, each proven equal to the source.
 
     Args:
-        path_or_policy: A checkpoint of the old stack, or a policy.
+        path_or_policy: A path, what `rlconnect.load` gave, or a policy of the old stack.
         out: The folder to write; None writes nothing, the plan tells what would be.
         to: "v2" for rlconnect, or "ray" for a checkpoint that Ray's new stack loads.
-        policy_id: Which policy of a checkpoint that holds several.
+        policy: Which policy of several.
+        policy_id: Another spelling of `policy`.
         **options: As for `plan_migration`.
 
     Returns:
@@ -37,13 +38,14 @@ def migrate(
 
     Example:
         >>> from gymnasium.spaces import Box, Discrete
+        >>> from rlconnect.legacy import Policy
         >>> plan = migrate(Policy(Box(-1, 1, (4,)), Discrete(2), {"seed": 0}))
         >>> plan.is_done, plan.steps[-1].proof["is_equal"]
         (True, True)
     """
     if to not in ("v2", "ray"):
         raise ConfigError("the target of a migration", expected="'v2' or 'ray'", found=repr(to))
-    plan = plan_migration(path_or_policy, policy_id, **options).apply()
+    plan = plan_migration(path_or_policy, policy or policy_id, **options).apply()
     if out is not None:
         if to == "ray":
             to_ray(plan, out)

@@ -19,10 +19,10 @@ from ...v2.module_to_env.listify_data_for_vector_env import ListifyDataForVector
 from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ...v2.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
 from ...v2.module_to_env.squash_greedy_actions import SquashGreedyActions
+from ..triple import V2Triple
 from ..wrap.action_connector import LegacyActionConnectorV2
 from ..wrap.agent_connector import LegacyAgentConnectorV2
 from ..wrap.policy_module import LegacyPolicyModule
-from ..wrap.triple import V2Triple
 from .agent_twins import cast_for_network
 from .refusal import Refusal
 from .step import MigrationStep
@@ -53,7 +53,7 @@ def mixture(
         policy, steps, is_native=is_native, observation_space=observation_space
     )
     made = copy.deepcopy(module) if is_native else LegacyPolicyModule.of(policy, custom=custom)
-    return to_module, made, to_env
+    return V2Triple(to_module, made, to_env)
 
 
 def mixed_pipelines(

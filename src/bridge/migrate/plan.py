@@ -31,11 +31,12 @@ from ...legacy.adapted import seen_space
 from ...legacy.defaults import create_connectors_for_policy
 from ...legacy.policy import Policy
 from ...v2.connector import ConnectorV2
+from ..loading.natives import natives_of
 from ..proof.recorded import courses_for, played_courses
 from ..proof.v2_stages import without_checks
 from ..proof.verdict import Verdict
 from ..proof.verify import verify
-from ..wrap.triple import V2Triple
+from ..triple import V2Triple, is_triple
 from .mixture import learner_pieces, mixture
 from .native_module import native_module
 from .source_stages import SourceStages
@@ -338,7 +339,7 @@ class MigrationPlan:
 
 
 def plan_migration(
-    path_or_policy: str | os.PathLike[str] | Policy,
+    path_or_policy: Any,
     policy_id: str | None = None,
     *,
     observation_space: Space[Any] | None = None,
@@ -347,7 +348,7 @@ def plan_migration(
     """Plan how an old policy becomes one of the new stack; nothing is changed yet.
 
     Args:
-        path_or_policy: A checkpoint of the old stack, or a policy.
+        path_or_policy: A path, what `rlconnect.load` gave, or a policy of the old stack.
         policy_id: Which policy of a checkpoint that holds several.
         observation_space: What the environment gives, where a connector of the author's own
             changes it.
@@ -362,36 +363,39 @@ def plan_migration(
         >>> [step.name for step in plan.steps if not step.is_native]
         []
     """
-    if isinstance(path_or_policy, Policy):
-        return MigrationPlan(
-            path_or_policy, custom=_custom(options), observation_space=observation_space
-        )
-    source = os.path.abspath(path_or_policy)
-    policy = one_policy(source, policy_id, **options)
+    is_path = isinstance(path_or_policy, (str, os.PathLike))
+    policy = one_policy(path_or_policy, policy_id, **options)
     return MigrationPlan(
-        policy, source=source, custom=_custom(options), observation_space=observation_space
+        policy,
+        source=os.path.abspath(path_or_policy) if is_path else "",
+        custom=_custom(options),
+        observation_space=observation_space,
     )
 
 
-def one_policy(source: str, policy_id: str | None, **options: Any) -> Policy:
-    """A policy of a checkpoint."""
-    from ..loading import load_policies
+def one_policy(source: Any, policy_id: str | None, **options: Any) -> Policy:
+    """A policy of the old stack, of a checkpoint or of anything that holds one.
 
-    found = load_policies(source, **options)
-    if policy_id is None:
-        if len(found) > 1:
-            raise ConfigError(
-                f"{source} holds {len(found)} policies",
-                expected="policy_id=, one of " + ", ".join(map(repr, found)),
-            )
-        return next(iter(found.values()))
-    if policy_id not in found and len(found) == 1:
-        return next(iter(found.values()))
-    if policy_id not in found:
-        raise UnknownNameError(
-            f"no policy {policy_id!r} in {source}", expected=", ".join(map(repr, found))
+    Raises:
+        ConfigError: There are several, and none was named; or it is of the new stack.
+        UnknownNameError: There is none of that id.
+    """
+    found = natives_of(source, **options).policies
+    names = ", ".join(map(repr, found))
+    if policy_id not in found and len(found) != 1:
+        if policy_id is not None:
+            raise UnknownNameError(f"no policy {policy_id!r} in {source}", expected=names)
+        raise ConfigError(
+            f"{source} holds {len(found)} policies", expected=f"policy_id=, one of {names}"
         )
-    return found[policy_id]
+    policy = next(each for name, each in found.items() if name == policy_id or len(found) == 1)
+    if not isinstance(policy, Policy):
+        raise ConfigError(
+            "only policies of the old stack migrate",
+            found="a module of the new stack" if is_triple(policy) else "an exported program",
+            hint="it is there already: load it, adapt it, verify it, export it.",
+        )
+    return policy
 
 
 def _custom(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import numpy as np
 from gymnasium import spaces
 
 from ...core.errors import ConfigError
+from ...core.vault.layout import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
 from ...core.vault.saved_tree import replaced_tree
 from ...v2.class_names import RAY_PIECES, saved_name
 from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
@@ -19,7 +20,7 @@ from ...v2.env_to_module.mean_std_filter import MeanStdFilter
 from ...v2.module_to_env.get_actions import GetActions
 from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ..wrap.policy_module import CUSTOM
-from .checkpoint import ENV_TO_MODULE, MODULE, MODULE_TO_ENV, write_evidence
+from .checkpoint import write_evidence
 from .faces import has_face, use_face
 from .plan import MigrationPlan
 

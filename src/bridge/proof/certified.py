@@ -8,7 +8,8 @@ from ...core import nest
 from ...legacy.certificate import compare_with_certificate
 from ...legacy.policy import Policy
 from ...legacy.stages import LegacyStages
-from ..migrate.checkpoint import MigratedPolicy, compare_with_source
+from ..migrate.checkpoint import compare_with_source
+from ..triple import V2Triple
 from .evidence import Evidence, Side
 from .staged import Staged
 from .v2_stages import V2Stages
@@ -16,7 +17,7 @@ from .verdict import Verdict
 
 
 def verify_certificate(
-    policy: Policy | MigratedPolicy, *, absolute: float = 1e-5, relative: float = 1e-5
+    policy: Policy | V2Triple, *, absolute: float = 1e-5, relative: float = 1e-5
 ) -> Verdict:
     """Hold a loaded policy to the certificate it was saved with.
 
@@ -37,7 +38,7 @@ def verify_certificate(
     else:
         certificate = policy.certificate
         stages = compare_with_source(policy, absolute=absolute, relative=relative)
-        shown = V2Stages(policy.triple)
+        shown = V2Stages(policy)
     return Verdict(
         shown.name,
         "its certificate",

@@ -27,11 +27,15 @@ from .staged import Staged
 from .v2_stages import V2Stages
 
 _SPACES: Final = ("input_observation_space", "input_action_space", "observation_space")
-_WHERE: Final = ("device", "pin_memory")
-"""Settings that say where a piece works, not what it does."""
+_WHERE: Final = ("device", "pin_memory", "is_narrow", "lone_variance")
+"""Settings that say where a piece works, not what it does, and two that Ray's files cannot hold:
+how a filter rounds, and what it divides by after one observation, show in what it gives."""
 
 _AROUND: Final = ("action_space", "policy_config", "model", "framework", "last_timestep")
 """What an exploration knows of the policy around it."""
+
+_UNBOUNDED: Final = float(np.finfo(np.float32).max)
+"""What Ray's pieces are given in place of no bound."""
 
 _OURS: Final = __name__.partition(".")[0]
 _DEEPEST: Final = 30
@@ -176,4 +180,6 @@ def _is_number(value: Any) -> bool:
 
 
 def _words(value: Any) -> str:
+    if value is None or (isinstance(value, float) and value >= _UNBOUNDED):
+        return "no bound"
     return " ".join(str(value).split())[:100]

@@ -15,36 +15,25 @@ from ...legacy.agent.obs_preproc import ObsPreprocessorConnector
 from ...legacy.stages import stages_of
 from ...v2.apis import ValueFunctionAPI
 from ...v2.common.stateful_modules import is_stateful
-from ...v2.connector import ConnectorV2
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ...v2.modules.dqn import DefaultDQNRLModule
+from ..triple import V2Triple
 from ..wrap.policy_module import LegacyPolicyModule
-from ..wrap.triple_spaces import triple_spaces
 
 _LSTM = ("h", "c")
-
-
-def is_triple(policy: Any) -> bool:
-    """Whether it is `(env_to_module, module, module_to_env)`."""
-    return (
-        isinstance(policy, (tuple, list))
-        and len(policy) == 3
-        and isinstance(policy[0], ConnectorV2)
-        and isinstance(policy[2], ConnectorV2)
-        and hasattr(policy[1], "forward_inference")
-    )
 
 
 class V2Stages:
     """The stages of a triple for one agent.
 
     Args:
-        triple: `(env_to_module, module, module_to_env)`.
+        triple: The policy.
         name: What to call it.
     """
 
-    def __init__(self, triple: Sequence[Any], name: str = "") -> None:
-        self.env_to_module, self.module, self.module_to_env = triple
+    def __init__(self, triple: V2Triple | Sequence[Any], name: str = "") -> None:
+        self.triple = V2Triple.of(triple).with_pipelines()
+        self.env_to_module, self.module, self.module_to_env = self.triple
         own = type(self.module).__name__
         if isinstance(self.module, LegacyPolicyModule):
             own = f"{self.module.policy.algorithm} {self.module.policy.name}"
@@ -57,12 +46,12 @@ class V2Stages:
     @property
     def observation_space(self) -> Any:
         """What an environment gives it."""
-        return triple_spaces((self.env_to_module, self.module, self.module_to_env))[0]
+        return self.triple.observation_space
 
     @property
     def action_space(self) -> Any:
         """What an environment takes from it."""
-        return triple_spaces((self.env_to_module, self.module, self.module_to_env))[1]
+        return self.triple.action_space
 
     def pieces(self) -> list[tuple[str, str]]:
         """Pieces, with the module between them."""
@@ -173,12 +162,12 @@ class V2Stages:
         return nest.flatten(state)
 
 
-def without_checks(triple: Sequence[Any]) -> Sequence[Any]:
+def without_checks(triple: V2Triple) -> V2Triple:
     """The triple, whose wrapped preprocessors no longer check observations now and then.
 
     That an adapter leads out of a policy's space is something to look at in a proof, no error.
     """
-    for piece in _pieces(triple[0]):
+    for piece in _pieces(triple.env_to_module):
         wrapped = getattr(piece, "connector", None)
         for each in getattr(wrapped, "connectors", [wrapped]):
             if isinstance(each, ObsPreprocessorConnector):

@@ -16,7 +16,9 @@ from ...core.types import Nest
 from ...legacy.policy import Policy
 from ...legacy.stages import LegacyStages
 from ..environments import live_env
+from ..loading.natives import natives_of
 from ..migrate.observation_form import in_form_of
+from ..triple import V2Triple
 from .evidence import Evidence, Side
 from .paired_settings import paired_settings, settings_stage
 from .paired_weights import paired_weights
@@ -44,7 +46,7 @@ def verify(
     """Run two policies on the same observations and compare what each stage gives.
 
     Args:
-        a: A policy, `(env_to_module, module, module_to_env)`, or anything with stages.
+        a: A path, what `rlconnect.load` gave, a policy of either stack, or anything with stages.
         b: Another one, for the same environment.
         env: An environment, its id or a function that makes one; `a` acts in it, and then each
             alone with the same seeds.
@@ -117,25 +119,23 @@ def staged(policy: Any, name: str = "") -> Staged:
     """A policy as something whose stages can be looked at.
 
     Args:
-        policy: A policy, a triple of the new stack, or something with stages of its own.
+        policy: Whatever acts, as for `natives_of`, or something with stages of its own.
         name: What to call a policy or a triple.
     """
-    if isinstance(policy, Policy):
-        return LegacyStages(policy, name)
-    if isinstance(policy, (tuple, list)):
-        from .v2_stages import V2Stages, is_triple
-
-        if is_triple(policy):
-            return V2Stages(policy, name)
-    if hasattr(policy, "step") and hasattr(policy, "reset") and hasattr(policy, "name"):
+    if all(hasattr(policy, each) for each in ("step", "reset", "name", "pieces")):
         stages: Staged = policy
         return stages
-    raise PieceError(
-        "this cannot be compared",
-        expected="a Policy, (env_to_module, module, module_to_env), or an object with name, "
-        "reset() and step()",
-        found=type(policy).__name__,
-    )
+    native = natives_of(policy).only
+    if isinstance(native, Policy):
+        return LegacyStages(native, name)
+    if isinstance(native, V2Triple):
+        from .v2_stages import V2Stages
+
+        return V2Stages(native, name)
+    from ..compiled.program_player import ProgramPlayer
+    from .played_stages import PlayedStages
+
+    return PlayedStages(ProgramPlayer(native), native.manifest["pieces"], name)
 
 
 def _walk(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from gymnasium.spaces import Space
 
@@ -19,15 +19,13 @@ from ...v2.env_to_module.defaults import env_to_module_pipeline
 from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ...v2.module_to_env.defaults import module_to_env_pipeline
 from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ..triple import V2Triple
 from .action_connector import LegacyActionConnectorV2
 from .agent_connector import LegacyAgentConnectorV2
 from .legacy_columns import LegacyColumnsV2
 from .multi_policy_module import LegacyMultiPolicyModule
 from .policy_module import LegacyPolicyModule
 from .views_beside import columns_beside, is_observation_stacked
-
-V2Triple: TypeAlias = tuple[EnvToModulePipeline, Any, ModuleToEnvPipeline]
-"""`(env_to_module, module, module_to_env)`."""
 
 
 def policy_to_v2(
@@ -75,11 +73,11 @@ def policy_to_v2(
     """
     if isinstance(policy, Policy):
         to_module, to_env = wrapped_pipelines(policy)
-        return to_module, LegacyPolicyModule.of(policy, custom=custom), to_env
+        return V2Triple(to_module, LegacyPolicyModule.of(policy, custom=custom), to_env)
     module = LegacyMultiPolicyModule.of(policy, custom=custom)
     mapping = agent_to_module_mapping_fn or _own_name
     agents = AgentMapping(LegacyMultiPolicyModule.spec_of(policy).rl_module_specs, mapping)
-    return (
+    return V2Triple(
         env_to_module_pipeline(
             observation_space,
             action_space,

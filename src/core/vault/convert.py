@@ -21,6 +21,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import CheckpointWriteError, MissingPartError, UnknownNameError
+from .archives import write_zip
 from .audit.files import with_audit
 from .audit.wrappings import HEAD, bytes_in_text, starts_pickle
 from .decoding import Decoding
@@ -35,10 +36,9 @@ from .own.stand_ins import PlainStandIns, live_stand_ins
 from .own.write_errors import refusals
 from .own.writer import save_folder
 from .own_records import document_of, save_records
+from .places import named, on_disk
 from .records import Checkpoint, Problem
-from .remote import fetched, is_url
 from .save_manifest import KEY as SAVE_KEY
-from .zipped import is_zip, unzipped, write_zip
 
 _TEXTS: Final = ("migration.json", "certificate.json")
 _PLAYER: Final = re.compile(r"player_[0-9]+")
@@ -92,17 +92,11 @@ def convert(
     """
     target = Path(os.path.abspath(out))
     _check_free(target)
-    text = os.fspath(path)
-    if isinstance(text, str) and is_url(text):
-        with fetched(text, DEFAULT_LIMITS) as local:
-            return replace(_convert(local, target, policies), source=text)
-    return _convert(Path(os.path.abspath(text)), target, policies)
+    with on_disk(path, DEFAULT_LIMITS) as source:
+        return replace(_convert(source, target, policies), source=named(path))
 
 
 def _convert(source: Path, target: Path, policies: Iterable[str] | None) -> Conversion:
-    if is_zip(source):
-        with unzipped(source, DEFAULT_LIMITS) as folder:
-            return replace(_convert(folder, target, policies), source=str(source))
     with _staged(target) as folder:
         if (source / ACTOR_FILE).is_file():
             made = _write_players(source, folder, policies)

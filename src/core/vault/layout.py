@@ -31,6 +31,7 @@ import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -46,6 +47,12 @@ Role = Literal["own", "worker", "policy", "algorithm", "module", "component", "f
 OWN_MANIFEST: Final = "rlconnect.json"
 ACTOR_FILE: Final = "actor.json"
 """Names the players of an actor of several, whose folders lie beside it."""
+MIGRATION_FILE: Final = "migration.json"
+"""Tells how a migrated policy came about, beside its parts."""
+ENV_TO_MODULE: Final = "env_to_module_connector"
+MODULE: Final = "rl_module"
+MODULE_TO_ENV: Final = "module_to_env_connector"
+LEARNER: Final = "learner_connector"
 KNOWN_VERSIONS: Final = ("0", "0.1", "1.0", "1.1", "1.2", "2.0", "2.1")
 METADATA_NAMES: Final = ("rllib_checkpoint.json", "metadata.json", "rl_module_metadata.json")
 CLASS_FILE: Final = "class_and_ctor_args.pkl"
@@ -66,6 +73,7 @@ STEMS: Final[dict[str, Role]] = {
     "module_state": "module",
     "state": "component",
 }
+_PROGRAMS: Final = (".onnx", ".pt2")
 _WORKER: Final = re.compile(r"checkpoint-\d+")
 _TRIAL_CHECKPOINT: Final = re.compile(r"checkpoint_(?:tmp)?[0-9a-f]+")
 _KNOWN_FOLDERS: Final = frozenset(
@@ -137,6 +145,21 @@ class Node:
     def child(self, name: str) -> Node | None:
         """The sub-folder of that name."""
         return next((child for child in self.children if child.name == name), None)
+
+
+def program_in(path: Path) -> Path | None:
+    """An exported policy's file: the path itself, what its manifest is of, or the one in a folder.
+
+    Args:
+        path: Of a `.onnx` or `.pt2` file, of its `.json`, or of a folder; others give None.
+    """
+    if path.is_dir():
+        held = {each for each in map(program_in, path.iterdir()) if each is not None}
+        return held.pop() if len(held) == 1 else None
+    file = path.with_name(path.name.removesuffix(".json"))
+    manifest = file.with_name(f"{file.name}.json")
+    is_one = file.suffix in _PROGRAMS and file.is_file() and manifest.is_file()
+    return file if is_one else None
 
 
 def locate(path: Path, limits: Limits) -> Node:
@@ -391,6 +414,26 @@ def checkpoints_below(path: Path, limits: Limits, deepest: int = 6) -> Iterator[
             below = [child for child in below if child.name not in parts]
         if depth < deepest:
             pending[:0] = [(child, depth + 1) for child in sorted(below)]
+
+
+def newest_below(path: Path, limits: Limits) -> Path | None:
+    """The checkpoint that a folder stands for that is none itself: a trial's newest.
+
+    Args:
+        path: The folder.
+        limits: How much may be walked through.
+
+    Returns:
+        The only checkpoint below it, or the one with the highest number among those of one trial;
+        None of any other folder.
+    """
+    held = list(islice(checkpoints_below(path, limits), limits.max_entries))
+    is_trial = len({each.parent for each in held}) == 1 and all(
+        _TRIAL_CHECKPOINT.fullmatch(each.name) for each in held
+    )
+    if len(held) == 1 or is_trial:
+        return max(held, key=lambda each: (len(each.name), each.name))
+    return None
 
 
 def _only_policies(node: Node) -> bool:

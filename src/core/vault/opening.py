@@ -13,6 +13,7 @@ from .decoding import Decoding
 from .layout import KNOWN_VERSIONS, Node, locate
 from .limits import DEFAULT_LIMITS, Limits, one_load
 from .one_save import read_as_one
+from .places import is_elsewhere, named, on_disk
 from .records import Checkpoint
 from .save_manifest import check_save
 from .weights import WeightTable
@@ -25,8 +26,8 @@ def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = Non
 
     Args:
         path: A folder RLlib or rlconnect wrote (algorithm, policy, policies, module, pipeline,
-            ...), a `.zip` of one, or a `checkpoint-<n>` file of Ray 2.0 and older. With the
-            `remote` extra also a URL (`s3://...`).
+            ...), a `.zip` or `.tgz` of one, or a `checkpoint-<n>` file of Ray 2.0 and older. With
+            the `remote` extra also a URL (`s3://...`).
         limits: How much reading may take; the defaults suit files up to several gigabytes.
 
     Raises:
@@ -38,24 +39,10 @@ def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = Non
     """
     limits = limits or DEFAULT_LIMITS
     with one_load(limits):
-        text = os.fspath(path)
-        if isinstance(text, str) and "://" in text:
-            from .remote import fetched, is_url
-
-            if is_url(text):
-                with fetched(text, limits) as local:
-                    try:
-                        return replace(_in_memory(_open(local, limits)), path=text)
-                    except CheckpointError as error:
-                        error.message = error.message.replace(str(local), text)
-                        raise
-        if isinstance(text, str) and text.lower().endswith(".zip"):
-            from .zipped import is_zip, unzipped
-
-            if is_zip(text):
-                with unzipped(text, limits) as local:
-                    return replace(_in_memory(_open(local, limits)), path=os.path.abspath(text))
-        root = Path(os.path.abspath(text))
+        if is_elsewhere(path):
+            with on_disk(path, limits) as local:
+                return replace(_in_memory(_open(local, limits)), path=named(path))
+        root = Path(os.path.abspath(path))
         return read_as_one(root, lambda kept: _open(root, limits), check=lambda folder: None)
 
 

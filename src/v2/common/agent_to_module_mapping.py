@@ -12,10 +12,15 @@ from typing_extensions import override
 from ...core.columns import Columns
 from ...core.errors import PieceError, SpaceError
 from ...core.spaces import same_space
+from ...core.trust import Names, find
+from ...core.trust.arguments import live_arguments
+from ...core.vault.decode.standins import GlobalRef, Opaque, class_path, mapping_of
 from ..batch_items import is_multi_agent
 from ..connector import ConnectorV2
 from ..episodes.multi_agent import MultiAgentEpisode
+from ..slots import FUNCTION
 from .batch_individual_items import check_same_owners
+from .lost_mapping import LostMapping
 from .stateful_modules import is_multi
 
 
@@ -108,6 +113,21 @@ class AgentToModuleMapping(ConnectorV2):
             shared_data["memorized_map_structure"] = order or {}
         return by_module
 
+    @classmethod
+    @override
+    def _live_arguments(
+        cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], names: Names
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        own = dict(kwargs)
+        specs, mapping = own.pop("rl_module_specs", ()), own.pop("agent_to_module_mapping_fn", None)
+        made, by_name = super()._live_arguments(args, own, names)
+        if isinstance(specs, Mapping):
+            by_name["rl_module_specs"] = {key: _spaces_of(each) for key, each in specs.items()}
+        else:
+            by_name["rl_module_specs"] = live_arguments(specs, names)
+        by_name["agent_to_module_mapping_fn"] = _mapping_in_file(mapping, names)
+        return made, by_name
+
     def _check_modules(self, acting: Mapping[Any, Any], modules: Collection[Any]) -> None:
         for eps_id, agent_id, module_id in acting:
             if module_id not in modules:
@@ -149,10 +169,13 @@ class AgentToModuleMapping(ConnectorV2):
         first = next(iter(agents.values()), None)
         common = first if all(other == first for other in agents.values()) else None
         for module_id, found in own.items():
-            if found is None:
-                is_one = common is not None
-                own[module_id] = common if is_one else self._mapped(module_id, agents, which)
-        return spaces.Dict(own)
+            if found is not None:
+                continue
+            if common is not None:
+                own[module_id] = common
+            elif not isinstance(self.agent_to_module_mapping_fn, LostMapping):
+                own[module_id] = self._mapped(module_id, agents, which)
+        return spaces.Dict({name: each for name, each in own.items() if each is not None})
 
     def _mapped(self, module_id: Any, agents: Mapping[Any, Any], which: str) -> Any:
         """The space of the agents that the mapping function gives to a module."""
@@ -174,6 +197,30 @@ class AgentToModuleMapping(ConnectorV2):
                 hint=f"give the module's spec an {which}.",
             )
         return found
+
+
+@dataclass(frozen=True)
+class _Spaces:
+    """All that this piece asks of a module's spec."""
+
+    observation_space: Any = None
+    action_space: Any = None
+
+
+def _spaces_of(spec: Any) -> _Spaces:
+    """The spaces of a spec as it lies in a file; what else it names is of no use here."""
+    held = mapping_of(spec) if isinstance(spec, Opaque) else {}
+    wanted = {name: held.get(name) for name in ("observation_space", "action_space")}
+    return _Spaces(**live_arguments(wanted, Names()))
+
+
+def _mapping_in_file(value: Any, names: Names) -> Any:
+    """The mapping function that a file names, or what says that nobody has it."""
+    is_named = isinstance(value, GlobalRef) or (isinstance(value, Opaque) and value.is_by_value)
+    if value is None or is_named:
+        name = class_path(value) if is_named else "a function"
+        return find(name, FUNCTION, names.trust) or LostMapping(name)
+    return live_arguments(value, names)
 
 
 def done_agents(episodes: Iterable[Any]) -> set[tuple[Any, Any]]:

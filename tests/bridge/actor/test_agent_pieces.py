@@ -5,8 +5,8 @@ import pytest
 import torch
 from gymnasium import spaces
 from rlconnect.bridge import Actor
-from rlconnect.bridge.actor.agent_pieces import has_own_pieces
 from rlconnect.bridge.compiled.program import compile_actor
+from rlconnect.bridge.loading.agent_pieces import has_own_pieces
 from rlconnect.core.adapters import AdapterChain, MapActions
 from rlconnect.core.errors import PieceError
 from rlconnect.v2 import (

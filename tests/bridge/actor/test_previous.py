@@ -5,8 +5,8 @@ import pytest
 import torch
 from gymnasium import spaces
 from rlconnect.bridge import Actor
-from rlconnect.bridge.actor.v2_plan import Triple
 from rlconnect.bridge.compiled.program import compile_actor
+from rlconnect.bridge.triple import V2Triple
 from rlconnect.v2 import FlattenObservations, PrevActionsPrevRewards, TorchRLModule
 from rlconnect.v2.env_to_module.add_previous_steps import AddPreviousSteps
 from rlconnect.v2.env_to_module.defaults import env_to_module_pipeline
@@ -65,7 +65,7 @@ def test_previous_steps_in_observations(actions, rewards, lstm, rng):
     actor = Actor.from_v2(to_module, module, to_env)
 
     assert not actor.missing
-    courses(actor, through_pipelines(Triple(to_module, module, to_env)), rng)
+    courses(actor, through_pipelines(V2Triple(to_module, module, to_env)), rng)
     as_program(actor, rng)
 
 
@@ -78,7 +78,7 @@ def test_previous_steps_as_columns(rng):
     actor = Actor.from_v2(to_module, module, to_env)
 
     assert not actor.missing
-    courses(actor, through_pipelines(Triple(to_module, module, to_env)), rng)
+    courses(actor, through_pipelines(V2Triple(to_module, module, to_env)), rng)
     as_program(actor, rng)
 
 

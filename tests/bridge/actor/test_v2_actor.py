@@ -9,12 +9,13 @@ import torch
 from gymnasium import spaces
 from rlconnect.bridge import Actor, SlowPieceWarning, policy_to_v2
 from rlconnect.bridge.actor.episode_player import EpisodePlayer
-from rlconnect.bridge.actor.loading import triple_player
-from rlconnect.bridge.actor.v2_plan import Triple, v2_plan
+from rlconnect.bridge.actor.players import triple_player
+from rlconnect.bridge.actor.v2_plan import v2_plan
 from rlconnect.bridge.compiled.program import compile_actor
+from rlconnect.bridge.loading.triples import load_triple
 from rlconnect.bridge.migrate.checkpoint import save_migrated
 from rlconnect.bridge.migrate.plan import plan_migration
-from rlconnect.bridge.migrate.way_in import load_triple
+from rlconnect.bridge.triple import V2Triple
 from rlconnect.core.adapters import AdapterChain, DropFeatures, MapActions
 from rlconnect.core.errors import CorruptCheckpointError, PieceError, UnknownNameError
 from rlconnect.legacy import Policy, create_connectors_for_policy
@@ -79,7 +80,7 @@ def test_saved_modules_act_as_through_pipelines(name, rng):
     to_module = env_to_module_pipeline(module.observation_space, module.action_space)
 
     assert not actor.missing
-    slow = through_pipelines(Triple(to_module, module, to_env))
+    slow = through_pipelines(V2Triple(to_module, module, to_env))
     same_course(actor, slow, module.observation_space, rng)
 
 
@@ -91,7 +92,7 @@ def test_an_algorithm_of_ray_acts_with_its_filter(rng):
         if isinstance(piece, MeanStdFilter):
             piece.update_stats = False
 
-    slow = through_pipelines(Triple(to_module, module, to_env))
+    slow = through_pipelines(V2Triple(to_module, module, to_env))
     same_course(actor, slow, module_space(actor), rng)
     assert "MeanStdFilter" in actor.only.plan.origin["connectors"]
     with pytest.raises(UnknownNameError, match="no module 'other'"):
@@ -123,7 +124,7 @@ def test_pieces_become_parts(lstm, rng):
     to_env.append(wider)
     actor = Actor.from_v2(to_module, module, to_env)
 
-    same_course(actor, through_pipelines(Triple(to_module, module, to_env)), given, rng)
+    same_course(actor, through_pipelines(V2Triple(to_module, module, to_env)), given, rng)
 
     assert not actor.missing
     program = compile_actor(actor)
@@ -142,7 +143,7 @@ def test_frames_are_stacked_a_row_a_slot(rng):
         frame, spaces.Discrete(3), custom=[FrameStackingEnvToModule(num_frames=3)]
     )
     flat = spaces.Box(-1, 1, (18,), np.float32)
-    plan = v2_plan(Triple(to_module, module_for(flat, spaces.Discrete(3)), None))
+    plan = v2_plan(V2Triple(to_module, module_for(flat, spaces.Discrete(3)), None))
 
     assert [part.name for part in plan.obs] == ["FrameStackingEnvToModule"]
     assert plan.start[0].shape == (6, 2)
@@ -226,13 +227,13 @@ def test_an_algorithms_epsilon_is_that_of_the_steps_it_sampled():
     assert Actor.from_checkpoint(ALGORITHM).only._source.timestep == 64
 
     for timestep, is_random in ((0, True), (64, False)):
-        triple = Triple(None, module, None, "dqn", timestep)
+        triple = V2Triple(None, module, None, "dqn", timestep)
         pipelines = (
             env_to_module_pipeline(module.observation_space, module.action_space),
             module,
             module_to_env_pipeline(module.observation_space, module.action_space),
         )
-        slow = EpisodePlayer(Triple(*pipelines, "dqn", timestep), v2_plan(triple))
+        slow = EpisodePlayer(V2Triple(*pipelines, "dqn", timestep), v2_plan(triple))
         for actor in (Actor({"dqn": triple_player(triple)}), Actor({"dqn": slow})):
             explored = actor.act(obs, explore=True, seed=1)
             assert (len(set(explored.tolist())) > 1) is is_random

@@ -10,7 +10,8 @@ from gymnasium import spaces
 from hypothesis import strategies as st
 from rlconnect.bridge import Actor, adapt
 from rlconnect.bridge.actor.episode_player import EpisodePlayer
-from rlconnect.bridge.actor.v2_plan import Triple, v2_plan
+from rlconnect.bridge.actor.v2_plan import v2_plan
+from rlconnect.bridge.triple import V2Triple
 from rlconnect.core.adapters import (
     AdapterChain,
     Clip,
@@ -180,7 +181,7 @@ def new_chains(draw):
     to_env.append(AdaptActions(None, acts, chain=AdapterChain(action=[_action_step(acts)])))
     names = [type(piece).__name__ for piece in [*pieces, *filters]]
     text = f"{wide} -> {names}, {steps} -> {model} -> {acts}"
-    return new_chain(Triple(to_module, module, to_env), text)
+    return new_chain(V2Triple(to_module, module, to_env), text)
 
 
 ACTIONS = (spaces.Discrete(3), spaces.Box(-2, 1, (2,), np.float32))

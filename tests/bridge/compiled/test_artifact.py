@@ -228,7 +228,7 @@ def test_an_artifact_never_lies_beside_the_manifest_of_another(tmp_path, monkeyp
             return None
         return json.loads(beside.read_text()) == json.loads(manifest(target.read_bytes()))
 
-    artifact._write(target, b"old", manifest(b"old"))
+    artifact.write_artifact(target, b"old", manifest(b"old"))
     assert is_pair()
     calls = {"replace": 0}
     replace = os.replace
@@ -245,10 +245,10 @@ def test_an_artifact_never_lies_beside_the_manifest_of_another(tmp_path, monkeyp
         else:
             patch.setattr(artifact.os, "replace", failing)
         with pytest.raises((ZeroDivisionError, CheckpointWriteError)):
-            artifact._write(target, b"new", manifest(b"new"))
+            artifact.write_artifact(target, b"new", manifest(b"new"))
 
     assert is_pair() is not False
-    artifact._write(target, b"new", manifest(b"new"))
+    artifact.write_artifact(target, b"new", manifest(b"new"))
     assert is_pair()
     assert target.read_bytes() == b"new"
     assert sorted(os.listdir(tmp_path)) == ["a.pt2", "a.pt2.json"]

@@ -24,6 +24,7 @@ import numpy as np
 from attacks import archives, arrays, bombs, calls, folders, packed
 from rlconnect.cli.app import main
 from rlconnect.core.errors import CheckpointError
+from rlconnect.core.vault import archives as _archives  # noqa: F401
 from rlconnect.core.vault import (  # noqa: F401  # some are there so that no load imports them
     new_stack,
     old_stack,
@@ -31,7 +32,6 @@ from rlconnect.core.vault import (  # noqa: F401  # some are there so that no lo
     own_records,
     remote,
     worker_file,
-    zipped,
 )
 from rlconnect.core.vault.decode.constructors import CONSTRUCTORS
 from rlconnect.core.vault.decode.msgpack_file import decode_msgpack

@@ -15,10 +15,16 @@ from gymnasium import spaces
 
 from ...core import nest
 from ...core.errors import PieceError
+from ...v2.common.add_observations import AddObservationsFromEpisodesToBatch
+from ...v2.common.add_states import AddStatesFromEpisodesToBatch
+from ...v2.common.add_time_dim import AddTimeDimToBatchAndZeroPad
 from ...v2.common.agent_to_module_mapping import AgentToModuleMapping
+from ...v2.common.batch_individual_items import BatchIndividualItems
 from ...v2.common.flatten_observations import FlattenObservations
 from ...v2.common.frame_stacking import FrameStacking
 from ...v2.common.module_to_agent_unmapping import ModuleToAgentUnmapping
+from ...v2.common.numpy_to_tensor import NumpyToTensor
+from ...v2.common.tensor_to_numpy import TensorToNumpy
 from ...v2.env_to_module.adapt_observations import AdaptObservations
 from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ...v2.env_to_module.frame_stacking import FrameStackingEnvToModule
@@ -26,9 +32,26 @@ from ...v2.env_to_module.mean_std_filter import MeanStdFilter
 from ...v2.env_to_module.preprocess_observations import PreprocessObservations
 from ...v2.env_to_module.prev_actions_prev_rewards import PrevActionsPrevRewards
 from ...v2.module_to_env.adapt_actions import AdaptActions
+from ...v2.module_to_env.get_actions import GetActions
+from ...v2.module_to_env.listify_data_for_vector_env import ListifyDataForVectorEnv
 from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ...v2.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
-from .v2_plan import STRUCTURE
+from ...v2.module_to_env.remove_time_rank import RemoveSingleTsTimeRankFromBatch
+from ...v2.module_to_env.unbatch_to_individual_items import UnBatchToIndividualItems
+
+STRUCTURE: Final = (
+    AddObservationsFromEpisodesToBatch,
+    AddStatesFromEpisodesToBatch,
+    AddTimeDimToBatchAndZeroPad,
+    BatchIndividualItems,
+    GetActions,
+    ListifyDataForVectorEnv,
+    NumpyToTensor,
+    RemoveSingleTsTimeRankFromBatch,
+    TensorToNumpy,
+    UnBatchToIndividualItems,
+)
+"""Pieces that move numbers and change none."""
 
 REGROUPING: Final = (AgentToModuleMapping, ModuleToAgentUnmapping)
 _BY_AGENT: Final = (

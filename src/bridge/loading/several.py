@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...core.errors import CorruptCheckpointError, RlconnectError, UnknownNameError
+from ...core.keys import table_of
 from ...core.vault.files import entries, part_of
 from ...core.vault.layout import ACTOR_FILE
 from ...core.vault.limits import DEFAULT_LIMITS
@@ -84,3 +85,11 @@ def saved_several(path: str | os.PathLike[str], wanted: Sequence[str] | None) ->
                 f"no player {name!r} in {path}", expected=", ".join(map(repr, folders))
             )
     return {name: folders[name] for name in wanted or folders}, content
+
+
+def mapping_of(extra: Mapping[str, Any]) -> dict[Any, str] | None:
+    """Who plays whom, from what a checkpoint holds beside its policies."""
+    saved = extra.get("actor")
+    if not isinstance(saved, Mapping) or not saved.get("agents"):
+        return None
+    return {agent: str(name) for agent, name in table_of(saved["agents"]).items()}

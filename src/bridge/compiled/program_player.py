@@ -1,0 +1,153 @@
+"""An exported program acting for many slots."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core import nest, xp
+from ...core.errors import PieceError
+from ...core.sessions import Sessions
+from ...core.types import Nest
+from ...legacy.rows import zero_of
+from ..actor.plan import ActPlan
+from ..actor.player import Player
+from ..actor.slots import Key, Slots
+from .opened import Artifact
+
+
+class ProgramPlayer(Player):
+    """A `.onnx` or `.pt2` file that acts; it always takes the best action.
+
+    Args:
+        program: The opened file.
+    """
+
+    def __init__(self, program: Artifact) -> None:
+        start = program.states
+        plan = ActPlan(
+            program.name,
+            program.observation_space,
+            program.action_space,
+            _NoBrain(),
+            origin=program.manifest.get("origin", {}),
+        )
+        super().__init__(plan, is_planned=True)
+        self.program = program
+        self.slots = Slots(list(start.values()))
+        self._states = list(start)
+        self.remembers = bool(start)
+        self._inputs = [port["name"] for port in program.manifest["inputs"]]
+        self._actions = [
+            port["name"]
+            for port in program.manifest["outputs"]
+            if not port["name"].startswith("next_state.")
+        ]
+        self._action = zero_of(program.action_space)
+
+    @property
+    def policy(self) -> Artifact:
+        """What acts."""
+        return self.program
+
+    @property
+    def sessions(self) -> Sessions:
+        """The slots by their use."""
+        return self.slots.sessions
+
+    def act(
+        self,
+        obs: Nest,
+        keys: Sequence[Key] | None,
+        reward: Any,
+        ended: Any,
+        explore: bool,
+        rng: np.random.Generator,
+        starts_anew: bool,
+    ) -> Nest:
+        """Actions for observations with a leading axis.
+
+        Raises:
+            PieceError: It is to explore, or needs a reward that was not given.
+        """
+        if explore:
+            raise PieceError(
+                "an exported program does not explore",
+                expected="explore=False",
+                hint="load the checkpoint that it was exported from.",
+            )
+        count = len(nest.a_leaf(obs))
+        given = dict(_named("obs", nest.map_structure(xp.to_numpy, obs)))
+        rows: Any = None
+        if self.remembers:
+            rows = self.slots.rows(count if keys is None else keys)
+            if ended is not None:
+                ended = np.asarray(xp.to_numpy(ended), bool)
+                if starts_anew:
+                    self.slots.end(rows, ended)
+            given["first"] = self.slots.first[rows]
+            memory = zip(self._states, self.slots.memory, strict=True)
+            given.update({f"state.{name}": each[rows] for name, each in memory})
+        if "reward" in self._inputs:
+            is_first = self.remembers and bool(given["first"].all())
+            if reward is None and not is_first:
+                raise PieceError(
+                    "this program sees rewards, and this step has none",
+                    expected="reward= at every step after an episode's first",
+                )
+            given["reward"] = np.zeros(count) if reward is None else xp.to_numpy(reward)
+        found = self.program(**{name: given[name] for name in self._inputs})
+        if self.remembers:
+            self.slots.keep(rows, [found[f"next_state.{name}"] for name in self._states])
+            if ended is not None and not starts_anew:
+                self.slots.end(rows, ended)
+        return nest.unflatten_as(self._action, [found[name] for name in self._actions])
+
+    def reset(self, env_ids: Iterable[Hashable] | None) -> None:
+        """Forget slots."""
+        self.slots.reset(env_ids)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the slots remember, as arrays."""
+        return self.slots.state_dict()
+
+    def load_state_dict(self, state: Any) -> None:
+        """Go on from what `state_dict` gave."""
+        self.slots.load_state_dict(state)
+
+    def to(self, device: str | None) -> None:
+        """Stay where it was exported to run: on the host.
+
+        Raises:
+            PieceError: It is to run elsewhere.
+        """
+        if device not in (None, "cpu"):
+            raise PieceError(
+                "an exported program runs on the host",
+                expected="'cpu'",
+                found=str(device),
+                hint="compile_actor(actor, device=...) runs the policy itself on a device.",
+            )
+
+
+class _NoBrain:
+    """A program computes by itself; there is only its count of steps to keep."""
+
+    timestep = 0
+
+    def __getattr__(self, name: str) -> Any:
+        raise PieceError("an exported program does not show its network", hint="load its source.")
+
+
+def _named(prefix: str, value: Nest) -> Iterable[tuple[str, Any]]:
+    """The leaves of an observation by the names of their ports."""
+    if isinstance(value, Mapping):
+        for key in sorted(value):
+            yield from _named(f"{prefix}.{key}", value[key])
+    elif isinstance(value, (tuple, list)):
+        for place, part in enumerate(value):
+            yield from _named(f"{prefix}.{place}", part)
+    else:
+        yield prefix, value

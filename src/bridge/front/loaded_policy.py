@@ -1,0 +1,143 @@
+"""One policy as a user holds it, whichever stack it is of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from html import escape
+from typing import Any
+
+from gymnasium.spaces import Space
+
+from ...core import nest
+from ...core.batching import unbatch
+from ...core.visible import visible
+from ...legacy.policy import Policy
+from ..actor.actor import Actor
+from ..loading.natives import Native, Natives
+from ..triple import V2Triple
+
+
+class LoadedPolicy:
+    """A policy that acts: what `rlconnect.load` gives, and every verb takes.
+
+    Args:
+        id: What the checkpoint calls it.
+        native: It, as its stack has it: a `Policy`, a `V2Triple`, or an exported `Artifact`.
+        path: Where it came from, if from a file.
+
+    Example:
+        >>> import rlconnect
+        >>> policy = rlconnect.load("examples/checkpoints/ppo-cartpole-ray-2.60").only
+        >>> policy
+        <PPO 'default_policy' of the old stack: Box(4,) float32 -> Discrete(2)>
+        >>> int(policy.act([0.1, 0.0, -0.1, 0.0])) in (0, 1)
+        True
+    """
+
+    def __init__(self, id: str, native: Native, path: str = "") -> None:
+        self.id = id
+        self.native = native
+        self.path = path
+
+    @property
+    def natives(self) -> Natives:
+        """The policy as loaders give it: the only one by its id."""
+        return Natives({self.id: self.native}, path=self.path)
+
+    @property
+    def observation_space(self) -> Space[Any]:
+        """What an environment gives."""
+        return self.actor.observation_space
+
+    @property
+    def action_space(self) -> Space[Any]:
+        """What an environment takes."""
+        return self.actor.action_space
+
+    @cached_property
+    def actor(self) -> Actor:
+        """What acts, and remembers what it must between calls; a copy of the native policy."""
+        return Actor.from_policy(self)
+
+    def act(self, obs: Any, **given: Any) -> Any:
+        """An action for an observation, or a batch of them for a batch; see `Actor.act`."""
+        return self.actor.act(obs, **given)
+
+    def reset(self, env_ids: Any = None) -> None:
+        """Forget what was remembered of environments, whose episodes are over; of all if None."""
+        self.actor.reset(env_ids)
+
+    def stages(self, obs: Any) -> dict[str, Any]:
+        """What each stage of the policy makes of an episode's first observation, or of a batch.
+
+        Returns:
+            By stage, in the order in which data passes them: "observation" as the network sees it,
+            "outputs" of the network, "value", "state", "action", as far as the policy has them.
+        """
+        from ..proof.verify import staged
+
+        stages = staged(self)
+        rows, is_one = self.actor.players[self.id].form.rows(obs)
+        seen = unbatch(rows)
+        found = stages.step(list(range(len(seen))), seen, None)
+        return {name: nest.taken(each, 0) for name, each in found.items()} if is_one else found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save it where `rlconnect.load` finds it again, all or nothing.
+
+        Raises:
+            CheckpointWriteError: The disk refuses; what was there before is untouched.
+        """
+        if isinstance(self.native, (Policy, V2Triple)):
+            Actor.from_policy(self).save(path)
+        else:
+            self.native.save(path)
+
+    @property
+    def kind(self) -> str:
+        """What it is, in words: "PPO of the old stack"."""
+        if isinstance(self.native, Policy):
+            return f"{self.native.algorithm} of the old stack"
+        if isinstance(self.native, V2Triple):
+            return f"{type(self.native.module).__name__} of the new stack"
+        return f"exported {self.native.manifest['kind']} program"
+
+    def __getattr__(self, name: str) -> Any:
+        """What else a policy of its stack has, to be read: connectors, a module, a config."""
+        if name.startswith("__") or name in ("native", "actor"):
+            raise AttributeError(name)
+        return getattr(self.native, name)
+
+    def __repr__(self) -> str:
+        what, _, stack = self.kind.partition(" of ")
+        of = f" of {stack}" if stack else ""
+        spaces = f"{_short(self.observation_space)} -> {_short(self.action_space)}"
+        return visible(f"<{what} {self.id!r}{of}: {spaces}>")
+
+    def _repr_html_(self) -> str:
+        """The policy for a notebook: what it is, and the pieces that data passes."""
+        from ..proof.verify import staged
+
+        rows = "".join(
+            f"<tr><td>{escape(visible(title))}</td><td>{escape(visible(detail))}</td></tr>"
+            for title, detail in staged(self).pieces()
+        )
+        return f"<b>{escape(visible(self.id))}</b> {escape(self.kind)}<table>{rows}</table>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: each for name, each in vars(self).items() if name != "actor"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state)
+
+
+def _short(space: Space[Any]) -> str:
+    """A space in a few words, its bounds left out."""
+    shape = getattr(space, "shape", None)
+    if type(space).__name__ == "Box" and shape is not None:
+        return f"Box{tuple(shape)} {space.dtype}".replace(",)", ",)")
+    if type(space).__name__ in ("Dict", "Tuple"):
+        return f"{type(space).__name__} of {len(space)}"  # type: ignore[arg-type]
+    return " ".join(str(space).split())

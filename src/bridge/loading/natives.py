@@ -1,0 +1,260 @@
+"""What acts in a checkpoint of any kind, by policy id, as each stack has it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from ...core.budget import one_load
+from ...core.errors import NotACheckpointError, PieceError, UnknownNameError
+from ...core.torch_needed import torch_needed
+from ...core.vault import open_checkpoint
+from ...core.vault.layout import MIGRATION_FILE, newest_below, program_in
+from ...core.vault.limits import DEFAULT_LIMITS
+from ...core.vault.one_save import of_one_save
+from ...core.vault.places import named, on_disk
+from ...legacy.policy import Policy
+from ..triple import V2Triple, is_triple
+from .mapping import PolicyMapping
+from .options import legacy_options, module_options, words_of
+from .several import mapping_of, saved_several
+from .triples import has_pipelines, triples_in
+
+Native: TypeAlias = Any
+"""A `Policy`, a `V2Triple`, or an exported `Artifact`."""
+
+
+class ChosenCheckpointWarning(UserWarning):
+    """A folder of a trial stands for the newest checkpoint in it."""
+
+
+@dataclass(frozen=True)
+class Natives:
+    """What acts in a checkpoint.
+
+    Args:
+        policies: By id.
+        mapping: Which policy plays an agent, if the checkpoint says so.
+        parts: Pipelines of a checkpoint that holds no policy, by name.
+        path: Where they came from, if from a file.
+    """
+
+    policies: Mapping[str, Native]
+    mapping: PolicyMapping = None
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    path: str = ""
+
+    @property
+    def only(self) -> Native:
+        """The only policy.
+
+        Raises:
+            PieceError: There are several, or none.
+        """
+        if len(self.policies) == 1:
+            return next(iter(self.policies.values()))
+        where = f"{self.path} holds" if self.path else "these are"
+        if not self.policies:
+            raise PieceError(
+                f"{where} no policy",
+                found=", ".join(self.parts),
+                hint="what it holds is in `rlconnect.load(path).parts`.",
+            )
+        raise PieceError(
+            f"{where} {len(self.policies)} policies",
+            expected="one",
+            found=", ".join(map(repr, self.policies)),
+            hint="name one: load(path, ID), policies[ID], or policy=ID; in a terminal --policy ID.",
+        )
+
+
+def natives_in(
+    path: str | os.PathLike[str],
+    policy_ids: Sequence[str] | str | None = None,
+    *,
+    policy_mapping_fn: PolicyMapping = None,
+    **options: Any,
+) -> Natives:
+    """Load what acts at a path; nothing of it runs.
+
+    Args:
+        path: Whatever RLlib or rlconnect wrote: a folder, a file, an archive of one, or a URL.
+        policy_ids: Only these policies or modules.
+        policy_mapping_fn: Which of several modules plays an agent, where code knew it.
+        **options: As for `Policy.from_checkpoint` or `RLModule.from_checkpoint`.
+
+    Raises:
+        CheckpointError: It cannot be read.
+        ConfigError: An option says nothing about a checkpoint of its kind.
+        UnknownNameError: It holds nothing by some id.
+    """
+    wanted = [policy_ids] if isinstance(policy_ids, str) else policy_ids
+    with (
+        one_load(),
+        torch_needed("the module in this checkpoint"),
+        on_disk(path, DEFAULT_LIMITS) as place,
+    ):
+        if program_in(place) is not None:
+            found = _program(place, wanted)
+        else:
+            found = _at_or_below(place, wanted, policy_mapping_fn, options)
+    return replace(found, path=named(path))
+
+
+def natives_of(
+    source: Any, policy_ids: Sequence[str] | str | None = None, **options: Any
+) -> Natives:
+    """What acts in anything that does.
+
+    Args:
+        source: A path or URL, what `rlconnect.load` gave, a `Policy`, a `V2Triple` or its three
+            parts, a mapping of such by id, an `Actor`, an opened `Artifact`, or a migration's plan.
+        policy_ids: Only these policies or modules.
+        **options: As for `natives_in`, of a path.
+
+    Raises:
+        PieceError: It is none of these.
+        UnknownNameError: It holds nothing by some id.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        return natives_in(source, policy_ids, **options)
+    wanted = [policy_ids] if isinstance(policy_ids, str) else policy_ids
+    found = _held(source)
+    return replace(
+        found,
+        policies=chosen(dict(found.policies), wanted, found.path or "what was given"),
+        mapping=options.get("policy_mapping_fn") or found.mapping,
+    )
+
+
+def _held(source: Any) -> Natives:
+    if isinstance(source, Natives):
+        return source
+    if isinstance(getattr(source, "natives", None), Natives):  # as a user holds them
+        held: Natives = source.natives
+        return held
+    if isinstance(source, Policy):
+        return Natives({source.name: source})
+    if is_triple(source):
+        triple = V2Triple.of(source)
+        return Natives({triple.name: triple})
+    if isinstance(source, Mapping) and source:
+        return Natives({str(name): _held(each).only for name, each in source.items()})
+    if hasattr(source, "players"):  # an actor
+        policies = {name: source_of(each) for name, each in source.players.items()}
+        return Natives(policies, source.casting.mapping)
+    if hasattr(source, "triple") and hasattr(source, "policy"):  # a migration's plan
+        return Natives({source.policy.name: source.triple()})
+    if hasattr(source, "manifest") and hasattr(source, "name"):
+        return Natives({source.name: source})
+    raise PieceError(
+        "this is no policy",
+        expected="a path, what rlconnect.load gives, a Policy, or "
+        "(env_to_module, module, module_to_env)",
+        found=type(source).__name__,
+    )
+
+
+def source_of(player: Any) -> Native:
+    """What a player is made of, as it is now."""
+    found: Any = getattr(player, "triple", getattr(player, "policy", None))
+    return replace(found, timestep=player.timestep) if isinstance(found, V2Triple) else found
+
+
+def _at_or_below(
+    path: Path, wanted: Sequence[str] | None, mapping: PolicyMapping, options: Mapping[str, Any]
+) -> Natives:
+    """What acts in a checkpoint; in a trial's newest one, which is told."""
+    try:
+        return _in_folder(path, wanted, mapping, options)
+    except NotACheckpointError:
+        newest = newest_below(path, DEFAULT_LIMITS) if path.is_dir() else None
+        if newest is None:
+            raise
+    warnings.warn(
+        f"{path} is no checkpoint: loading the newest below it, {newest.relative_to(path)}",
+        ChosenCheckpointWarning,
+        stacklevel=5,
+    )
+    return _in_folder(newest, wanted, mapping, options)
+
+
+@of_one_save
+def _in_folder(
+    path: Path, wanted: Sequence[str] | None, mapping: PolicyMapping, options: Mapping[str, Any]
+) -> Natives:
+    several = saved_several(path, wanted)
+    if several is not None:
+        folders, content = several
+        players = {
+            name: next(iter(_in_folder(each, None, mapping, options).policies.values()))
+            for name, each in folders.items()
+        }
+        return Natives(players, mapping or mapping_of(content))
+    if (Path(path) / MIGRATION_FILE).is_file():
+        from ..migrate.checkpoint import load_migrated
+
+        migrated = load_migrated(path, **words_of(options))
+        return Natives(chosen({migrated.name: migrated}, wanted, path), mapping)
+    if has_pipelines(path):  # an algorithm's, a runner's, or a saved actor's
+        return Natives(triples_in(path, wanted, mapping, module_options(options)), mapping)
+    checkpoint = open_checkpoint(path)
+    if checkpoint.policies or checkpoint.stack == "old":
+        found = Policy.from_checkpoint(path, wanted, **legacy_options(options))
+        policies = found if isinstance(found, dict) else {found.name: found}
+        return Natives(policies, mapping or mapping_of(checkpoint.extra))
+    if checkpoint.modules:
+        return Natives(triples_in(path, wanted, mapping, module_options(options)), mapping)
+    return Natives({}, parts=_parts(checkpoint, module_options(options)))
+
+
+def chosen(
+    found: dict[str, Native], wanted: Sequence[str] | None, path: str | os.PathLike[str]
+) -> dict[str, Native]:
+    """Those of the wanted ids.
+
+    Raises:
+        UnknownNameError: There is none of some id.
+    """
+    for name in wanted or ():
+        if name not in found:
+            raise UnknownNameError(
+                f"no policy {name!r} in {path}", expected=", ".join(map(repr, found))
+            )
+    return found if wanted is None else {name: found[name] for name in wanted}
+
+
+def _program(path: Path, wanted: Sequence[str] | None) -> Natives:
+    from ..compiled.opened import load_artifact
+
+    artifact = load_artifact(path)
+    return Natives(chosen({artifact.name: artifact}, wanted, path))
+
+
+def _parts(checkpoint: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The pipelines and pieces that were saved alone.
+
+    Raises:
+        NotACheckpointError: There is nothing of the kind.
+    """
+    from ...v2.connector import ConnectorV2
+
+    pieces = [each for each in checkpoint.components if each.pieces]
+    tops = [each for each in pieces if "/" not in each.path]
+    if not tops:
+        raise NotACheckpointError(
+            f"{checkpoint.path} holds nothing that acts",
+            expected="policies, modules or pipelines",
+            found=f"kind {checkpoint.kind!r} of the {checkpoint.stack} stack",
+            hint="rlconnect inspect PATH tells what it holds.",
+        )
+    return {
+        each.path or Path(checkpoint.path).name: ConnectorV2.from_checkpoint(
+            Path(checkpoint.path, each.path), **words_of(options)
+        )
+        for each in tops
+    }

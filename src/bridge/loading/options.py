@@ -1,0 +1,55 @@
+"""Options of loading, for the stack that a checkpoint is of."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from ...core.errors import ConfigError
+from ...legacy.policy import Policy
+
+_SPACES: Final = ("observation_space", "action_space")
+
+
+def legacy_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those for policies of the old stack; which must be all that say something.
+
+    Raises:
+        ConfigError: One is for the new stack.
+    """
+    return _known(options, _names(Policy.from_checkpoint), "a policy of the old stack")
+
+
+def module_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those for modules of the new stack; which must be all that say something.
+
+    Raises:
+        ConfigError: One is for the old stack.
+    """
+    from ...v2.modules.rl_module import RLModule
+
+    known = _names(RLModule.from_checkpoint) | _names(RLModule.__init__)
+    return _known(options, known, "a module of the new stack")
+
+
+def words_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that any part of a checkpoint takes: the caller's own classes."""
+    return {name: options[name] for name in ("trust", "module_classes") if name in options}
+
+
+def _names(loader: Callable[..., Any]) -> set[str]:
+    return set(inspect.signature(loader).parameters)
+
+
+def _known(options: Mapping[str, Any], known: set[str], what: str) -> dict[str, Any]:
+    given = {name: each for name, each in options.items() if each is not None}
+    for name in given:
+        if name not in known:
+            raise ConfigError(
+                f"{name}= says nothing about {what}",
+                expected=", ".join(sorted(known - {"self", "kwargs", "path", "checkpoint"})),
+                found=name,
+                hint="leave it out.",
+            )
+    return given

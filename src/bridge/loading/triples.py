@@ -1,0 +1,176 @@
+"""Acting by a new-stack checkpoint, whoever wrote it: Ray's algorithms, its runners, or us."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from ...core.budget import one_load
+from ...core.checked import count
+from ...core.columns import DEFAULT_MODULE_ID
+from ...core.damage import at
+from ...core.errors import CheckpointNotFoundError, UnknownNameError
+from ...core.trust import together
+from ...core.vault import open_checkpoint
+from ...core.vault.files import part_of, read_json
+from ...core.vault.layout import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
+from ...core.vault.limits import DEFAULT_LIMITS
+from ...core.vault.one_save import of_one_save
+from ...core.vault.places import is_elsewhere, on_disk
+from ...v2.common.agent_to_module_mapping import AgentToModuleMapping
+from ...v2.common.lost_mapping import LostMapping
+from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
+from ...v2.module_to_env.defaults import module_to_env_pipeline
+from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ...v2.modules.multi_rl_module import MultiRLModule
+from ...v2.modules.rl_module import RLModule
+from ..triple import V2Triple
+from .agent_pieces import has_own_pieces, module_pipelines
+from .mapping import Casting, PolicyMapping
+from .options import words_of
+
+METADATA: Final = "metadata.json"
+STEPS: Final = "num_env_steps_sampled_lifetime"
+"""What RLlib's env runners call their count."""
+
+_RUNNERS: Final = ("env_runner/", "eval_env_runner/", "")
+"""Where pipelines lie: below an algorithm, or in the folder itself."""
+
+_MODULES: Final = (MODULE, f"env_runner/{MODULE}", f"learner_group/learner/{MODULE}")
+"""Where a module lies, likewise."""
+
+
+@of_one_save
+def load_triple(
+    path: str | os.PathLike[str], module_id: str | None = None, **options: Any
+) -> V2Triple:
+    """Load the pipelines and the module of a new-stack checkpoint; nothing of it runs.
+
+    Args:
+        path: An algorithm's or env-runner's folder that Ray or rlconnect wrote, or what `migrate`
+            wrote for either.
+        module_id: Which module, where it is about several; all of them as one if None.
+        **options: As for `RLModule.from_checkpoint`: `trust` for classes of your own.
+
+    Raises:
+        CheckpointNotFoundError: The folder has no pipelines, or no module.
+        UnknownNameError: It has no module of that id.
+    """
+    if is_elsewhere(path):
+        with on_disk(path, DEFAULT_LIMITS) as unpacked:
+            return load_triple(unpacked, module_id, **options)
+    folder = Path(path)
+    runner = next((n for n in _RUNNERS if part_of(folder, n + ENV_TO_MODULE).is_dir()), None)
+    place = _module_in(folder)
+    if runner is None or place is None:
+        raise CheckpointNotFoundError(
+            f"{folder} holds no {'pipelines' if runner is None else 'module'} of the new stack",
+            hint="RLModule.from_checkpoint(path) loads modules saved alone.",
+        )
+    words = words_of(options)
+    with one_load():
+
+        def part(cls: Any, name: str, at_place: Path, given: Mapping[str, Any] = words) -> Any:
+            with at(name):
+                return cls.from_checkpoint(at_place, **given)
+
+        before, after = (part_of(folder, runner + name) for name in (ENV_TO_MODULE, MODULE_TO_ENV))
+        to_module, module, to_env = together(
+            lambda: part(EnvToModulePipeline, ENV_TO_MODULE, before),
+            lambda: part(RLModule, MODULE, place, options),
+            lambda: part(ModuleToEnvPipeline, MODULE_TO_ENV, after),
+        )
+        return V2Triple(to_module, _chosen(module, module_id, folder), to_env)
+
+
+def has_pipelines(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder holds a module of the new stack with its pipelines."""
+    runs = any(part_of(path, f"{each}{ENV_TO_MODULE}").is_dir() for each in _RUNNERS)
+    return runs and _module_in(Path(path)) is not None
+
+
+def triples_in(
+    path: str | os.PathLike[str],
+    module_ids: Sequence[str] | None,
+    mapping: PolicyMapping,
+    options: Mapping[str, Any],
+) -> dict[str, V2Triple]:
+    """The modules of a checkpoint by id, each with what a single agent of it passes.
+
+    Args:
+        path: A folder of the new stack.
+        module_ids: Only these.
+        mapping: Which module plays an agent, where code knew it.
+        options: As for `RLModule.from_checkpoint`.
+
+    Raises:
+        PieceError: Agents of one module are treated differently, or in an unknown way.
+        UnknownNameError: There is no module of some id, or nobody says which one plays an agent.
+    """
+    if has_pipelines(path):
+        before, module, after = load_triple(path, **options)
+    else:
+        before, module, after = None, RLModule.from_checkpoint(path, **options), None
+    modules = dict(module.items()) if hasattr(module, "items") else {DEFAULT_MODULE_ID: module}
+    names = list(modules) if module_ids is None else list(module_ids)
+    for name in names:
+        if name not in modules:
+            raise UnknownNameError(
+                f"no module {name!r} in {path}", expected=", ".join(map(repr, modules))
+            )
+    regroups = before is not None and bool(before[AgentToModuleMapping])
+    if regroups:
+        _set_mapping((before, after), Casting(list(modules), mapping), is_given=mapping is not None)
+    is_own = regroups and has_own_pieces(before, after)
+    found, timestep = {}, _steps_sampled(path)
+    for name in names:
+        own, pipelines = modules[name], (before, after)
+        if is_own:
+            pipelines = module_pipelines(before, after, name)
+        elif before is None or regroups:
+            spaces = own.observation_space, own.action_space
+            pipelines = None, module_to_env_pipeline(*spaces)
+        found[name] = V2Triple(pipelines[0], own, pipelines[1], name, timestep)
+    return found
+
+
+def _set_mapping(pipelines: Sequence[Any], casting: Casting, *, is_given: bool) -> None:
+    """Let pieces ask the caller's mapping; or, where theirs is lost, the names of the modules."""
+    for piece in (each for line in pipelines for each in line.connectors):
+        own = getattr(piece, "agent_to_module_mapping_fn", None)
+        if own is not None and (is_given or isinstance(own, LostMapping)):
+            piece.agent_to_module_mapping_fn = lambda agent, *rest, **more: casting(agent)
+
+
+def _module_in(folder: Path) -> Path | None:
+    return next((own for own in (part_of(folder, n) for n in _MODULES) if own.is_dir()), None)
+
+
+def _steps_sampled(path: Any) -> int:
+    """How many steps an algorithm's runner or an actor had sampled; 0 of another folder."""
+    file = Path(path) / METADATA
+    if not (Path(path) / "env_runner").is_dir():
+        said = read_json(file, DEFAULT_LIMITS) if file.is_file() else {}
+        with at(METADATA, STEPS):
+            return count(said.get(STEPS, 0))
+    for component in open_checkpoint(path).components:
+        if component.path == "env_runner" and component.state:
+            with at(component.path, STEPS):
+                return count(component.state.get(STEPS, 0))
+    return 0
+
+
+def _chosen(module: Any, module_id: str | None, folder: Path) -> Any:
+    if not isinstance(module, MultiRLModule):
+        return module
+    names = list(module.keys())
+    if module_id is None:
+        # One agent's pipelines work on a module, not on a dict with one in it.
+        return module[DEFAULT_MODULE_ID] if names == [DEFAULT_MODULE_ID] else module
+    if module_id not in names:
+        raise UnknownNameError(
+            f"no module {module_id!r} in {folder}", expected=", ".join(map(repr, names))
+        )
+    return module[module_id]

@@ -1,0 +1,100 @@
+"""A policy of the new stack: two pipelines with a module between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gymnasium.spaces import Space
+
+from ..core.columns import DEFAULT_MODULE_ID
+
+
+@dataclass(frozen=True, eq=False)
+class V2Triple:
+    """What acts in the new stack; it unpacks as its first three.
+
+    Args:
+        env_to_module: From episodes to the module; None for the default pieces.
+        module: What computes.
+        module_to_env: From its outputs to actions; None for the default pieces.
+        name: The module's id.
+        timestep: How many steps the module has sampled, which its exploration may depend on.
+        explore: Whether it explores when nobody says, as its training config had it.
+        migration: How it came about, as plain data, if it was migrated.
+        certificate: What its source made of a few observations, likewise.
+
+    Example:
+        >>> env_to_module, module, module_to_env = V2Triple(None, "a module", None)
+        >>> module
+        'a module'
+    """
+
+    env_to_module: Any
+    module: Any
+    module_to_env: Any
+    name: str = DEFAULT_MODULE_ID
+    timestep: int = 0
+    explore: bool = True
+    migration: Mapping[str, Any] = field(default_factory=dict)
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, given: V2Triple | Sequence[Any]) -> V2Triple:
+        """The triple, be it one already or three things in a row."""
+        return given if isinstance(given, V2Triple) else cls(*given)
+
+    @property
+    def triple(self) -> tuple[Any, Any, Any]:
+        """The two pipelines with the module between them."""
+        return self.env_to_module, self.module, self.module_to_env
+
+    @property
+    def observation_space(self) -> Space[Any]:
+        """What an environment gives; the module's where no pipeline was told another."""
+        told = getattr(self.env_to_module, "input_observation_space", None)
+        space: Space[Any] = self.module.observation_space if told is None else told
+        return space
+
+    @property
+    def action_space(self) -> Space[Any]:
+        """What an environment takes; the module's where no pipeline was told another."""
+        told = getattr(self.module_to_env, "action_space", None)
+        space: Space[Any] = self.module.action_space if told is None else told
+        return space
+
+    def with_pipelines(self) -> V2Triple:
+        """The same with the default pieces where there is no pipeline."""
+        if self.env_to_module is not None and self.module_to_env is not None:
+            return self
+        from ..v2.env_to_module.defaults import env_to_module_pipeline
+        from ..v2.module_to_env.defaults import module_to_env_pipeline
+
+        spaces = self.module.observation_space, self.module.action_space
+        return replace(
+            self,
+            env_to_module=self.env_to_module or env_to_module_pipeline(*spaces),
+            module_to_env=self.module_to_env or module_to_env_pipeline(*spaces),
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.triple)
+
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.triple[place]
+
+
+def is_triple(given: Any) -> bool:
+    """Whether something is a policy of the new stack, or its three parts in a row."""
+    if isinstance(given, V2Triple):
+        return True
+    return (
+        isinstance(given, (tuple, list))
+        and len(given) == 3
+        and all(part is None or hasattr(part, "connectors") for part in (given[0], given[2]))
+        and hasattr(given[1], "forward_inference")
+    )

@@ -1,0 +1,118 @@
+"""A checkpoint in one `.zip` or `.tgz`: unpacked for as long as it is read, and written."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, Final, TypeAlias
+
+from ..errors import CheckpointError, CorruptCheckpointError, LimitExceededError
+from .limits import Limits
+
+_CHUNK: Final = 1 << 20
+_MOST_RATIO: Final = 1000
+_DAMAGED: Final = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
+_Member: TypeAlias = tuple[str, IO[bytes]]
+
+
+@contextmanager
+def unpacked(path: str | os.PathLike[str], limits: Limits) -> Iterator[Path]:
+    """A folder with what an archive holds, for as long as the block lasts.
+
+    Raises:
+        CorruptCheckpointError: The archive is damaged, or a name in it leads elsewhere.
+        LimitExceededError: It unfolds to more than may be read.
+    """
+    name = Path(path).name
+    with tempfile.TemporaryDirectory(prefix="rlconnect-") as room:
+        folder = Path(room, name.partition(".")[0] or "checkpoint")
+        folder.mkdir()
+        try:
+            if name.lower().endswith(".zip"):
+                with zipfile.ZipFile(path) as archive:
+                    _unpack(_zipped(archive), Path(path), folder, limits)
+            else:
+                with tarfile.open(path) as tar:
+                    _unpack(_tarred(tar), Path(path), folder, limits)
+        except CheckpointError:
+            raise
+        except (*_DAMAGED, NotImplementedError, EOFError) as error:
+            raise CorruptCheckpointError(
+                f"{name} cannot be unpacked ({str(error)[:200]})",
+                hint="fetch the archive again.",
+            ) from None
+        yield _root(folder)
+
+
+def _zipped(archive: zipfile.ZipFile) -> Iterator[_Member]:
+    for member in archive.infolist():
+        if not member.is_dir():
+            with archive.open(member) as source:
+                yield member.filename, source
+
+
+def _tarred(archive: tarfile.TarFile) -> Iterator[_Member]:
+    for member in archive:
+        if member.isdir():
+            continue
+        source = archive.extractfile(member) if member.isreg() else None
+        if source is None:
+            raise CorruptCheckpointError(
+                f"{member.name[:80]!r} in the archive is no file",
+                hint="pack the checkpoint's files themselves, not links to them.",
+            )
+        yield member.name, source
+
+
+def _unpack(members: Iterator[_Member], path: Path, folder: Path, limits: Limits) -> None:
+    """Write members below a folder, as many and as large as may be."""
+    packed = path.stat().st_size
+    most = min(limits.max_file_bytes, limits.base_memory + _MOST_RATIO * packed)
+    left = most
+    for number, (text, source) in enumerate(members):
+        name = PurePosixPath(text)
+        if name.is_absolute() or ".." in name.parts or "\\" in text or not name.parts:
+            raise CorruptCheckpointError(f"a file in the archive is named {text[:80]!r}")
+        if number >= limits.max_entries:
+            raise LimitExceededError(f"an archive of more than {limits.max_entries:,} files")
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with open(target, "xb") as file:
+            while block := source.read(_CHUNK):
+                left -= len(block)
+                if left < 0:
+                    raise LimitExceededError(
+                        f"an archive that unfolds from {packed:,} to more than {most:,} bytes"
+                    )
+                file.write(block)
+
+
+def _root(folder: Path) -> Path:
+    """The one folder in an archive that was packed with its own name."""
+    inside = list(folder.iterdir())
+    return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
+
+
+def write_zip(folder: Path, target: Path) -> None:
+    """Pack a folder; equal folders give equal bytes."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                member = zipfile.ZipInfo(file.relative_to(folder).as_posix())
+                member.compress_type = zipfile.ZIP_DEFLATED
+                with open(file, "rb") as source, archive.open(member, "w") as held:
+                    while block := source.read(_CHUNK):
+                        held.write(block)

@@ -1,0 +1,113 @@
+"""Checkpoints in one `.zip` or `.tgz`: names stay inside, sizes are bounded."""
+
+import io
+import shutil
+import tarfile
+import zipfile
+
+import pytest
+from rlconnect.core.errors import CheckpointError, CorruptCheckpointError, LimitExceededError
+from rlconnect.core.vault import Limits, open_checkpoint
+from rlconnect.core.vault.archives import unpacked, write_zip
+
+from .recorded import PENDULUM, RECORDINGS
+
+
+def test_a_zipped_folder_opens(tmp_path):
+    """Any checkpoint that somebody zipped, its own folder inside or not."""
+    write_zip(RECORDINGS / PENDULUM, tmp_path / "a.zip")
+
+    found = open_checkpoint(tmp_path / "a.zip")
+
+    assert found.path == str(tmp_path / "a.zip")
+    assert found.policies["default_policy"].weights
+
+
+@pytest.mark.parametrize("name", ["../evil.txt", "/tmp/evil.txt", "a/../../evil.txt", "..\\x"])
+def test_names_that_lead_elsewhere_are_refused(name, tmp_path):
+    """Nothing is written outside the folder made for it."""
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr(name, "x")
+
+    with (
+        pytest.raises(CorruptCheckpointError, match="named"),
+        unpacked(tmp_path / "a.zip", Limits()),
+    ):
+        pass
+
+
+def test_bombs_are_refused(tmp_path):
+    """What unfolds to much more than it is, is not unpacked."""
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("state.pkl", b"\0" * 2**20)
+
+    with pytest.raises(LimitExceededError), unpacked(tmp_path / "a.zip", Limits(max_file_bytes=9)):
+        pass
+
+
+def test_a_cut_archive_is_a_typed_error(tmp_path):
+    """Damage is told in two lines."""
+    write_zip(RECORDINGS / PENDULUM, tmp_path / "a.zip")
+    data = (tmp_path / "a.zip").read_bytes()
+    (tmp_path / "a.zip").write_bytes(data[: len(data) // 2])
+
+    with pytest.raises(CheckpointError):
+        open_checkpoint(tmp_path / "a.zip")
+
+
+@pytest.mark.parametrize(
+    ("kind", "ending"), [("gztar", ".tar.gz"), ("tar", ".tar"), ("zip", ".zip")]
+)
+def test_packed_by_other_programs(kind, ending, tmp_path):
+    """Whatever packed the folder, what is in it opens under the archive's name."""
+    shutil.make_archive(str(tmp_path / "a"), kind, RECORDINGS / PENDULUM)
+
+    found = open_checkpoint(tmp_path / f"a{ending}")
+
+    assert found.path == str(tmp_path / f"a{ending}")
+    assert found.policies["default_policy"].weights
+
+
+def tarred(path, name, kind=tarfile.REGTYPE, data=b"x", link=""):
+    """A `.tgz` with one member."""
+    with tarfile.open(path, "w:gz") as archive:
+        member = tarfile.TarInfo(name)
+        member.type, member.size, member.linkname = kind, len(data), link
+        archive.addfile(member, io.BytesIO(data))
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        {"name": "../evil.txt"},
+        {"name": "/tmp/evil.txt"},
+        {"name": "a", "kind": tarfile.SYMTYPE, "data": b"", "link": "/etc/passwd"},
+        {"name": "a", "kind": tarfile.LNKTYPE, "data": b"", "link": "/etc/passwd"},
+        {"name": "a", "kind": tarfile.FIFOTYPE, "data": b""},
+    ],
+    ids=lambda member: f"{member['name']} {member.get('kind', b'').decode()}",
+)
+def test_members_of_a_tar_that_lead_elsewhere_are_refused(member, tmp_path):
+    """Neither names nor links nor devices leave the folder made for it."""
+    tarred(tmp_path / "a.tgz", **member)
+
+    with pytest.raises(CorruptCheckpointError), unpacked(tmp_path / "a.tgz", Limits()):
+        pass
+
+
+def test_a_tar_bomb_is_refused(tmp_path):
+    """What unfolds to much more than it is, is not unpacked."""
+    tarred(tmp_path / "a.tgz", "state.pkl", data=b"\0" * 2**20)
+
+    with pytest.raises(LimitExceededError), unpacked(tmp_path / "a.tgz", Limits(max_file_bytes=9)):
+        pass
+
+
+def test_a_cut_tar_is_a_typed_error(tmp_path):
+    """Damage has our type, and says to fetch it again."""
+    tarred(tmp_path / "a.tgz", "state.pkl", data=bytes(range(256)) * 40)
+    data = (tmp_path / "a.tgz").read_bytes()
+    (tmp_path / "a.tgz").write_bytes(data[: len(data) // 2])
+
+    with pytest.raises(CorruptCheckpointError, match="unpacked"):
+        open_checkpoint(tmp_path / "a.tgz")
