@@ -78,6 +78,39 @@ class RunningStat:
         """Square root of `var`."""
         return np.asarray(np.sqrt(self.var))
 
+    @property
+    def mean_array(self) -> Array:
+        """Another name of `mean`."""
+        return self.total.mean
+
+    @property
+    def sum_sq_diff_array(self) -> Array:
+        """Squared differences from the mean, added up."""
+        return self.total.sum_sq
+
+    @property
+    def std_array(self) -> Array:
+        """What RLlib called the sum of squared differences up to Ray 2.10."""
+        return self.total.sum_sq
+
+    @property
+    def num_pushes_delta(self) -> int:
+        """How many arrays came since the last merge."""
+        return self._since_merge().pushes
+
+    @property
+    def mean_delta_array(self) -> Array:
+        """Mean of what came since the last merge."""
+        return self._since_merge().mean
+
+    @property
+    def sum_sq_diff_delta_array(self) -> Array:
+        """Squared differences from that mean, added up."""
+        return self._since_merge().sum_sq
+
+    def _since_merge(self) -> Moments:
+        return Moments.zero(self.shape) if self.delta is None else self.delta
+
     def push(self, x: npt.ArrayLike) -> None:
         """Count one more array.
 
@@ -156,9 +189,7 @@ class RunningStat:
         return written[2].copy()
 
     def _v2_state(self) -> dict[str, Any]:
-        total, delta = self.total, self.delta
-        if delta is None:
-            delta = Moments.zero(self.shape)
+        total, delta = self.total, self._since_merge()
         mean, sum_sq = encode_ray_array(total.mean), encode_ray_array(total.sum_sq)
         is_all = delta is total
         return {

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from typing import Any
 
 from ..core.errors import PipelineError
 from ..core.near_names import near_names
 from ..core.sessions import MAX_SESSIONS, Sessions
 from ..core.sharing import Turn
+from ..core.visible import visible_lines
 from .connector import ActionConnector, AgentConnector, Connector
 from .context import ConnectorContext
 from .records import Records, answers_of, output_rows
+from .timers import Timer
 from .types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
 
 _INDENT = 4
@@ -43,14 +49,30 @@ class ConnectorPipeline(Connector):
             ImmutableActionsConnector
     """
 
+    _timers: defaultdict[str, Timer] | None = None
+
     def __init__(
         self, ctx: ConnectorContext | None = None, connectors: Iterable[Connector] = ()
     ) -> None:
         super().__init__(ctx)
-        self.turn = Turn()
         self.connectors: list[Any] = list(connectors)
         for connector in self.connectors:
             self._adopt(connector)
+
+    @cached_property
+    def turn(self) -> Turn:
+        """Held by the thread whose records pass; a subclass may leave out this constructor."""
+        return Turn()
+
+    @property
+    def timers(self) -> defaultdict[str, Timer]:
+        """How long each connector takes, by what `str` gives of it, from the first look on."""
+        if self._timers is None:
+            self._timers = defaultdict(Timer)
+        return self._timers
+
+    def _clock(self, connector: Any) -> AbstractContextManager[Any]:
+        return nullcontext() if self._timers is None else self._timers[str(connector)]
 
     def bind(self, ctx: ConnectorContext) -> None:
         """Take `ctx`, and hand it to the connectors that have none."""
@@ -79,12 +101,12 @@ class ConnectorPipeline(Connector):
                     forget(env_id)
 
     def remove(self, name: str | type) -> None:
-        """Remove the first connector of that class name.
-
-        Raises:
-            PipelineError: There is none.
-        """
-        position = self._position(name)
+        """Remove the first connector of that class name; warns if there is none."""
+        try:
+            position = self._position(name)
+        except PipelineError as error:
+            warnings.warn(visible_lines(str(error)), UserWarning, stacklevel=2)
+            return
         del self.connectors[position]
 
     def insert_before(self, name: str | type, connector: Connector) -> None:
@@ -229,7 +251,10 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
         with self.turn:
             self._use([record.env_id for record in records])
             for connector in self.connectors:
-                if type(connector).__call__ is AgentConnector.__call__ and len(records) == 1:
+                if self._timers is not None:
+                    with self._clock(connector):
+                        records = connector(records)
+                elif type(connector).__call__ is AgentConnector.__call__ and len(records) == 1:
                     records = [connector.transform(records[0])]  # that call without what is around
                 else:
                     records = connector(records)
@@ -240,10 +265,11 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
         with self.turn:
             self._use([env_id for env_id, _ in records.slots])
             for connector in self.connectors:
-                if _works_on_all(connector):
-                    records = connector.transform_all(records)
-                else:
-                    records = Records.of(connector(records.as_list()))
+                with self._clock(connector):
+                    if _works_on_all(connector):
+                        records = connector.transform_all(records)
+                    else:
+                        records = Records.of(connector(records.as_list()))
         return records
 
     def _use(self, env_ids: Sequence[Any]) -> None:
@@ -270,7 +296,11 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
         output = ac_data.output
         with self.turn:
             for connector in self.connectors:
-                if getattr(type(connector), "is_formula", False):
+                if self._timers is not None:
+                    with self._clock(connector):
+                        ac_data = connector(ac_data.with_output(output))
+                    output = ac_data.output
+                elif getattr(type(connector), "is_formula", False):
                     output = connector.transform_all(output)
                 else:
                     ac_data = connector(ac_data.with_output(output))

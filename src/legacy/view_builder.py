@@ -35,13 +35,17 @@ class Slot:
         index: Its place in the history store.
         t: The number of its step, -1 for the first observation.
         unroll_id: A number of its own.
+        steps: How many steps it made after its first observation.
+        newest: The columns of its last step, if it came alone.
     """
 
-    __slots__ = ("index", "t", "unroll_id")
+    __slots__ = ("index", "newest", "steps", "t", "unroll_id")
 
     def __init__(self, index: int) -> None:
         self.index = index
         self.t = -1
+        self.steps = 0
+        self.newest: dict[str, Any] | None = None
         self.unroll_id = next(_UNROLLS)
 
 
@@ -80,12 +84,37 @@ class ViewBuilder:
         """The slot of each (env_id, agent_id); None where an episode is to start."""
         return list(map(self._slots.get, ids))
 
+    def agents(self) -> dict[Any, list[Any]]:
+        """The agents of each environment whose episodes run."""
+        return {env_id: list(agents) for env_id, agents in self._agents.items()}
+
+    def buffers_of(self, slot: Slot) -> dict[str, list[Array]]:
+        """What is kept of an agent by column, oldest first, one array a leaf."""
+        held = {} if slot.newest is None else slot.newest
+        rows = {
+            "obs" if name == "new_obs" else name: nest.map_structure(
+                lambda leaf: np.asarray(leaf)[None], value
+            )
+            for name, value in held.items()
+            if name != "infos"
+        }
+        if self._store is not None:
+            kept = self._store.state_of(np.array([slot.index], np.intp))
+            rows |= {
+                "obs" if name == "new_obs" else name: nest.map_structure(lambda leaf: leaf[0], past)
+                for name, past in kept.items()
+            }
+        return {name: list(nest.flatten(value)) for name, value in rows.items()}
+
     def build_one(self, env_id: Any, agent_id: Any, data: dict[str, Any]) -> dict[str, Any]:
         """The columns of one agent, one row each."""
         slot_id = (env_id, agent_id)
         known = self._slots.get(slot_id)
         is_first = known is None
         slot = self._started(slot_id) if known is None else known
+        slot.newest = data
+        if not is_first:
+            slot.steps += 1
         if self._counts_steps and not is_first:
             slot.t = data.get("t", slot.t + 1)
         if self._store is not None:
@@ -117,6 +146,9 @@ class ViewBuilder:
         ids = records.slots
         is_first = known is None
         slots = [self._started(each) for each in ids] if known is None else known
+        for slot in known or ():
+            slot.steps += 1
+            slot.newest = None
         if self._counts_steps and not is_first:
             for slot, data in zip(slots, records.other_columns(), strict=True):
                 slot.t = data.get("t", slot.t + 1)

@@ -146,3 +146,20 @@ def test_arrays_of_another_shape_are_refused():
         RunningStat((2,)).push(np.zeros(3))
     with pytest.raises(SpaceError, match="shape"):
         RunningStat((2,)).push_batch(np.zeros((4, 3)))
+
+
+def test_statistics_have_rllibs_names(rng):
+    """What strangers' code and tests read of a filter, whichever release they were written for."""
+    stat = RunningStat((2,), tracks_delta=True)
+    stat.push_batch(rng.normal(size=(6, 2)))
+    stat.start_delta()
+    stat.push(np.ones(2))
+
+    assert stat.num_pushes == 7
+    assert stat.num_pushes_delta == 1
+    np.testing.assert_array_equal(stat.mean_array, stat.mean)
+    np.testing.assert_allclose(stat.sum_sq_diff_array / 6, stat.var)
+    np.testing.assert_array_equal(stat.std_array, stat.sum_sq_diff_array)
+    np.testing.assert_array_equal(stat.mean_delta_array, np.ones(2))
+    np.testing.assert_array_equal(stat.sum_sq_diff_delta_array, np.zeros(2))
+    assert RunningStat((2,)).num_pushes_delta == 0

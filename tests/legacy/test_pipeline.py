@@ -71,7 +71,6 @@ def test_edits_land_where_they_aim():
 @pytest.mark.parametrize(
     "edit",
     [
-        lambda p: p.remove("ImutableActionsConnector"),
         lambda p: p.insert_before("ImutableActionsConnector", ConvertToNumpyConnector()),
         lambda p: p.insert_after("ImutableActionsConnector", ConvertToNumpyConnector()),
     ],
@@ -84,6 +83,16 @@ def test_edits_aimed_at_nothing_are_refused(edit):
         edit(pipeline)
 
     assert len(pipeline) == 2
+
+
+def test_removing_what_is_not_there_warns():
+    """As RLlib does: the document removes connectors that not every release had."""
+    pipeline = actions("ClipActionsConnector")
+
+    with pytest.warns(UserWarning, match="no connector 'FlattenDataAgentConnector'"):
+        pipeline.remove("FlattenDataAgentConnector")
+
+    assert names(pipeline) == ["ClipActionsConnector"]
 
 
 def test_connectors_are_a_live_list():

@@ -12,6 +12,9 @@ HOMES: Final = {
     "ray": (
         "bridge.aliases.ray_front: __version__ get init is_initialized put remote shutdown wait"
     ),
+    "ray.util": "bridge.aliases.ray_front: log_once",
+    "ray.util.debug": "bridge.aliases.ray_front: log_once",
+    "ray.util.timer": "legacy.timers: _Timer=Timer",
     "ray.air.constants": (
         "bridge.aliases.plain_names: TIMESTAMP TIME_THIS_ITER_S TRAINING_ITERATION"
     ),
@@ -37,6 +40,7 @@ class NoClusterError(ConfigError, RuntimeError):
 
 
 _told: Final[set[str]] = set()
+_logged: Final[set[str]] = set()
 
 
 def init(*_: Any, **__: Any) -> None:
@@ -57,6 +61,14 @@ def shutdown(*_: Any, **__: Any) -> None:
 def is_initialized() -> bool:
     """Whether Ray runs: it never does here."""
     return False
+
+
+def log_once(key: str) -> bool:
+    """Whether this is the first time that anybody asks with this key."""
+    if key in _logged:
+        return False
+    _logged.add(key)
+    return True
 
 
 def remote(*args: Any, **options: Any) -> Any:

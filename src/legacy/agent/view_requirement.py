@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from ...core.errors import PieceError
+from ...core.types import Array
 from ..context import ConnectorContext
 from ..records import BuiltRecords, Records
 from ..sample_batch import SampleBatch
 from ..types import AgentConnectorsOutput
-from ..view_builder import ViewBuilder
+from ..view_builder import Slot, ViewBuilder
 from ..views import ViewPlan
 from .columns import ColumnsAgentConnector
 
 _ONE: Final = np.ones(1, np.int64)
+
+
+class KeptHistory:
+    """What is kept of one agent's running episode, to look at.
+
+    Attributes:
+        agent_steps: Steps after the first observation.
+    """
+
+    def __init__(self, builder: ViewBuilder | None, slot: Slot | None) -> None:
+        self._builder, self._slot = builder, slot
+        self.agent_steps = 0 if slot is None else slot.steps
+
+    def is_empty(self) -> bool:
+        """Whether the episode has not begun."""
+        return self._slot is None
+
+    @property
+    def buffers(self) -> dict[str, list[Array]]:
+        """Rows by column, oldest first, one array a leaf: as many as some view looks back."""
+        if self._builder is None or self._slot is None:
+            return {}
+        return self._builder.buffers_of(self._slot)
 
 
 class ViewRequirementAgentConnector(ColumnsAgentConnector):
@@ -97,6 +122,24 @@ class ViewRequirementAgentConnector(ColumnsAgentConnector):
         if self._is_recurrent:
             batch["seq_lens"] = _ONE.copy()
         return batch
+
+    @property
+    def agent_collectors(self) -> dict[Any, dict[Any, KeptHistory]]:
+        """What is kept of each agent, by environment and agent; empty for one not seen yet."""
+        builder = self._builder
+
+        def of_env(env_id: Any, agents: Sequence[Any]) -> dict[Any, KeptHistory]:
+            slots = builder.slots_of([(env_id, agent) for agent in agents]) if builder else []
+            found: dict[Any, KeptHistory] = defaultdict(lambda: KeptHistory(None, None))
+            found.update(
+                {a: KeptHistory(builder, slot) for a, slot in zip(agents, slots, strict=True)}
+            )
+            return found
+
+        known = builder.agents() if builder is not None else {}
+        collectors: dict[Any, dict[Any, KeptHistory]] = defaultdict(lambda: of_env(None, ()))
+        collectors.update({env_id: of_env(env_id, agents) for env_id, agents in known.items()})
+        return collectors
 
     def episode(self, env_id: Any, agent_id: Any) -> Any:
         """What stands for an agent's running episode, another object after each reset."""

@@ -46,7 +46,7 @@ class SettingsStore:
     def __setattr__(self, name: str, value: Any) -> None:
         if self.__dict__.get("_is_frozen", False) and name != "_is_frozen":
             raise FrozenConfigError(
-                f"Cannot set attribute ({name}) of a frozen config",
+                f"Cannot set attribute ({name}) of an already frozen AlgorithmConfig!",
                 hint="change a copy: config.copy(copy_frozen=False).",
             )
         super().__setattr__(name, value)
@@ -136,7 +136,13 @@ class SettingsStore:
         Raises:
             UnknownSettingError: There is no such setting.
         """
-        cls().update_from_dict(kwargs)
+        try:
+            cls().update_from_dict(kwargs)
+        except UnknownSettingError as error:
+            names = ", ".join(name for name in kwargs if not hasattr(cls(), name)) or error.message
+            raise UnknownSettingError(
+                f"Invalid property name {names} for config class {cls.__name__}!", hint=error.hint
+            ) from None
         return kwargs
 
     def get_state(self) -> dict[str, Any]:

@@ -303,3 +303,12 @@ def test_a_missing_script_is_told(tmp_path):
     assert "no script at" in done.stderr
     with pytest.raises(ConfigError, match="no script at"):
         ray_aliases.run(tmp_path / "none.py")
+
+
+def test_log_once_is_told_once_by_key(ray_names, monkeypatch):
+    """The first to ask with a key is told so, from either place that Ray has it in."""
+    monkeypatch.setattr(ray_front, "_logged", set())
+    util = importlib.import_module("ray.util")
+    debug = importlib.import_module("ray.util.debug")
+
+    assert [util.log_once("a"), debug.log_once("a"), util.log_once("b")] == [True, False, True]

@@ -319,3 +319,36 @@ def test_batches_of_a_list_may_be_replaced():
     assert made[0].data.sample_batch["obs"].tolist() == [[0, 0]]
     assert made[1].data.sample_batch["obs"].tolist() == [[1, 1]]
     assert made[1].data.sample_batch is made[1].data.sample_batch
+
+
+def test_what_is_kept_of_agents_can_be_looked_at():
+    """Steps and rows by environment and agent, as far as a view looks; none after a reset."""
+    views = {"obs": ViewRequirement(), "past": ViewRequirement("obs", shift="-2:0")}
+    plain = ViewRequirementAgentConnector(ConnectorContext(view_requirements={"obs": views["obs"]}))
+    far = ViewRequirementAgentConnector(ConnectorContext(view_requirements=views))
+
+    for connector in (plain, far):
+        for step in range(5):
+            connector([AgentConnectorDataType(0, 1, {"new_obs": np.array([step, step + 1.0])})])
+
+    assert plain.agent_collectors[0][1].agent_steps == 4
+    assert np.array(plain.agent_collectors[0][1].buffers["obs"][0]).tolist() == [[4, 5]]
+    assert far.agent_collectors[0][1].buffers["obs"][0].tolist() == [[2, 3], [3, 4], [4, 5]]
+    assert list(plain.agent_collectors) == [0]
+    plain.reset(0)
+    assert plain.agent_collectors[0][1].is_empty()
+    assert plain.agent_collectors[0][1].agent_steps == 0
+
+
+def test_steps_of_several_agents_are_counted_together():
+    """A batch of agents counts as one by one does."""
+    connector = ViewRequirementAgentConnector(
+        ConnectorContext(view_requirements={"obs": ViewRequirement()})
+    )
+    for _ in range(3):
+        connector([AgentConnectorDataType(0, i, {"new_obs": np.zeros(2)}) for i in range(4)])
+
+    collectors = connector.agent_collectors[0]
+
+    assert [collectors[i].agent_steps for i in range(4)] == [2] * 4
+    assert collectors[0].buffers == {}

@@ -427,3 +427,16 @@ def test_a_config_of_ones_own_makes_the_algorithm_of_its_base():
         pass
 
     assert Mine().algo_class is Mine().get_algo_class() is PPO
+
+
+def test_messages_that_tests_of_others_look_for():
+    """A frozen config and an unknown property are told in RLlib's words."""
+    frozen = PPOConfig()
+    frozen.freeze()
+
+    with pytest.raises(
+        AttributeError, match=r"attribute .lr. of an already frozen AlgorithmConfig"
+    ):
+        frozen.lr = 0.1
+    with pytest.raises(KeyError, match="Invalid property name nope for config class PPOConfig"):
+        PPOConfig.overrides(lr=0.1, nope=1)
