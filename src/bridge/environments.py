@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium as gym
+from gymnasium.spaces import Space
 
 
 def live_env(env: Any) -> tuple[Any, bool]:
@@ -24,3 +25,26 @@ def live_env(env: Any) -> tuple[Any, bool]:
     if isinstance(env, type) or not hasattr(env, "observation_space"):
         return env(), True
     return env, False
+
+
+def by_agent(env: Any) -> Any:
+    """An environment of several agents in RLlib's form; PettingZoo's kinds are brought to it."""
+    if callable(getattr(env, "observation_space", None)):
+        from ..v2.envs.petting_zoo import ParallelPettingZooEnv, PettingZooEnv
+
+        return PettingZooEnv(env) if hasattr(env, "agent_iter") else ParallelPettingZooEnv(env)
+    return env
+
+
+def has_agents(env: Any) -> bool:
+    """Whether several agents act in an environment: RLlib's form, or one of PettingZoo's."""
+    return hasattr(getattr(env, "unwrapped", env), "possible_agents")
+
+
+def agents_of(env: Any) -> tuple[dict[Any, Space[Any]], dict[Any, Space[Any]]] | None:
+    """What each agent of an environment sees and does; None where there is one without a name."""
+    if not has_agents(env):
+        return None
+    from ..v2.envs.multi_agent_env import spaces_by_agent
+
+    return spaces_by_agent(by_agent(env))

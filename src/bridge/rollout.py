@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.types import Array
-from .environments import live_env
+from .environments import by_agent, has_agents, live_env
 
 Progress = Callable[[int, int], None] | None
 
@@ -89,8 +89,8 @@ def _played(
         actor.rng = np.random.default_rng(seed)
     if getattr(env, "num_envs", None) and hasattr(env, "single_observation_space"):
         return _vector(actor, env, episodes, seed, explore, progress)
-    if hasattr(env, "possible_agents"):
-        return _agents(actor, _by_agent(env), episodes, seed, explore, progress)
+    if has_agents(env):
+        return _agents(actor, by_agent(env), episodes, seed, explore, progress)
     returns, lengths = [], []
     for number in range(episodes):
         slot = f"rollout-{seed + number}"
@@ -186,12 +186,3 @@ def _autoreset(env: Any) -> str:
     if mode is not None:
         return str(getattr(mode, "name", mode)).lower()
     return "same_step" if gymnasium.__version__.startswith("0.") else "next_step"
-
-
-def _by_agent(env: Any) -> Any:
-    """An environment whose dicts are by agent; PettingZoo's are brought to that form."""
-    if callable(getattr(env, "observation_space", None)):
-        from ..v2.envs.petting_zoo import ParallelPettingZooEnv, PettingZooEnv
-
-        return PettingZooEnv(env) if hasattr(env, "agent_iter") else ParallelPettingZooEnv(env)
-    return env

@@ -10,40 +10,38 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..core.visible import visible
-from .scan_table import shell_path
+from .command_line import free_name, given_words
 
 if TYPE_CHECKING:
     from ..bridge.adapt import Suggestion
     from ..bridge.changes import SpaceDiff
 
 
-def adapt_page(
-    path: str,
-    env: str | None,
-    suggestion: Suggestion,
-    steps: Mapping[str, Sequence[str]],
-    is_settled: bool,
-    written: str | None,
-) -> RenderableType:
-    """Changes with their steps and questions, then the command that goes on from here."""
+def adapt_page(suggestion: Suggestion, is_settled: bool, written: str | None) -> RenderableType:
+    """Changes with their steps and questions, and what was written."""
     lines = [
         *_part("what it sees", suggestion.observations),
         Text(),
         *_part("what it does", suggestion.actions),
         Text(),
     ]
-    options = "".join(
-        f" --{name} {shlex.quote(step)}" for name, listed in steps.items() for step in listed
-    )
-    command = f"rlconnect adapt {shell_path(path)} --env {shlex.quote(str(env))}{options}"
-    if written is not None and is_settled:
+    if written is not None:
         lines.append(_pair("written", written, "good"))
-    elif is_settled:
-        lines.append(_pair("next", f"{command} --out DIR", "command"))
-    else:
+    elif not is_settled:
         lines.append(_pair("open", "nothing is decided for you: say your steps, as below", "warn"))
-        lines.append(_pair("next", f"{command} --out DIR", "command"))
     return Group(*lines)
+
+
+def next_command(path: str, steps: Mapping[str, Sequence[str]]) -> RenderableType:
+    """The command that goes on from here; to be printed without wrapping."""
+    words = list(given_words())
+    if "--out" not in words:
+        words += ["--out", free_name(path, "adapted")]
+    for name, listed in steps.items():
+        if f"--{name}" not in words:
+            words += [each for step in listed for each in (f"--{name}", step)]
+    words = [each for each in words if each not in ("--dry-run", "--json")]
+    return _pair("next", shlex.join(["rlconnect", *words]), "command")
 
 
 def _part(title: str, diff: SpaceDiff) -> list[Text]:

@@ -18,15 +18,17 @@ from ..core.errors import RlconnectError, UnknownNameError
 from ..core.torch_needed import torch_needed
 from ..core.version import __version__
 from . import (
+    adapt_command,
     codemod_command,
     convert_command,
     export_command,
     migrate_command,
-    proof_commands,
+    rollout_command,
     sample_command,
+    verify_command,
 )
 from .command_line import take_command_line
-from .options import DONE, FINDING, Audit, Json, print_json
+from .options import DONE, FINDING, Audit, Json, grouped, print_json
 
 _INTERRUPTED: Final = 130
 # What typer raises for a wrong command line; where that class lives depends on its version.
@@ -162,12 +164,12 @@ def scan(
         raise typer.Exit(FINDING)
 
 
-app.command()(proof_commands.adapt)
-app.command()(proof_commands.verify)
-app.command()(proof_commands.rollout)
+app.command()(grouped(adapt_command.adapt))
+app.command()(grouped(verify_command.verify))
+app.command()(grouped(rollout_command.rollout))
 app.command()(codemod_command.codemod)
 app.command()(export_command.export)
-app.command()(migrate_command.migrate)
+app.command()(grouped(migrate_command.migrate))
 app.command()(convert_command.convert)
 app.command()(sample_command.sample)
 
@@ -185,6 +187,7 @@ def main(argv: list[str] | None = None) -> int:
 
     tolerate_narrow_encodings()
     as_json = "--json" in take_command_line(argv)
+    paths = list(sys.path)
     try:
         with one_line_warnings(), torch_needed("this command"):
             code = app(args=argv, prog_name="rlconnect", standalone_mode=False)
@@ -207,6 +210,8 @@ def main(argv: list[str] | None = None) -> int:
         if failure is None and isinstance(error, OSError):
             return failures.unwritten(error).tell(as_json=False)
         return (failure or failures.own(error)).tell(as_json=as_json)
+    finally:
+        sys.path[:] = paths  # where modules of the user's were looked for
     return code if isinstance(code, int) else DONE
 
 

@@ -9,10 +9,13 @@ from typing import Annotated
 
 import typer
 
-from .options import FINDING, Env, Json, Model, NoHost, One, Trusted, print_json, trusted
-from .proof_commands import env_of, evidence_of
+from .environments import Environment
+from .options import FINDING, Json, Loading, NoHost, One, print_json
+from .verify_command import evidence_of
 
-_PATH = typer.Argument(help="A checkpoint of the old stack, or a plan that --plan saved.")
+_PATH = typer.Argument(
+    metavar="PATH", help="A checkpoint of the old stack, or a plan that --plan saved."
+)
 
 
 class Target(str, Enum):
@@ -40,7 +43,8 @@ def migrate(
         Path | None,
         typer.Option("--plan", metavar="FILE", help="Save the plan, to go on another day."),
     ] = None,
-    env: Env = None,
+    *,
+    environment: Environment,
     episodes: Annotated[
         int, typer.Option("--episodes", min=1, help="Played in --env for the proof.")
     ] = 8,
@@ -63,8 +67,7 @@ def migrate(
     ] = None,
     no_host: NoHost = False,
     policy: One = None,
-    trust: Trusted = None,
-    model: Model = None,
+    loading: Loading,
     as_json: Json = False,
 ) -> None:
     """Show how a policy becomes one of the new stack; a dry run without --apply or --out.
@@ -79,11 +82,11 @@ def migrate(
     from .theme import console
 
     is_plan = path.endswith(".json") and "rlconnect-migration" in _head(path)
-    words = trusted(trust, model)
+    words = loading.words()
     load = MigrationPlan.load if is_plan else partial(plan_migration, policy_id=policy)
     plan = load(path, **words)
     verdict = None
-    made = None if env is None else env_of(env)
+    made = None if environment.env is None else environment.make(path)
     if apply or out is not None or until is not None or report is not None:
         with console().status("proving each step"):
             plan.prove_on(

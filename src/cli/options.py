@@ -1,30 +1,35 @@
-"""What commands share: options, exit codes, and how a document is printed."""
+"""What commands share: options, exit codes, and how a document is printed.
+
+Options that several commands take together are a dataclass, here or in `environments`; `grouped`
+makes each of its fields an option of the command.
+"""
 
 from __future__ import annotations
 
-import operator
-import os
-import sys
-from importlib import import_module
-from typing import Annotated, Any, Final
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 
 from ..core.errors import ConfigError
+from .imports import from_user, user_module
 
 DONE: Final = 0
 FINDING: Final = 1
 MISTAKE: Final = 2
 USER_FAILED: Final = 3
 
+PATH: Final = typer.Argument(
+    metavar="PATH", help="A checkpoint: a folder, a file, an archive or a URL."
+)
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a page.")]
 Audit = Annotated[
     bool,
     typer.Option("--audit", help="List what an ordinary unpickler would call; nothing here does."),
-]
-Env = Annotated[
-    str | None,
-    typer.Option("--env", metavar="ENV", help="An id of gymnasium's, or module:NAME of your own."),
 ]
 One = Annotated[
     str | None, typer.Option("--policy", metavar="ID", help="This policy of several only.")
@@ -32,11 +37,12 @@ One = Annotated[
 NoHost = Annotated[
     bool, typer.Option("--no-host", help="Leave the name of this machine out of what is told.")
 ]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Do all of it, but put nothing in place.")]
 Trusted = Annotated[
     list[str] | None,
     typer.Option(
         "--trust",
-        metavar="module:NAME",
+        metavar="MODULE:NAME",
         help="A class or function of yours that the checkpoint names; may be repeated.",
     ),
 ]
@@ -50,6 +56,101 @@ Model = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """Which policies of a checkpoint."""
+
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", metavar="ID", help="This policy or module; may be repeated."),
+    ] = None
+    everything: Annotated[bool, typer.Option("--all", help="All policies.")] = False
+
+    @property
+    def ids(self) -> list[str] | None:
+        """The ids that were named; None for all.
+
+        Raises:
+            ConfigError: Some were named, and all of them as well.
+        """
+        if self.policy and self.everything:
+            raise ConfigError("--policy and --all exclude each other", hint="give one of them.")
+        return list(dict.fromkeys(self.policy)) if self.policy else None
+
+
+@dataclass(frozen=True)
+class Loading:
+    """How a checkpoint is loaded: what it lacks, and what of the user's it may name."""
+
+    trust: Trusted = None
+    imports: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--import",
+            metavar="MODULE",
+            help="A module or .py file of yours to import first: it registers what it has.",
+        ),
+    ] = None
+    model: Model = None
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config", metavar="FILE", help="JSON with settings laid over the checkpoint's."
+        ),
+    ] = None
+    algorithm: Annotated[
+        str | None,
+        typer.Option("--algorithm", metavar="NAME", help="PPO, DQN, ...; if no file tells it."),
+    ] = None
+    trained_in: Annotated[
+        str | None,
+        typer.Option(
+            "--trained-in", metavar="ENV", help="Where it learnt, if its spaces are lost."
+        ),
+    ] = None
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map", metavar="AGENT=ID", help="Which policy plays an agent; may be repeated."
+        ),
+    ] = None
+
+    def words(self) -> dict[str, Any]:
+        """As options of a loader; only those that were given.
+
+        Raises:
+            ConfigError: One of them cannot be used.
+        """
+        for each in self.imports or ():
+            user_module(each, "--import")
+        words = trusted(self.trust, self.model)
+        if self.config is not None:
+            words["config"] = _settings(self.config)
+        if self.algorithm is not None:
+            words["algorithm"] = self.algorithm
+        return words
+
+    def agents(self) -> dict[Any, str] | None:
+        """The policy of each agent; an agent whose name is a number is meant by both.
+
+        Raises:
+            ConfigError: One is not AGENT=ID.
+        """
+        found: dict[Any, str] = {}
+        for each in self.mapping or ():
+            agent, sign, name = each.partition("=")
+            if not sign or not name:
+                raise ConfigError(
+                    f"--map {each!r}",
+                    expected="AGENT=ID",
+                    hint="name an agent of the environment and a policy of the checkpoint.",
+                )
+            found[agent] = name
+            if agent.removeprefix("-").isdecimal():
+                found[int(agent)] = name
+        return found or None
+
+
 def trusted(given: list[str] | None, model: str | None = None) -> dict[str, Any]:
     """What the user trusts and describes, as options of a loader; importing is the user's act.
 
@@ -61,34 +162,64 @@ def trusted(given: list[str] | None, model: str | None = None) -> dict[str, Any]
         ConfigError: There is no such thing.
     """
     options: dict[str, Any] = {} if model is None else {"model": model}
-    return (
-        {"trust": [from_user(each, "--trust") for each in given], **options} if given else options
-    )
+    if given:
+        options["trust"] = [from_user(each, "--trust") for each in given]
+    return options
 
 
-def from_user(name: str, option: str) -> Any:
-    """Import what the user named as `module:NAME`.
+def _settings(file: Path) -> dict[str, Any]:
+    """The settings in a JSON file; spaces as `inspect --json` writes them under "data"."""
+    from ..core.space_codec import space_from_data
 
-    Raises:
-        ConfigError: There is no such thing.
-    """
-    module, _, attribute = name.partition(":")
-    here = os.getcwd()
-    is_new = here not in sys.path
-    if is_new:  # Last, and only now: nothing that lies there stands in for a library.
-        sys.path.append(here)
     try:
-        return operator.attrgetter(attribute)(import_module(module))
-    except (ImportError, AttributeError, ValueError) as error:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        problem = "" if isinstance(found, dict) else type(found).__name__
+    except (OSError, ValueError) as error:
+        problem = str(error)
+    if problem:
         raise ConfigError(
-            f"{option} {name!r}",
-            expected="module:NAME of a class or function",
-            found=str(error),
-            hint="is it on the path?",
-        ) from None
-    finally:
-        if is_new and here in sys.path:
-            sys.path.remove(here)
+            f"--config {str(file)!r}",
+            expected="a JSON file with an object of settings",
+            found=problem,
+            hint='write {"model": {"fcnet_hiddens": [64, 64]}} or such into it.',
+        )
+    for name in ("observation_space", "action_space"):
+        if isinstance(found.get(name), dict):
+            found[name] = space_from_data(found[name])
+    return dict(found)
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose parameters that are dataclasses of options are those options themselves."""
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
+    for each in inspect.signature(command, eval_str=True).parameters.values():
+        if not is_dataclass(each.annotation):
+            parameters.append(each.replace(kind=each.KEYWORD_ONLY))
+            continue
+        groups[each.name] = each.annotation
+        hints = get_type_hints(each.annotation, include_extras=True)
+        parameters += (
+            each.replace(
+                name=one.name,
+                kind=each.KEYWORD_ONLY,
+                default=one.default,
+                annotation=hints[one.name],
+            )
+            for one in fields(each.annotation)
+        )
+
+    def run(**given: Any) -> None:
+        made = {
+            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**given, **made)
+
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
 
 
 def print_json(data: Any) -> None:

@@ -17,7 +17,7 @@ from rlconnect.bridge.migrate.twin import Twin
 from rlconnect.bridge.proof.page import page_of
 from rlconnect.bridge.proof.verify import Returns, Verdict
 from rlconnect.bridge.rollout import Played
-from rlconnect.cli.adapt_page import adapt_page
+from rlconnect.cli.adapt_page import adapt_page, next_command
 from rlconnect.cli.audit_page import audit_page
 from rlconnect.cli.convert_command import convert_page
 from rlconnect.cli.export_command import written_lines
@@ -206,7 +206,7 @@ def test_adapt_and_rollout_show_anything(text, key, is_settled):
     steps = {"obs-step": [text]}
 
     for written in (None, text):
-        check(printed(adapt_page(text, key, suggestion, steps, is_settled, written)))
+        check(printed(adapt_page(suggestion, is_settled, written), next_command(text, steps)))
     check(printed(rollout_page(text, key, Played((1.0, -1.0), (3, 4)))))
 
 

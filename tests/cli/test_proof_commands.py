@@ -1,8 +1,10 @@
 """`rlconnect adapt`, `verify` and `rollout` as a person types them."""
 
 import json
+import shlex
 from pathlib import Path
 
+import gymnasium as gym
 import pytest
 from rlconnect.cli.app import main
 
@@ -43,14 +45,27 @@ def my_env(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
 
 
-def test_adapt_shows_what_it_has_to_ask(capsys):
-    """A dry run tells changes, steps and questions, writes nothing and ends with 1."""
+@pytest.fixture
+def in_folder(tmp_path, monkeypatch):
+    """An empty folder to work in."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
+
+
+def test_adapt_shows_what_it_has_to_ask(in_folder, capsys):
+    """A dry run tells changes, steps and questions, writes nothing and ends with 1.
+
+    The command that goes on from there works as it is printed.
+    """
     assert main(["adapt", CARTPOLE, "--env", MY_ENV]) == 1
 
     page = capsys.readouterr().out
     assert "2 features are new" in page
     assert "drop_features(indices=[4, 5])" in page
-    assert "--out DIR" in page
+    command = shlex.split(page.splitlines()[-1])
+    assert command[:3] == ["next", "rlconnect", "adapt"]
+    assert main(command[2:]) == 0
 
 
 def test_adapt_writes_a_policy_that_verifies_and_plays(tmp_path, capsys):
@@ -128,7 +143,7 @@ def test_verify_ends_with_1_where_they_differ(tmp_path, capsys):
     [
         (["adapt", CARTPOLE], "which environment"),
         (["adapt", CARTPOLE, "--env", "No-Such-v0"], "No-Such-v0"),
-        (["adapt", CARTPOLE, "--env", "no_such_module:Env"], "no_such_module"),
+        (["adapt", CARTPOLE, "--env", "no_such_module:Env"], "no_such_module.py"),
         (["adapt", CARTPOLE, "--env", MY_ENV, "--obs", "drop_feature([4])"], "drop_features"),
         (["adapt", CARTPOLE, "--env", MY_ENV, "--obs", "__import__('os')"], "no adapter step"),
         (["adapt", CARTPOLE, "--env", MY_ENV, "--obs", "drop_features(open('x'))"], "plain values"),
@@ -189,3 +204,197 @@ def test_a_crash_in_the_users_code_shows_their_frames_and_3(
     assert "rollout.py" not in said.err
     if options:
         assert json.loads(said.out)["code"] == 3
+
+
+MINE = """
+import gymnasium as gym
+from rlconnect.v2 import register_env
+
+
+class Long(gym.Env):
+    def __init__(self, config):
+        self.env = gym.make("CartPole-v1", max_episode_steps=config.get("length", 3))
+        self.observation_space = self.env.observation_space
+        self.action_space = self.env.action_space
+
+    def reset(self, *, seed=None, options=None):
+        return self.env.reset(seed=seed)
+
+    def step(self, action):
+        return self.env.step(action)
+
+
+register_env("long_cartpole", Long)
+gym.register("LongPole-v0", lambda: Long({}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "length"),
+    [
+        (["--env", "{0}:Long"], 3),
+        (["--env", "{0}.py:Long"], 3),
+        (["--env", "{0}:Long", "--env-config", "length=5"], 5),
+        (["--env", "{0}:Long", "--env-config", '{{"length": 4}}'], 4),
+        (["--env", "long_cartpole", "--import", "{0}.py", "--env-config", "length=6"], 6),
+        (["--env", "{0}:LongPole-v0"], 3),
+        (["--env", "CartPole-v1", "--env-config", "max_episode_steps=7"], 7),
+    ],
+)
+def test_an_environment_is_found_in_this_folder_and_takes_settings(
+    words, length, in_folder, request, capsys
+):
+    """By module, by file, by what importing it registers; with JSON or KEY=VALUE."""
+    gym.registry.pop("LongPole-v0", None)
+    name = f"mine{abs(hash(request.node.name))}"
+    (in_folder / f"{name}.py").write_text(MINE)
+
+    words = [each.format(name) for each in words]
+    assert main(["rollout", CARTPOLE, *words, "--episodes", "1", "--json"]) == 0
+
+    assert json.loads(capsys.readouterr().out)["lengths"] == [length]
+
+
+def test_the_checkpoints_own_environment_is_the_default(capsys):
+    """Without --env the one that the checkpoint names plays, where gymnasium has it."""
+    lake = str(Path(CARTPOLE).with_name("ppo-frozenlake-tensorflow-2022"))
+
+    assert main(["rollout", lake, "--episodes", "1", "--json"]) == 0
+
+    assert len(json.loads(capsys.readouterr().out)["lengths"]) == 1
+
+
+AGENTS = """
+import gymnasium as gym
+from rlconnect.v2 import MultiAgentEnv
+
+
+class Two(MultiAgentEnv):
+    def __init__(self, config=None):
+        super().__init__()
+        self.envs = {name: gym.make("CartPole-v1", max_episode_steps=4) for name in "ab"}
+        self.agents = self.possible_agents = ["a", "b"]
+        self.observation_spaces = {n: e.observation_space for n, e in self.envs.items()}
+        self.action_spaces = {n: e.action_space for n, e in self.envs.items()}
+
+    def reset(self, *, seed=None, options=None):
+        return {name: env.reset(seed=seed)[0] for name, env in self.envs.items()}, {}
+
+    def step(self, actions):
+        made = {name: self.envs[name].step(action) for name, action in actions.items()}
+        parts = [{name: each[part] for name, each in made.items()} for part in range(5)]
+        for part in (2, 3):
+            parts[part]["__all__"] = any(parts[part].values())
+        return tuple(parts)
+
+
+class Parallel:
+
+    metadata = {}
+
+    def __init__(self):
+        self.inner = Two()
+        self.possible_agents = self.agents = ["a", "b"]
+
+    def observation_space(self, agent):
+        return self.inner.observation_spaces[agent]
+
+    def action_space(self, agent):
+        return self.inner.action_spaces[agent]
+
+    def reset(self, seed=None, options=None):
+        self.agents = ["a", "b"]
+        return self.inner.reset(seed=seed)
+
+    def step(self, actions):
+        obs, rewards, ends, cuts, infos = self.inner.step(actions)
+        if ends.pop("__all__") | cuts.pop("__all__"):
+            self.agents = []
+            ends = dict.fromkeys(ends, True)
+        return obs, rewards, ends, cuts, infos
+"""
+
+
+@pytest.fixture(scope="module")
+def two_policies(tmp_path_factory):
+    """A checkpoint of two policies, and one whose second was changed."""
+    from rlconnect.legacy import Policy, export_policies
+
+    folder = tmp_path_factory.mktemp("two")
+    policy = Policy.from_checkpoint(CARTPOLE)["default_policy"]
+    changed = Policy.from_checkpoint(CARTPOLE)["default_policy"]
+    changed.set_weights({name: each * 1.5 for name, each in changed.get_weights().items()})
+    export_policies({"x": policy, "y": policy}, folder / "same")
+    export_policies({"x": policy, "y": changed}, folder / "other")
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["Two", "Parallel"])
+def test_several_agents_play_and_are_compared(kind, two_policies, my_env, tmp_path, capsys):
+    """By --map each agent has its policy; the one that differs is told by its policy."""
+    (tmp_path / "code" / "two_agents.py").write_text(AGENTS)
+    given = ["--env", f"two_agents:{kind}", "--map", "a=x", "--map", "b=y", "--episodes", "2"]
+    same, other = (str(two_policies / name) for name in ("same", "other"))
+
+    assert main(["rollout", same, *given, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["returns"] == [8.0, 8.0]
+    assert main(["verify", same, same, *given]) == 0
+    capsys.readouterr()
+    assert main(["verify", same, other, *given, "--json"]) == 1
+
+    told = json.loads(capsys.readouterr().out)
+    assert [each["is_equal"] for each in told] == [True, False]
+
+
+def test_policies_are_chosen_alike_everywhere(two_policies, tmp_path, capsys):
+    """`--policy`, repeated, and `--all`; one is needed where a command works on one."""
+    same = str(two_policies / "same")
+    adapt = ["adapt", same, "--env", "CartPole-v1"]
+
+    assert main(["verify", same, same, "--policy", "x", "--policy", "y", "--samples", "2"]) == 0
+    assert capsys.readouterr().out.count("● equal") == 2
+    assert main([*adapt, "--all", "--out", str(tmp_path / "all")]) == 0
+    assert main(["verify", str(tmp_path / "all"), same, "--samples", "2"]) == 0
+    assert main([*adapt, "--policy", "x", "--json"]) == 0
+    capsys.readouterr()
+
+    assert main(adapt) == 2
+    assert "--policy ID" in capsys.readouterr().err
+    assert main([*adapt, "--all", "--policy", "x"]) == 2
+    assert "exclude each other" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        (["--env", "nowhere.py:Env"], "nothing lies there"),
+        (["--env", "odd:"], "MODULE:NAME"),
+        (["--env-config", "size", "--env", "CartPole-v1"], "JSON or KEY=VALUE"),
+        (["--env-config", "[1]", "--env", "CartPole-v1"], "JSON or KEY=VALUE"),
+        (["--env-config", "nonsense=1", "--env", "CartPole-v1"], "nonsense"),
+        (["--import", "no_such_module_here", "--env", "CartPole-v1"], "no_such_module_here"),
+        (["--map", "a", "--env", "CartPole-v1"], "AGENT=ID"),
+        (["--config", "nowhere.json", "--env", "CartPole-v1"], "JSON file"),
+        (["--trust", "json:nothing_such", "--env", "CartPole-v1"], "a name in json"),
+        (["--env", "No-Such-v0"], "FILE.py:NAME"),
+    ],
+)
+def test_options_that_cannot_be_used_say_why(words, match, capsys):
+    """Each names what was expected; none is a traceback."""
+    assert main(["rollout", CARTPOLE, *words]) == 2
+
+    assert match in capsys.readouterr().err
+
+
+def test_a_module_that_does_not_import_is_the_users(in_folder, capsys):
+    """A mistake in it shows its own place and ends with 3."""
+    (in_folder / "half.py").write_text("x = 1\nimport not_a_package_of_anybody\n")
+    (in_folder / "odd.py").write_text("def f(:\n")
+
+    assert main(["rollout", CARTPOLE, "--env", "half:Env"]) == 3
+    told = capsys.readouterr().err
+    assert main(["rollout", CARTPOLE, "--env", "odd.py:Env"]) == 3
+
+    assert "half.py" in told
+    assert "not_a_package_of_anybody" in told
+    assert "odd.py" in capsys.readouterr().err

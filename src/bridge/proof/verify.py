@@ -75,7 +75,7 @@ def verify(
         )
     ours, theirs = staged(a), staged(b)
     differences = Differences(absolute, relative)
-    _check_alike(ours, theirs)
+    check_alike(ours, theirs)
     settings = paired_settings(ours, theirs)  # before filters and memories see anything
     returns = None
     if env is not None:
@@ -159,7 +159,7 @@ def _walk(
             seen = [batch[place][step] for place in active]
             rewards = None if step == 0 else [0.0] * len(active)
             mine, yours = (each.step(names, seen, rewards) for each in (ours, theirs))
-            differences.add(_beside(ours, mine, yours), _beside(theirs, yours, mine), seen)
+            differences.add(beside(ours, mine, yours), beside(theirs, yours, mine), seen)
             done += len(active)
             if progress is not None:
                 progress(done, total)
@@ -214,8 +214,8 @@ def _episode(
         found = actor.step([slot], [obs], rewards)
         if watcher is not None and differences is not None:
             other = watcher.step([slot], [obs], rewards)
-            differences.add(_beside(actor, found, other), _beside(watcher, other, found), [obs])
-        obs, reward, terminated, truncated, _ = env.step(_first_row(found["action"]))
+            differences.add(beside(actor, found, other), beside(watcher, other, found), [obs])
+        obs, reward, terminated, truncated, _ = env.step(action_row(found["action"]))
         total += float(reward)
         count += 1
         if terminated or truncated:
@@ -226,19 +226,21 @@ def _episode(
     return total, count
 
 
-def _beside(staged: Staged, found: dict[str, Nest], other: dict[str, Nest]) -> dict[str, Nest]:
+def beside(staged: Staged, found: dict[str, Nest], other: dict[str, Nest]) -> dict[str, Nest]:
     """What one gave, its nested observation flat where the other's network takes it flat."""
     if not isinstance(staged, LegacyStages):
         return found
     return in_form_of(found, other, staged.policy.observation_space)
 
 
-def _first_row(action: Any) -> Any:
-    row = nest.taken(action, 0)
+def action_row(action: Any, number: int = 0) -> Any:
+    """One row of actions, as an environment takes it."""
+    row = nest.taken(action, number)
     return row.item() if isinstance(row, np.integer) else row
 
 
-def _check_alike(ours: Staged, theirs: Staged) -> None:
+def check_alike(ours: Staged, theirs: Staged) -> None:
+    """Refuse two that see different observations or take different actions."""
     for what in ("observation", "action"):
         mine, yours = (getattr(each, f"{what}_space") for each in (ours, theirs))
         if type(mine) is not type(yours) or mine.shape != yours.shape:

@@ -1,0 +1,168 @@
+"""Two sets of policies, compared while they play an environment of several agents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+from ...core.errors import PieceError
+from ...core.stage_differences import Differences
+from ..environments import by_agent
+from ..loading.mapping import Casting, PolicyMapping
+from .evidence import Evidence, Side
+from .staged import Staged
+from .verdict import Returns, Verdict
+from .verify import action_row, beside, check_alike, staged
+
+
+def verify_agents(
+    ours: Mapping[str, Any],
+    theirs: Mapping[str, Any],
+    env: Any,
+    *,
+    policy_mapping_fn: PolicyMapping = None,
+    episodes: int = 8,
+    seed: int = 0,
+    absolute: float = 1e-5,
+    relative: float = 1e-5,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Verdict]:
+    """Let one set of policies play, have the other see the same, and compare by policy.
+
+    Args:
+        ours: Policies by id; they act.
+        theirs: As many, by the same ids; a single pair may have different ones.
+        env: A live environment in RLlib's form of several agents, or one of PettingZoo's.
+        policy_mapping_fn: Which policy plays an agent; see `Casting`.
+        episodes: How many are played.
+        seed: Of the first.
+        absolute: The tolerance for numbers near 0.
+        relative: The tolerance as a share of the number.
+        progress: Called with how many episodes are done and how many there are.
+
+    Returns:
+        A comparison by policy id, for those that played; returns are those of all agents together.
+
+    Raises:
+        PieceError: The two sets hold different policies.
+    """
+    pairs = paired(ours, theirs)
+    mine = {name: staged(pair[0]) for name, pair in pairs.items()}
+    yours = {name: staged(pair[1]) for name, pair in pairs.items()}
+    for name in mine:
+        check_alike(mine[name], yours[name])
+    table = _Table(by_agent(env), Casting(list(mine), policy_mapping_fn), absolute, relative)
+    earned: tuple[list[float], list[float]] = ([], [])
+    for number in range(episodes):
+        earned[0].append(table.play(seed + number, mine, yours))
+        earned[1].append(table.play(seed + number, yours))
+        if progress is not None:
+            progress(number + 1, episodes)
+    returns = Returns(tuple(earned[0]), tuple(earned[1]))
+    return {
+        name: Verdict(
+            mine[name].name,
+            yours[name].name,
+            differences.stages(),
+            table.steps[name],
+            f"from {episodes} episodes played by all agents",
+            (absolute, relative),
+            returns,
+            tuple(mine[name].pieces()),
+            Evidence.of_now(
+                Side.of(pairs[name][0], mine[name]), Side.of(pairs[name][1], yours[name]), seed=seed
+            ),
+        )
+        for name, differences in table.differences.items()
+    }
+
+
+def paired(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """What both hold, by id; a single one of each is a pair whatever they are called.
+
+    Raises:
+        PieceError: They hold different policies.
+    """
+    if len(ours) == len(theirs) == 1:
+        return {name: (each, *theirs.values()) for name, each in ours.items()}
+    if set(ours) != set(theirs):
+        raise PieceError(
+            "these hold different policies",
+            expected=", ".join(ours),
+            found=", ".join(theirs),
+            hint="choose those that both have.",
+        )
+    return {name: (each, theirs[name]) for name, each in ours.items()}
+
+
+class _Table:
+    """An environment, who plays whom in it, and what was seen to differ.
+
+    Args:
+        env: Its dicts are by agent.
+        casting: The policy of each agent.
+        absolute: The tolerance for numbers near 0.
+        relative: The tolerance as a share of the number.
+    """
+
+    def __init__(self, env: Any, casting: Casting, absolute: float, relative: float) -> None:
+        self.env = env
+        self.casting = casting
+        self.tolerance = absolute, relative
+        self.differences: dict[str, Differences] = {}
+        self.steps: dict[str, int] = {}
+
+    def play(
+        self, seed: int, actors: Mapping[str, Staged], watchers: Mapping[str, Staged] | None = None
+    ) -> float:
+        """One episode; the sum of all rewards."""
+        obs, _ = self.env.reset(seed=seed)
+        total, is_over = 0.0, False
+        waiting: dict[Hashable, float] = {}
+        known: set[Hashable] = set()
+        while not is_over:
+            told = {agent: waiting.pop(agent, 0.0) for agent in obs} if known else None
+            known |= set(obs)
+            actions = self._act(seed, obs, told, actors, watchers)
+            obs, rewards, terminateds, truncateds, _ = self.env.step(actions)
+            for agent, reward in rewards.items():
+                waiting[agent] = waiting.get(agent, 0.0) + float(reward)
+                total += float(reward)
+            is_over = bool(terminateds.get("__all__") or truncateds.get("__all__"))
+            obs = {
+                agent: seen
+                for agent, seen in obs.items()
+                if not (terminateds.get(agent) or truncateds.get(agent))
+            }
+        for each in (*actors.values(), *(watchers or {}).values()):
+            each.reset([f"{seed}/{agent}" for agent in known])
+        return total
+
+    def _act(
+        self,
+        seed: int,
+        obs: Mapping[Hashable, Any],
+        told: Mapping[Hashable, float] | None,
+        actors: Mapping[str, Staged],
+        watchers: Mapping[str, Staged] | None,
+    ) -> dict[Hashable, Any]:
+        """Everybody's action, policy by policy."""
+        groups: dict[str, list[Hashable]] = {}
+        for agent in obs:
+            groups.setdefault(self.casting(agent), []).append(agent)
+        actions: dict[Hashable, Any] = {}
+        for name, agents in groups.items():
+            slots = [f"{seed}/{agent}" for agent in agents]
+            seen = [obs[agent] for agent in agents]
+            rewards = None if told is None else [told[agent] for agent in agents]
+            found = actors[name].step(slots, seen, rewards)
+            actions |= {agent: action_row(found["action"], row) for row, agent in enumerate(agents)}
+            if watchers is None:
+                continue
+            other = watchers[name].step(slots, seen, rewards)
+            known = self.differences.setdefault(name, Differences(*self.tolerance))
+            known.add(
+                beside(actors[name], found, other), beside(watchers[name], other, found), seen
+            )
+            self.steps[name] = self.steps.get(name, 0) + len(agents)
+        return {agent: actions[agent] for agent in obs}

@@ -1,0 +1,108 @@
+"""`rlconnect adapt`: a policy for an environment that has changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..core.errors import PieceError
+from .environments import Environment
+from .options import FINDING, PATH, Chosen, DryRun, Json, Loading, print_json
+from .sources import Source
+
+_OUT = typer.Option("--out", metavar="DIR", help="Write the adapted policy here.")
+
+
+def adapt(
+    path: Annotated[str, PATH],
+    environment: Environment,
+    obs: Annotated[
+        list[str] | None,
+        typer.Option("--obs", metavar="STEP", help="A step on observations; may be repeated."),
+    ] = None,
+    action: Annotated[
+        list[str] | None,
+        typer.Option("--action", metavar="STEP", help="A step on actions; may be repeated."),
+    ] = None,
+    reward: Annotated[
+        list[str] | None, typer.Option("--reward", metavar="STEP", help="scale(...) or clip(...).")
+    ] = None,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", "--accept", help="Take every proposed step, the doubtful ones too."),
+    ] = False,
+    out: Annotated[Path | None, _OUT] = None,
+    dry_run: DryRun = False,
+    *,
+    chosen: Chosen,
+    loading: Loading,
+    as_json: Json = False,
+) -> None:
+    """Adapt a policy to an environment that has changed; a dry run without --out.
+
+    Without steps of your own it shows what changed, what would absorb it and what it has to ask.
+    A STEP is a call such as "drop_features([4, 5])" or "extend_action([0])".
+    """
+    from ..bridge.adapt import adapt as adapted_to
+    from ..bridge.adapt import suggest_adapter
+    from ..bridge.front.load import as_policies
+    from ..bridge.step_text import step_text, steps_from_text
+    from .theme import console
+
+    if environment.env is None:
+        raise PieceError("which environment?", hint="give --env ID, or --env FILE.py:NAME.")
+    source = Source(path, chosen, loading)
+    natives = source.natives()
+    policies = natives.policies if chosen.everything else {"": natives.only}
+    made = environment.make(path)
+    adapted, told, pages = {}, {}, []
+    for name, policy in policies.items():
+        suggestion = suggest_adapter(policy, made)
+        diffs = (suggestion.observations, suggestion.actions)
+        given = [
+            steps_from_text(texts) if texts else diff.steps
+            for texts, diff in zip((obs, action), diffs, strict=True)
+        ]
+        asked = [
+            question
+            for texts, diff in zip((obs, action), diffs, strict=True)
+            if not texts and not diff.is_sure
+            for question in diff.questions
+        ]
+        is_settled = yes or not asked
+        if is_settled:
+            steps = steps_from_text(reward or [])
+            adapted[name or next(iter(natives.policies))] = adapted_to(
+                policy, env=made, obs=given[0], action=given[1], reward=steps
+            )
+        named = {
+            kind: [step_text(step) for step in own]
+            for kind, own in zip(("obs", "action"), given, strict=True)
+        }
+        told[name] = {
+            "observations": str(suggestion.observations),
+            "actions": str(suggestion.actions),
+            "questions": asked,
+            "steps": named,
+            "settled": is_settled,
+        }
+        pages.append((suggestion, named, is_settled))
+    is_written = len(adapted) == len(policies) and out is not None and not dry_run
+    if is_written and out is not None:
+        as_policies(adapted).save(out)
+    where = str(out) if is_written else None
+    if as_json:
+        told = {name: {**each, "written": where} for name, each in told.items()}
+        print_json(told if chosen.everything else told[""])
+    else:
+        from .adapt_page import adapt_page, next_command
+
+        page = console()
+        for suggestion, _, is_settled in pages:
+            page.print(adapt_page(suggestion, is_settled, where))
+        if where is None:
+            page.print(next_command(path, pages[0][1] if len(pages) == 1 else {}), soft_wrap=True)
+    if len(adapted) < len(policies):
+        raise typer.Exit(FINDING)

@@ -1,0 +1,203 @@
+"""The environment that a command plays in: named on the command line, made here."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+import typer
+
+from ..core.errors import CheckpointError, ConfigError, PieceError
+from .imports import from_user, user_module
+
+_SETTINGS_NAMES: Final = ("config", "env_config", "env_context", "context", "ctx", "cfg")
+_PLAIN: Final = (bool, int, float, str, type(None))
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Which environment, and its settings."""
+
+    env: Annotated[
+        str | None,
+        typer.Option(
+            "--env",
+            metavar="ENV",
+            help="An id of gymnasium's, MODULE:NAME or FILE.py:NAME of your own.",
+        ),
+    ] = None
+    env_config: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--env-config",
+            metavar="SETTINGS",
+            help="JSON, or KEY=VALUE, may be repeated; the checkpoint's own if left out.",
+        ),
+    ] = None
+
+    def make(self, path: str) -> Any:
+        """A live environment.
+
+        Args:
+            path: The checkpoint, whose own settings count where none were given.
+
+        Raises:
+            ConfigError: Its name or settings cannot be used.
+            PieceError: Nobody says which.
+        """
+        name = self.env or own_environment(path)
+        if name is None:
+            raise PieceError(
+                "which environment?",
+                expected="--env",
+                hint="give an id of gymnasium's, or --env FILE.py:NAME of your own.",
+            )
+        given = self.settings()
+        where, _, last = name.rpartition(":")
+        if where and not _is_id(last):
+            made = from_user(name, "--env")
+            return _called(made, given, path) if callable(made) else made
+        if where:
+            user_module(where, "--env")
+        return _registered(last, _own_settings(path, last) if given is None else given)
+
+    def settings(self) -> dict[str, Any] | None:
+        """The settings that were given; None if none were.
+
+        Raises:
+            ConfigError: They are neither JSON nor KEY=VALUE.
+        """
+        if not self.env_config:
+            return None
+        found: dict[str, Any] = {}
+        for each in self.env_config:
+            key, sign, value = each.partition("=")
+            if each.lstrip().startswith("{"):
+                told = _json_of(each)
+                if not isinstance(told, dict):
+                    raise _odd(each)
+                found |= told
+            elif sign and key:
+                found[key] = _json_of(value, value)
+            else:
+                raise _odd(each)
+        return found
+
+
+def own_environment(path: str) -> str | None:
+    """The environment that a checkpoint names, if gymnasium or an imported module has it."""
+    from ..core.vault import open_checkpoint
+    from ..v2.envs.registry import env_of_file
+
+    try:
+        named = open_checkpoint(path).environment
+    except CheckpointError:
+        return None
+    return env_of_file(named) if named else None
+
+
+def _own_settings(path: str, name: str = "") -> dict[str, Any]:
+    """A checkpoint's own settings for its environment, as far as they are plain.
+
+    Args:
+        path: The checkpoint.
+        name: Only where its environment is called so.
+    """
+    from ..core.vault import open_checkpoint
+    from ..v2.envs.registry import check_env_config, env_of_file
+
+    try:
+        checkpoint = open_checkpoint(path)
+    except CheckpointError:
+        return {}
+    if name and (not checkpoint.environment or env_of_file(checkpoint.environment) != name):
+        return {}
+    configs = [checkpoint.config, *(each.config for each in checkpoint.policies.values())]
+    for config in configs:
+        held = config.get("env_config")
+        if isinstance(held, Mapping) and held and _is_plain(held):
+            check_env_config(name or None, held)
+            return dict(held)
+    return {}
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _is_plain(each) for key, each in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return isinstance(value, _PLAIN)
+
+
+def _is_id(name: str) -> bool:
+    """Whether it ends in a version, as ids of gymnasium's do: `CartPole-v1`."""
+    return name.rpartition("-v")[2].isdecimal() and "-v" in name
+
+
+def _registered(name: str, settings: Mapping[str, Any]) -> Any:
+    """An environment that gymnasium has, or that an imported module registered."""
+    import gymnasium as gym
+
+    from ..v2.envs.context import EnvContext
+    from ..v2.envs.registry import env_creator_of, is_registered
+
+    try:
+        return env_creator_of(name)(EnvContext(settings))
+    except gym.error.Error as error:
+        hint = getattr(error, "hint", "")
+        raise PieceError(
+            f"environment {name!r} cannot be made",
+            found=" ".join(str(getattr(error, "summary", error)).split()),
+            hint=hint
+            if hint.startswith("did you mean")
+            else "give one of your own as --env FILE.py:NAME, or import what registers it: "
+            "--import FILE.py.",
+        ) from None
+    except TypeError as error:
+        if is_registered(name) or not settings:
+            raise
+        raise PieceError(
+            f"environment {name!r} does not take these settings",
+            found=str(error),
+            hint="say which: --env-config KEY=VALUE; --env-config '{}' gives none.",
+        ) from None
+
+
+def _called(maker: Any, given: Mapping[str, Any] | None, path: str) -> Any:
+    """An environment made by a class or function of the user's, as RLlib or as gymnasium does."""
+    from ..v2.envs.context import EnvContext
+
+    try:
+        parameters = list(inspect.signature(maker).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    places = [each for each in parameters if each.kind is not each.VAR_KEYWORD]
+    takes_dict = any(
+        each.name in _SETTINGS_NAMES
+        or (each.kind is each.POSITIONAL_OR_KEYWORD and each.default is each.empty)
+        or each.kind is each.POSITIONAL_ONLY
+        for each in places[:1]
+    )
+    if takes_dict:
+        return maker(EnvContext(_own_settings(path) if given is None else given))
+    return maker(**(given or {}))
+
+
+def _json_of(text: str, *otherwise: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        if otherwise:
+            return otherwise[0]
+        raise _odd(text) from None
+
+
+def _odd(text: str) -> ConfigError:
+    return ConfigError(
+        f"--env-config {text!r}",
+        expected="JSON or KEY=VALUE",
+        hint="""write --env-config '{"size": 4}' or --env-config size=4.""",
+    )

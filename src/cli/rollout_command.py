@@ -1,0 +1,43 @@
+"""`rlconnect rollout`: let policies act in an environment and tell what they earn."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .environments import Environment
+from .options import PATH, Chosen, Json, Loading, print_json
+from .sources import Source
+
+
+def rollout(
+    path: Annotated[str, PATH],
+    environment: Environment,
+    episodes: Annotated[int, typer.Option("--episodes", min=1, help="How many.")] = 10,
+    seed: Annotated[int, typer.Option("--seed", help="Of the first episode.")] = 0,
+    explore: Annotated[
+        bool, typer.Option("--explore", help="Explore as in training, instead of the best action.")
+    ] = False,
+    *,
+    chosen: Chosen,
+    loading: Loading,
+    as_json: Json = False,
+) -> None:
+    """Let a policy, or one for each agent, act in an environment and tell what it earns."""
+    from ..bridge.actor.actor import Actor
+    from ..bridge.rollout import rollout as play
+    from .progress import progress_line
+
+    actor = Actor.from_policy(Source(path, chosen, loading, environment).natives())
+    made = environment.make(path)
+    with progress_line("playing", shown=not as_json) as advance:
+        played = play(actor, made, episodes=episodes, seed=seed, explore=explore, progress=advance)
+    if as_json:
+        print_json(played.to_dict())
+    else:
+        from .rollout_page import rollout_page
+        from .theme import console
+
+        name = environment.env or "its own environment"
+        console().print(rollout_page(path, name, played))

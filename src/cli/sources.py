@@ -1,0 +1,67 @@
+"""What a command works on: the policies of a checkpoint, with what its options say about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import ConfigError
+from .environments import Environment
+from .options import Chosen, Loading
+
+if TYPE_CHECKING:
+    from ..bridge.loading.natives import Natives
+
+
+@dataclass
+class Source:
+    """A checkpoint as the options of a command have it.
+
+    Args:
+        path: The checkpoint.
+        chosen: Which policies.
+        loading: How to load them.
+        env: Where it acts, as it did when it learnt; None where that may have changed.
+    """
+
+    path: str
+    chosen: Chosen
+    loading: Loading
+    env: Environment | None = None
+
+    @cached_property
+    def words(self) -> dict[str, Any]:
+        """The options of a loader."""
+        return self.loading.words()
+
+    def natives(self) -> Natives:
+        """What acts, by id, as its stack has it, and who plays whom."""
+        from ..bridge.loading.natives import natives_in
+
+        ids, agents = self.chosen.ids, self.loading.agents()
+        try:
+            return natives_in(self.path, ids, policy_mapping_fn=agents, **self.words)
+        except ConfigError as error:
+            told = self.loading.trained_in
+            learnt = self.env if told is None else Environment(told)
+            if error.facts.get("lost") != "spaces" or learnt is None or learnt.env is None:
+                raise
+        spaces = self._spaces(learnt.make(self.path))
+        return natives_in(self.path, ids, policy_mapping_fn=agents, **self.words, **spaces)
+
+    def _spaces(self, env: Any) -> dict[str, Any]:
+        """An environment's spaces as options of a loader: by policy where it has several agents."""
+        from ..bridge.environments import agents_of
+
+        agents = agents_of(env)
+        if agents is None:
+            sees = getattr(env, "single_observation_space", None) or env.observation_space
+            takes = getattr(env, "single_action_space", None) or env.action_space
+            return {"observation_space": sees, "action_space": takes}
+        mapping = self.loading.agents() or {}
+        sees, takes = agents
+        return {
+            "observation_space": {mapping.get(each, each): space for each, space in sees.items()},
+            "action_space": {mapping.get(each, each): space for each, space in takes.items()},
+        }
