@@ -31,7 +31,7 @@ def two_hot(
     num_buckets: int = 255,
     lower_bound: float = -20.0,
     upper_bound: float = 20.0,
-    device: Any = None,
+    device: str | torch.device | None = None,
 ) -> Tensor:
     """Numbers as rows of weights on the two nearest of evenly spaced points, `(B, num_buckets)`.
 
@@ -71,7 +71,7 @@ def softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor) -> Tensor:
     return -(labels * logits.log_softmax(dim=-1)).sum(dim=-1)
 
 
-def copy_torch_tensors(x: Nest, device: Any = None) -> Nest:
+def copy_torch_tensors(x: Nest, device: str | torch.device | None = None) -> Nest:
     """The nest with copies of its tensors, cut from their graphs; what is no tensor stays.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from ..core import xp
 from ..core.errors import PieceError
 from . import batch_columns as bc
 from .sample_batch import SampleBatch
+
+if TYPE_CHECKING:
+    import torch
 
 DEFAULT_POLICY_ID: Final = "default_policy"
 _COMPRESSED: Final = frozenset({"obs", "new_obs"})
@@ -100,7 +103,9 @@ class MultiAgentBatch:
         """A batch of copies."""
         return MultiAgentBatch({k: v.copy() for k, v in self.policy_batches.items()}, self.count)
 
-    def to_device(self, device: Any, framework: str = "torch", **options: Any) -> MultiAgentBatch:
+    def to_device(
+        self, device: str | torch.device, framework: str = "torch", **options: Any
+    ) -> MultiAgentBatch:
         """Turn all columns into torch tensors on `device`, in place."""
         for batch in self.policy_batches.values():
             batch.to_device(device, framework, **options)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -290,7 +290,7 @@ class Policy(Acting):
         """What the exploration would save."""
         return self.exploration.get_state()
 
-    def reset_connectors(self, env_id: Any) -> None:
+    def reset_connectors(self, env_id: Hashable) -> None:
         """Let all connectors forget an environment, whose episode is over."""
         for pipeline in (self.agent_connectors, self.action_connectors):
             if pipeline is not None:

@@ -16,6 +16,8 @@ from . import batch_columns as bc
 from .column_store import ColumnStore, UnknownColumnError
 
 if TYPE_CHECKING:
+    import torch
+
     from .multi_agent_batch import MultiAgentBatch
 
 __all__ = ["SampleBatch", "UnknownColumnError"]
@@ -237,7 +239,7 @@ class SampleBatch(ColumnStore):
 
     def to_device(
         self,
-        device: Any,
+        device: str | torch.device,
         framework: str = "torch",
         pin_memory: bool = False,
         use_stream: bool = False,

@@ -89,12 +89,12 @@ class ConnectorV2(Checkpointable):
         *,
         rl_module: Any,
         batch: dict[str, Any],
-        episodes: Sequence[Any],
+        episodes: list[Any],
         explore: bool | None = None,
         shared_data: dict[str, Any] | None = None,
         metrics: Any = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Transform a batch.
 
         Args:
@@ -113,15 +113,15 @@ class ConnectorV2(Checkpointable):
     # Spaces
 
     def recompute_output_observation_space(
-        self, input_observation_space: Any, input_action_space: Any
-    ) -> Any:
+        self, input_observation_space: Space[Any], input_action_space: Space[Any]
+    ) -> Space[Any]:
         """Compute the space of observations after this piece; the base changes nothing."""
         old = self._old_hook("recompute_observation_space_from_input_spaces")
         return input_observation_space if old is None else old()
 
     def recompute_output_action_space(
-        self, input_observation_space: Any, input_action_space: Any
-    ) -> Any:
+        self, input_observation_space: Space[Any], input_action_space: Space[Any]
+    ) -> Space[Any]:
         """Compute the space of actions after this piece; the base changes nothing."""
         old = self._old_hook("recompute_action_space_from_input_spaces")
         return input_action_space if old is None else old()

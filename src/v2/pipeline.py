@@ -19,7 +19,7 @@ from .piece_list import PieceList, piece_of
 from .planning.plan import Plan, Room, Run, Step
 from .slots import PIECE
 
-Given: TypeAlias = tuple[Any, dict[str, Any], Sequence[Any], bool | None, dict[str, Any]]
+Given: TypeAlias = tuple[Any, dict[str, Any], list[Any], bool | None, dict[str, Any]]
 """What a run is called with: module, batch, episodes, explore, shared data."""
 
 
@@ -68,12 +68,12 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
         *,
         rl_module: Any,
         batch: dict[str, Any],
-        episodes: Sequence[Any],
+        episodes: list[Any],
         explore: bool | None = None,
         shared_data: dict[str, Any] | None = None,
         metrics: Any = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Run all pieces; each gets what the one before returned, as `batch` and as `data`.
 
         Raises:
@@ -83,7 +83,7 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
             shared_data = {}
         return self._run_steps((rl_module, batch, episodes, explore, shared_data), metrics, kwargs)
 
-    def _run_steps(self, given: Given, metrics: Any, kwargs: dict[str, Any]) -> Any:
+    def _run_steps(self, given: Given, metrics: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Run all pieces; what kinds of pipelines do in their own `__call__`."""
         with self._turn:
             if kwargs:

@@ -70,7 +70,7 @@ class LegacyActionConnectorV2(WrappedConnector):
         episodes: Sequence[Any],
         shared_data: dict[str, Any] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Run the connector on all actions.
 
         Raises:
@@ -116,8 +116,8 @@ class LegacyActionConnectorV2(WrappedConnector):
 
     @override
     def recompute_output_action_space(
-        self, input_observation_space: Any, input_action_space: Any
-    ) -> Any:
+        self, input_observation_space: Space[Any], input_action_space: Space[Any]
+    ) -> Space[Any]:
         """What the environment takes; only adapters change it."""
         own = self.connector
         adapters = own[AdaptActionsConnector] if isinstance(own, ConnectorPipeline) else [own]

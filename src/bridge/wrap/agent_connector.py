@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ...core.errors import PieceError
@@ -85,7 +86,7 @@ class LegacyAgentConnectorV2(WrappedConnector):
         episodes: Sequence[Any],
         shared_data: dict[str, Any] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Run the connector on all agents that stepped.
 
         Raises:
@@ -172,7 +173,7 @@ class LegacyAgentConnectorV2(WrappedConnector):
 
     @override
     def recompute_output_observation_space(
-        self, input_observation_space: Any, input_action_space: Any
+        self, input_observation_space: Space[Any], input_action_space: Space[Any]
     ) -> Any:
         space = input_observation_space
         if not (self.multi_agent and isinstance(space, spaces.Dict)):

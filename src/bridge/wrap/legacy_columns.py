@@ -50,7 +50,7 @@ class LegacyColumnsV2(ConnectorV2):
         episodes: Sequence[Any],
         shared_data: dict[str, Any] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> dict[str, Any]:
         for episode in single_agent_episode_iterator(episodes):
             made = carried(shared_data, episode)
             own = self.columns.get(episode.module_id, {})

@@ -161,7 +161,7 @@ class V2AsLegacyConnector(AgentConnector, ActionConnector):  # type: ignore[misc
             explore=False,
             shared_data=self._shared,
         )
-        made = batch.get(Columns.ACTIONS_FOR_ENV, batch.get(Columns.ACTIONS))
+        made: Any = batch.get(Columns.ACTIONS_FOR_ENV, batch.get(Columns.ACTIONS))
         action = made[(episode.id_,)][0] if isinstance(made, Mapping) else made[0]
         return given.with_output((action, states, fetches))
 

@@ -8,11 +8,16 @@ divergence) go through `dist`, a `torch.distributions` object that is built when
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
+from gymnasium.spaces import Space
+from torch import Tensor
+
+from ...core.types import Nest
 
 
 class ActionDistribution:
@@ -27,11 +32,11 @@ class ActionDistribution:
         self.inputs = inputs
         self.model = model
 
-    def sample(self) -> Any:
+    def sample(self) -> Nest:
         """One random action a row."""
         raise NotImplementedError(f"{type(self).__name__} does not define sample().")
 
-    def deterministic_sample(self) -> Any:
+    def deterministic_sample(self) -> Nest:
         """The action taken without exploration."""
         raise NotImplementedError(f"{type(self).__name__} does not define deterministic_sample().")
 
@@ -39,7 +44,7 @@ class ActionDistribution:
         """Log-probability of the last sample."""
         raise NotImplementedError(f"{type(self).__name__} does not define sampled_action_logp().")
 
-    def logp(self, x: Any) -> Any:
+    def logp(self, x: Nest) -> Any:
         """Log-probability of given actions."""
         raise NotImplementedError(f"{type(self).__name__} does not define logp().")
 
@@ -60,7 +65,9 @@ class ActionDistribution:
         return self.entropy()
 
     @staticmethod
-    def required_model_output_shape(action_space: Any, model_config: Any) -> Any:
+    def required_model_output_shape(
+        action_space: Space[Any], model_config: Mapping[str, Any]
+    ) -> Any:
         """How many inputs this distribution needs for a space."""
         raise NotImplementedError("this distribution does not say how many inputs it needs.")
 
@@ -85,27 +92,27 @@ class TorchDistributionWrapper(ActionDistribution):
         """The same distribution as a `torch.distributions` object."""
         return self._torch_distribution()
 
-    def logp(self, x: Any) -> Any:
+    def logp(self, x: Nest) -> Tensor:
         """Log-probability of given actions."""
         return self.dist.log_prob(x)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Entropy, a row each (a column each where components are not summed)."""
         return self.dist.entropy()
 
-    def kl(self, other: Any) -> Any:
+    def kl(self, other: Any) -> Tensor:
         """Divergence to another distribution of this class, shaped like `entropy()`."""
         return torch.distributions.kl_divergence(self.dist, other.dist)
 
-    def sample(self, generator: torch.Generator | None = None) -> Any:
+    def sample(self, generator: torch.Generator | None = None) -> Tensor:
         """One random action a row, remembered for `sampled_action_logp`."""
-        self.last_sample = self._draw(generator)
-        return self.last_sample
+        self.last_sample = drawn = self._draw(generator)
+        return drawn
 
     def _draw(self, generator: torch.Generator | None) -> torch.Tensor:
         return self.dist.sample()
 
-    def sampled_action_logp(self) -> Any:
+    def sampled_action_logp(self) -> Tensor:
         """Log-probability of the last sample."""
         assert self.last_sample is not None, "sample() or deterministic_sample() comes first."
         return self.logp(self.last_sample)

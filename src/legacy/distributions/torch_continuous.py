@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from ...core.errors import ConfigError
+from ...core.types import Nest
 from .array_formulas import LOG_STD_RANGE, SMALL
 from .torch_base import TorchDistributionWrapper
 
@@ -63,7 +66,7 @@ class TorchDiagGaussian(TorchDistributionWrapper):
         self.last_sample = drawn
         return drawn.squeeze(-1) if self.zero_action_dim else drawn
 
-    def logp(self, x: Any) -> torch.Tensor:
+    def logp(self, x: Nest) -> torch.Tensor:
         """Summed log-densities."""
         values = _as_tensor(x, self.mean)
         if self.zero_action_dim and values.ndim < self.mean.ndim:
@@ -80,7 +83,7 @@ class TorchDiagGaussian(TorchDistributionWrapper):
         return divergence
 
     @staticmethod
-    def required_model_output_shape(action_space: Any, model_config: Any) -> int:
+    def required_model_output_shape(action_space: Any, model_config: Mapping[str, Any]) -> int:
         """Mean and log standard deviation of each component."""
         return 2 * _components(action_space)
 
@@ -127,7 +130,7 @@ class TorchSquashedGaussian(TorchDistributionWrapper):
     def _draw(self, generator: torch.Generator | None) -> torch.Tensor:
         return self._squash(self.mean + _noise(self.mean, generator) * self.std)
 
-    def logp(self, x: Any) -> torch.Tensor:
+    def logp(self, x: Nest) -> torch.Tensor:
         """Log-density of squashed actions."""
         raw = self._unsquash(x)
         gauss = _normal_logp(self.mean, self.std, raw).clamp(-100, 100).sum(-1)
@@ -143,16 +146,16 @@ class TorchSquashedGaussian(TorchDistributionWrapper):
         logp = _normal_logp(self.mean, self.std, raw) - (1 - actions * actions + SMALL).log()
         return actions, logp.sum(-1)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Not defined for this distribution: always a ValueError."""
         raise ValueError("Entropy not defined for SquashedGaussian!")
 
-    def kl(self, other: Any) -> Any:
+    def kl(self, other: Any) -> Tensor:
         """Not defined for this distribution: always a ValueError."""
         raise ValueError("KL not defined for SquashedGaussian!")
 
     @staticmethod
-    def required_model_output_shape(action_space: Any, model_config: Any) -> int:
+    def required_model_output_shape(action_space: Any, model_config: Mapping[str, Any]) -> int:
         """Mean and log standard deviation of each component."""
         return 2 * _components(action_space)
 
@@ -190,14 +193,14 @@ class TorchBeta(TorchDistributionWrapper):
         pair = torch.stack([self.alpha, self.beta], dim=-1)
         return self._squash(torch._sample_dirichlet(pair, generator=generator)[..., 0])
 
-    def logp(self, x: Any) -> torch.Tensor:
+    def logp(self, x: Nest) -> torch.Tensor:
         """Summed log-densities of the unstretched actions."""
         share = (_as_tensor(x, self.alpha) - self.low) / (self.high - self.low)
         logp: torch.Tensor = self.dist.log_prob(share).sum(-1)
         return logp
 
     @staticmethod
-    def required_model_output_shape(action_space: Any, model_config: Any) -> int:
+    def required_model_output_shape(action_space: Any, model_config: Mapping[str, Any]) -> int:
         """Two shape parameters a component."""
         return 2 * _components(action_space)
 
@@ -219,7 +222,7 @@ class TorchDeterministic(TorchDistributionWrapper):
         return torch.zeros(self.inputs.shape[0], dtype=torch.float32, device=self.inputs.device)
 
     @staticmethod
-    def required_model_output_shape(action_space: Any, model_config: Any) -> int:
+    def required_model_output_shape(action_space: Any, model_config: Mapping[str, Any]) -> int:
         """One input a component."""
         return _components(action_space)
 
@@ -244,12 +247,12 @@ class TorchDirichlet(TorchDistributionWrapper):
     def _draw(self, generator: torch.Generator | None) -> torch.Tensor:
         return torch._sample_dirichlet(self.inputs, generator=generator)
 
-    def logp(self, x: Any) -> Any:
+    def logp(self, x: Nest) -> Tensor:
         """Log-density, with shares kept above 1e-7 and made to sum to one."""
         shares = torch.maximum(_as_tensor(x, self.inputs), self.epsilon)
         return self.dist.log_prob(shares / shares.sum(dim=-1, keepdim=True))
 
     @staticmethod
-    def required_model_output_shape(action_space: Any, model_config: Any) -> int:
+    def required_model_output_shape(action_space: Any, model_config: Mapping[str, Any]) -> int:
         """One concentration a component."""
         return _components(action_space)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,7 @@ class TorchCategorical(TorchDistributionWrapper):
         return _logp(self.inputs, x)
 
     @staticmethod
-    def required_model_output_shape(action_space: Any, model_config: Any) -> int:
+    def required_model_output_shape(action_space: Any, model_config: Mapping[str, Any]) -> int:
         """One logit a choice."""
         return int(action_space.n)
 
@@ -212,7 +212,7 @@ class TorchMultiCategorical(TorchDistributionWrapper):
         return self.multi_kl(other).sum(dim=1)
 
     @staticmethod
-    def required_model_output_shape(action_space: Any, model_config: Any) -> int:
+    def required_model_output_shape(action_space: Any, model_config: Mapping[str, Any]) -> int:
         """One logit an option."""
         if isinstance(action_space, Box):
             options = int(action_space.high.max()) - int(action_space.low.min()) + 1

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from operator import add
 from typing import Any
 
 import numpy as np
 import torch
+from gymnasium.spaces import Space
+from torch import Tensor
 
+from ...core.types import Nest
 from .action_leaves import flatten_actions, nest_leaves
 from .torch_base import TorchDistributionWrapper
 from .torch_discrete import TorchCategorical, TorchMultiCategorical
@@ -32,7 +36,7 @@ class TorchMultiActionDistribution(TorchDistributionWrapper):
         *,
         child_distributions: Any,
         input_lens: Any,
-        action_space: Any,
+        action_space: Space[Any],
     ) -> None:
         super().__init__(inputs, model)
         self.action_space = action_space
@@ -43,7 +47,7 @@ class TorchMultiActionDistribution(TorchDistributionWrapper):
             build(part, model) for build, part in zip(classes, parts, strict=True)
         ]
 
-    def sample(self, generator: torch.Generator | None = None) -> Any:
+    def sample(self, generator: torch.Generator | None = None) -> Nest:
         """Independent draws, nested like the space."""
         drawn = [
             child.sample() if generator is None else child.sample(generator)
@@ -51,16 +55,16 @@ class TorchMultiActionDistribution(TorchDistributionWrapper):
         ]
         return nest_leaves(self.action_space, drawn)
 
-    def deterministic_sample(self) -> Any:
+    def deterministic_sample(self) -> Nest:
         """Each child's own deterministic action, nested like the space."""
         chosen = [child.deterministic_sample() for child in self.flat_child_distributions]
         return nest_leaves(self.action_space, chosen)
 
-    def sampled_action_logp(self) -> Any:
+    def sampled_action_logp(self) -> Tensor:
         """Summed log-probability of the last sample."""
         return reduce(add, [c.sampled_action_logp() for c in self.flat_child_distributions])
 
-    def logp(self, x: Any) -> Any:
+    def logp(self, x: Nest) -> Tensor:
         """Summed log-probabilities; `x` is nested, a flat list, or one array of all columns."""
         if isinstance(x, (np.ndarray, torch.Tensor)):
             whole = torch.as_tensor(x, device=self.inputs.device)
@@ -72,18 +76,18 @@ class TorchMultiActionDistribution(TorchDistributionWrapper):
         pairs = zip(self.flat_child_distributions, leaves, strict=True)
         return reduce(add, [child.logp(_row_shape(child, leaf)) for child, leaf in pairs])
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Summed entropy."""
         return reduce(add, [child.entropy() for child in self.flat_child_distributions])
 
-    def kl(self, other: Any) -> Any:
+    def kl(self, other: Any) -> Tensor:
         """Summed divergence."""
         pairs = zip(self.flat_child_distributions, other.flat_child_distributions, strict=True)
         return reduce(add, [child.kl(twin) for child, twin in pairs])
 
     # In Ray, too, this one is asked of an object: the class alone does not know its children.
     def required_model_output_shape(  # type: ignore[override]
-        self, action_space: Any, model_config: Any
+        self, action_space: Space[Any], model_config: Mapping[str, Any]
     ) -> int:
         """The inputs of all children together."""
         return sum(self.input_lens)

@@ -97,7 +97,9 @@ class GTrXLNet(LegacyModel):
             )
         )
 
-    def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
+    def forward(
+        self, input_dict: dict[str, Any], state: list[Tensor], seq_lens: Tensor | None
+    ) -> ModelOutput:
         """Map `obs` `(B * T, features)` to outputs and each unit's inputs, `(B * T, dim)`."""
         if len(state) != self.num_transformer_units:
             raise PieceError(
@@ -193,7 +195,9 @@ class AttentionWrapper(TorchModelV2):
             _previous_views(action_space, self.use_n_prev_actions, self.use_n_prev_rewards)
         )
 
-    def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
+    def forward(
+        self, input_dict: dict[str, Any], state: list[Tensor], seq_lens: Tensor | None
+    ) -> ModelOutput:
         """Run the wrapped network on every row, then the transformer along each sequence."""
         features, _ = super().forward(input_dict, [], None)
         parts = [features]

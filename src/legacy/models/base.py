@@ -67,7 +67,9 @@ class ModelV2:
             else None
         )
 
-    def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
+    def forward(
+        self, input_dict: dict[str, Any], state: list[Tensor], seq_lens: Tensor | None
+    ) -> ModelOutput:
         """Compute outputs `(B, num_outputs)` and the next state.
 
         Args:
@@ -122,7 +124,7 @@ class ModelV2:
         return named if as_dict else list(named.values())
 
     def __call__(
-        self, input_dict: Any, state: list[Any] | None = None, seq_lens: Any = None
+        self, input_dict: dict[str, Any], state: list[Any] | None = None, seq_lens: Any = None
     ) -> tuple[Any, list[Any]]:
         """Restore nested observations, run `forward`, check what it gives back.
 

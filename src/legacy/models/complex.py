@@ -94,7 +94,9 @@ class ComplexInputNetwork(LegacyModel):
         vector = _vector(leaf_width(space))
         return kind, FullyConnectedNetwork(vector, self.action_space, None, dense)
 
-    def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
+    def forward(
+        self, input_dict: dict[str, Any], state: list[Tensor], seq_lens: Tensor | None
+    ) -> ModelOutput:
         """Map the nested `obs` to the outputs; there is no state."""
         parts = leaves(input_dict["obs"])
         if len(parts) != len(self.flattened_input_space):

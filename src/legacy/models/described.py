@@ -53,7 +53,9 @@ class DescribedModel(LegacyModel):
 
     _net: Any
 
-    def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
+    def forward(
+        self, input_dict: dict[str, Any], state: list[Tensor], seq_lens: Tensor | None
+    ) -> ModelOutput:
         """Outputs, or values of all actions, and the next state."""
         seen = self._observed.of(
             input_dict,

@@ -66,7 +66,9 @@ class FullyConnectedNetwork(LegacyModel):
             self._value_branch_separate = dense_stack(width, hiddens, act)
         self._value_branch = SlimFC(features, 1, normc_initializer(0.01))
 
-    def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
+    def forward(
+        self, input_dict: dict[str, Any], state: list[Tensor], seq_lens: Tensor | None
+    ) -> ModelOutput:
         """Map `obs_flat` to the outputs; the state passes through."""
         obs = input_dict["obs_flat"].float()
         flat = self._last_flat_in = obs if obs.ndim == 2 else obs.reshape(obs.shape[0], -1)

@@ -20,7 +20,9 @@ from .leaves import action_width
 class RecurrentNetwork(TorchModelV2):
     """Base of networks that see `(B, T, features)`; a subclass writes `forward_rnn`."""
 
-    def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
+    def forward(
+        self, input_dict: dict[str, Any], state: list[Tensor], seq_lens: Tensor | None
+    ) -> ModelOutput:
         """Give the rows of `obs_flat` a time axis, run `forward_rnn`, take the axis away again."""
         flat = (input_dict["obs_flat"] if "obs_flat" in input_dict else input_dict["obs"]).float()
         inputs = add_time_dimension(flat, seq_lens, self.time_major)
@@ -95,7 +97,9 @@ class LSTMWrapper(RecurrentNetwork):
         self._logits_branch = SlimFC(self.cell_size, num_outputs)
         self._value_branch = SlimFC(self.cell_size, 1)
 
-    def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
+    def forward(
+        self, input_dict: dict[str, Any], state: list[Tensor], seq_lens: Tensor | None
+    ) -> ModelOutput:
         """Run the wrapped network on every row, then the LSTM along each sequence."""
         features, _ = super(RecurrentNetwork, self).forward(input_dict, [], None)
         parts = [features]

@@ -48,7 +48,9 @@ class PlainModule(LegacyModel):
         self._is_rllib_like = _needs_several(module.forward)
         self.view_requirements.update(getattr(module, "view_requirements", {}))
 
-    def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
+    def forward(
+        self, input_dict: dict[str, Any], state: list[Tensor], seq_lens: Tensor | None
+    ) -> ModelOutput:
         """Outputs, and the next state where the module has one."""
         if self._is_rllib_like:
             outputs, after = self._module(input_dict, state, seq_lens)

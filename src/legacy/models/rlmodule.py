@@ -99,7 +99,9 @@ class RLModuleNet(LegacyModel):
         """The actor's encoder, and the critic's where it has one of its own."""
         return [self.encoder.get_submodule(name) for name in self._inner] or [self.encoder]
 
-    def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
+    def forward(
+        self, input_dict: dict[str, Any], state: list[Tensor], seq_lens: Tensor | None
+    ) -> ModelOutput:
         """Map observations to the outputs; an LSTM's state is carried."""
         size = sum(2 for part in self.encoders if isinstance(part, LstmEncoder))
         if len(state) != size:

@@ -102,7 +102,9 @@ class VisionNetwork(LegacyModel):
                 *_convolutions(shape, filters, act, last), head
             )
 
-    def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
+    def forward(
+        self, input_dict: dict[str, Any], state: list[Tensor], seq_lens: Tensor | None
+    ) -> ModelOutput:
         """Map images in `obs` to the outputs; the state passes through."""
         images = input_dict["obs"].float().permute(0, 3, 1, 2)
         features = self._convs(images)

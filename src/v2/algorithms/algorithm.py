@@ -16,7 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ...core.columns import ALL_MODULES, DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
@@ -36,6 +36,10 @@ from .module_changes import ModuleChanges
 from .runner_counts import RunnerCounts
 from .sampling import synchronous_parallel_sample
 from .saving import SavedAlgorithm
+
+if TYPE_CHECKING:
+    from ..config.algorithm_config import AlgorithmConfig
+    from ..modules.rl_module import RLModule
 
 
 class Algorithm(ModuleChanges, SavedAlgorithm):
@@ -70,8 +74,8 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
 
     def __init__(
         self,
-        config: Any = None,
-        env: Any = None,
+        config: AlgorithmConfig | Mapping[str, Any] | None = None,
+        env: str | Callable[..., Any] | None = None,
         logger_creator: Callable[..., Any] | None = None,
         **kwargs: Any,
     ) -> None:
@@ -82,7 +86,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
             made = with_local_sampling(made)
         made.validate()
         made.freeze()
-        self.config = made
+        self.config: AlgorithmConfig = made
         self.metrics = MetricsLogger(root=True, stats_cls_lookup=made.stats_cls_lookup)
         self.callbacks = callback_objects(made)
         self.env_runner_group: EnvRunnerGroup | None = None
@@ -99,7 +103,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         self._hooks.call("on_algorithm_init", algorithm=self, metrics_logger=self.metrics)
 
     @classmethod
-    def get_default_config(cls) -> Any:
+    def get_default_config(cls) -> AlgorithmConfig:
         """Give the settings it has when nobody gives any.
 
         Raises:
@@ -111,7 +115,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
 
     # Making
 
-    def setup(self, config: Any) -> None:
+    def setup(self, config: AlgorithmConfig) -> None:
         """Make env runners and learners.
 
         Args:
@@ -155,7 +159,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
             f"learners={config.num_learners}; multi-agent={config.is_multi_agent})"
         )
 
-    def get_config(self) -> Any:
+    def get_config(self) -> AlgorithmConfig:
         """Give the settings."""
         return self.config
 
@@ -188,17 +192,19 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
             self._logdir = str(given or tempfile.mkdtemp(prefix=f"{type(self).__name__}_"))
         return self._logdir
 
-    def get_module(self, module_id: str = DEFAULT_MODULE_ID) -> Any:
+    def get_module(self, module_id: str = DEFAULT_MODULE_ID) -> RLModule:
         """Give the module that acts in this process; without env runners, the one that learns.
 
         Args:
             module_id: Which one.
         """
         if self.env_runner_group is None:
-            return self.learner_group._learner.module.get(module_id)
-        return module_of(self.env_runner, module_id)
+            made: RLModule = self.learner_group._learner.module.get(module_id)
+        else:
+            made = module_of(self.env_runner, module_id)
+        return made
 
-    def get_policy(self, policy_id: str = DEFAULT_MODULE_ID) -> Any:
+    def get_policy(self, policy_id: str = DEFAULT_MODULE_ID) -> NoReturn:
         """Tell what took this method's place.
 
         Raises:
@@ -208,7 +214,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
             "the new stack has modules, not policies", hint=f"use algo.get_module({policy_id!r})."
         )
 
-    def compute_single_action(self, *_: Any, **__: Any) -> Any:
+    def compute_single_action(self, *_: Any, **__: Any) -> NoReturn:
         """Tell what took this method's place.
 
         Raises:
@@ -258,7 +264,9 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         """Sample the episodes of a train batch, and count what they have."""
         config = self.config
         by_agent = config.is_multi_agent and config.count_steps_by == "agent_steps"
-        enough = {"max_agent_steps" if by_agent else "max_env_steps": config.total_train_batch_size}
+        enough: dict[str, Any] = {
+            "max_agent_steps" if by_agent else "max_env_steps": config.total_train_batch_size
+        }
         with self.metrics.log_time((names.TIMERS, names.ENV_RUNNER_SAMPLING_TIMER)):
             episodes, results = synchronous_parallel_sample(
                 worker_set=self._group,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from typing_extensions import Self, Unpack, override
 
@@ -13,6 +13,7 @@ from .marwil import LearningFromRecords, RecordedEpisodesConfig
 
 if TYPE_CHECKING:
     from ..config import keywords
+    from ..learning.learner import Learner
 
 TRAINING: Final = MARWIL_TRAINING.with_settings(
     beta=Setting(0.0, instead="use MARWILConfig to weigh actions by their advantages"),
@@ -43,7 +44,7 @@ class BCConfig(RecordedEpisodesConfig):
         return RLModuleSpec(DefaultBCTorchRLModule)
 
     @override
-    def get_default_learner_class(self) -> Any:
+    def get_default_learner_class(self) -> type[Learner]:
         from .. import BCTorchLearner  # Needed only by those who learn.
 
         return BCTorchLearner

@@ -24,7 +24,10 @@ from .algorithm import Algorithm
 from .offline_data import OfflineData
 
 if TYPE_CHECKING:
+    import torch
+
     from ..config import keywords
+    from ..learning.learner import Learner
 
 TRAINING: Final = sections.TRAINING.with_settings(
     beta=Setting(1.0, SHARE, "How much better actions count more; 0 clones behaviour."),
@@ -58,7 +61,7 @@ class RecordedEpisodesConfig(DefaultedConfig):
         self,
         input_observation_space: Space[Any] | None = None,
         input_action_space: Space[Any] | None = None,
-        device: Any = None,
+        device: str | torch.device | None = None,
     ) -> LearnerConnectorPipeline:
         pipeline = super().build_learner_connector(
             input_observation_space, input_action_space, device
@@ -93,7 +96,7 @@ class MARWILConfig(RecordedEpisodesConfig):
         return RLModuleSpec(DefaultPPOTorchRLModule)
 
     @override
-    def get_default_learner_class(self) -> Any:
+    def get_default_learner_class(self) -> type[Learner]:
         from .. import MARWILTorchLearner  # Needed only by those who learn.
 
         return MARWILTorchLearner
@@ -103,7 +106,7 @@ class MARWILConfig(RecordedEpisodesConfig):
         self,
         input_observation_space: Space[Any] | None = None,
         input_action_space: Space[Any] | None = None,
-        device: Any = None,
+        device: str | torch.device | None = None,
     ) -> LearnerConnectorPipeline:
         pipeline = super().build_learner_connector(
             input_observation_space, input_action_space, device
@@ -124,7 +127,7 @@ class LearningFromRecords(Algorithm):
     is_sampling: ClassVar[bool] = False
 
     @override
-    def setup(self, config: Any) -> None:
+    def setup(self, config: AlgorithmConfig) -> None:
         super().setup(config)
         runner = self.env_runner
         space = config.action_space

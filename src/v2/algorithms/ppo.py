@@ -16,6 +16,7 @@ from .algorithm import Algorithm
 
 if TYPE_CHECKING:
     from ..config import keywords
+    from ..learning.learner import Learner
 
 TRAINING: Final = sections.TRAINING.with_settings(
     use_critic=Setting(True, FLAG, "Whether a value function is the baseline."),
@@ -67,7 +68,7 @@ class PPOConfig(DefaultedConfig):
         return RLModuleSpec(DefaultPPOTorchRLModule)
 
     @override
-    def get_default_learner_class(self) -> Any:
+    def get_default_learner_class(self) -> type[Learner]:
         from .. import PPOTorchLearner  # Needed only by those who learn.
 
         return PPOTorchLearner

@@ -44,7 +44,9 @@ class AddObservationsFromEpisodesToBatch(ConnectorV2):
         self.as_learner_connector = as_learner_connector
 
     @override
-    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
         if Columns.OBS in batch:
             return batch
         if self.as_learner_connector:

@@ -45,7 +45,7 @@ class AddStatesFromEpisodesToBatch(ConnectorV2):
     @override
     def __call__(
         self, *, rl_module: Any, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
-    ) -> Any:
+    ) -> dict[str, Any]:
         if not is_stateful(rl_module) or Columns.STATE_IN in batch:
             return batch
         is_learner = self.as_learner_connector

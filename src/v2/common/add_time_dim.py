@@ -54,7 +54,7 @@ class AddTimeDimToBatchAndZeroPad(ConnectorV2):
         episodes: Sequence[Any],
         shared_data: dict[str, Any] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> dict[str, Any]:
         if not is_stateful(rl_module) or Columns.STATE_IN in batch:
             return batch
         shared_data = {} if shared_data is None else shared_data

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gymnasium import spaces
+from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ...core.columns import Columns
@@ -68,13 +69,13 @@ class AgentToModuleMapping(ConnectorV2):
 
     @override
     def recompute_output_observation_space(
-        self, input_observation_space: Any, input_action_space: Any
+        self, input_observation_space: Space[Any], input_action_space: Space[Any]
     ) -> Any:
         return self._by_module(input_observation_space, "observation_space")
 
     @override
     def recompute_output_action_space(
-        self, input_observation_space: Any, input_action_space: Any
+        self, input_observation_space: Space[Any], input_action_space: Space[Any]
     ) -> Any:
         return self._by_module(input_action_space, "action_space")
 
@@ -87,7 +88,7 @@ class AgentToModuleMapping(ConnectorV2):
         episodes: Sequence[Any],
         shared_data: dict[str, Any] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> dict[str, Any]:
         modules = rl_module if is_multi(rl_module) else self.rl_module_specs
         done = set() if self.as_learner_connector else done_agents(episodes)
         by_module: dict[Any, dict[str, Any]] = {}

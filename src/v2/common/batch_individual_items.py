@@ -54,7 +54,7 @@ class BatchIndividualItems(ConnectorV2):
         batch: dict[str, Any],
         shared_data: dict[str, Any] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> dict[str, Any]:
         is_by_module = is_multi(rl_module)
         observed = batch.get(Columns.OBS)
         is_acting = isinstance(observed, dict) and not _is_train_batch(observed)

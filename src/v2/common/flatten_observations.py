@@ -6,6 +6,7 @@ from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 from gymnasium import spaces
+from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ...core.batching import batch as batched
@@ -55,7 +56,7 @@ class FlattenObservations(ConnectorV2):
     @override
     def recompute_output_observation_space(
         self, input_observation_space: Any, input_action_space: Any
-    ) -> Any:
+    ) -> Space[Any]:
         if not self.multi_agent:
             self._plans = {None: self._plan(input_observation_space)}
             return self._plans[None].output_space
@@ -72,7 +73,9 @@ class FlattenObservations(ConnectorV2):
         return flatten_observations_plan(space, self.keys_to_remove)
 
     @override
-    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
         if self.as_learner_connector:
             for episode in single_agent_episode_iterator(episodes, False):
                 if self._is_chosen(episode):

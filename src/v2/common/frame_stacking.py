@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ...core.batching import batch as batched
@@ -62,7 +63,7 @@ class FrameStacking(ConnectorV2):
     @override
     def recompute_output_observation_space(
         self, input_observation_space: Any, input_action_space: Any
-    ) -> Any:
+    ) -> Space[Any]:
         if not self.multi_agent:
             return self._stacked(input_observation_space)
         by_agent = input_observation_space.spaces
@@ -79,7 +80,9 @@ class FrameStacking(ConnectorV2):
         return spaces.Box(low, high, dtype=space.dtype.type if space.dtype else np.float32)
 
     @override
-    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
         if self.as_learner_connector:
             for episode in single_agent_episode_iterator(episodes, False):
                 add_n_batch_items(batch, Columns.OBS, self._windows(episode), len(episode), episode)

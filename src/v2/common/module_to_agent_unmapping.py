@@ -19,7 +19,7 @@ class ModuleToAgentUnmapping(ConnectorV2):
     """
 
     @override
-    def __call__(self, *, batch: dict[str, Any], **kwargs: Any) -> Any:
+    def __call__(self, *, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         by_agent: dict[str, Any] = {}
         for columns in batch.values():
             for column, items in columns.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -16,6 +16,9 @@ from ...core.errors import PieceError
 from ...core.types import Nest
 from ..connector import ConnectorV2
 from .stateful_modules import is_multi
+
+if TYPE_CHECKING:
+    import torch
 
 _NO_NUMBERS: Final = "OSUV"
 _SHARED: Final = frozenset(map(np.dtype, ("f4", "i8", "i4", "u1", "?")))
@@ -42,7 +45,7 @@ class NumpyToTensor(ConnectorV2):
         input_action_space: Space[Any] | None = None,
         *,
         pin_memory: bool = False,
-        device: Any = None,
+        device: str | torch.device | None = None,
         as_learner_connector: bool = False,
         check_finite: bool = False,
     ) -> None:
@@ -60,7 +63,7 @@ class NumpyToTensor(ConnectorV2):
         batch: dict[str, Any],
         shared_data: dict[str, Any] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Turn all columns.
 
         Raises:

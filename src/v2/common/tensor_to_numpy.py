@@ -29,8 +29,9 @@ class TensorToNumpy(ConnectorV2):
     """
 
     @override
-    def __call__(self, *, batch: dict[str, Any], **kwargs: Any) -> Any:
-        return narrowed(batch)
+    def __call__(self, *, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        made: dict[str, Any] = narrowed(batch)
+        return made
 
 
 def narrowed(data: Nest) -> Nest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gymnasium.spaces import Space
 from typing_extensions import Self
@@ -21,6 +21,13 @@ from ..modules.spec import RLModuleSpec
 from . import connector_builders, module_specs, validation
 from .policies import default_policy_mapping_fn, is_trained
 from .setting_methods import SettingMethods
+
+if TYPE_CHECKING:
+    import torch
+
+    from ..algorithms.algorithm import Algorithm
+    from ..learning.learner import Learner
+    from ..learning.learner_group import LearnerGroup
 
 
 class NoAlgorithmError(ConfigError, NotImplementedError):
@@ -47,7 +54,7 @@ class AlgorithmConfig(SettingMethods):
 
     def __init__(self, algo_class: Any = None) -> None:
         super().__init__()
-        self.algo_class = algo_class
+        self.algo_class: type[Algorithm] | None = algo_class
         self.in_evaluation = False
 
     def from_migrated(self, path: str | os.PathLike[str], *, trust: Words = None) -> Self:
@@ -155,7 +162,7 @@ class AlgorithmConfig(SettingMethods):
             hint="use the config of an algorithm, or config.rl_module(rl_module_spec=...).",
         )
 
-    def get_default_learner_class(self) -> Any:
+    def get_default_learner_class(self) -> type[Learner]:
         """Give what learns when the user names no class.
 
         Raises:
@@ -167,7 +174,7 @@ class AlgorithmConfig(SettingMethods):
         )
 
     @property
-    def learner_class(self) -> Any:
+    def learner_class(self) -> type[Learner]:
         """What learns."""
         return self._learner_class or self.get_default_learner_class()
 
@@ -239,7 +246,10 @@ class AlgorithmConfig(SettingMethods):
     # What is built from it
 
     def build_env_to_module_connector(
-        self, env: Any = None, spaces: Mapping[str, Any] | None = None, device: Any = None
+        self,
+        env: Any = None,
+        spaces: Mapping[str, Any] | None = None,
+        device: str | torch.device | None = None,
     ) -> EnvToModulePipeline:
         """Build the pipeline from episodes to a forward batch.
 
@@ -265,7 +275,7 @@ class AlgorithmConfig(SettingMethods):
         self,
         input_observation_space: Space[Any] | None = None,
         input_action_space: Space[Any] | None = None,
-        device: Any = None,
+        device: str | torch.device | None = None,
     ) -> LearnerConnectorPipeline:
         """Build the pipeline from sampled episodes to a train batch.
 
@@ -282,7 +292,7 @@ class AlgorithmConfig(SettingMethods):
             self, input_observation_space, input_action_space, device
         )
 
-    def build_learner(self, *, env: Any = None, spaces: Mapping[str, Any] | None = None) -> Any:
+    def build_learner(self, *, env: Any = None, spaces: Mapping[str, Any] | None = None) -> Learner:
         """Build a learner right here; its pipeline is `learner.learner_connector`.
 
         Args:
@@ -299,7 +309,7 @@ class AlgorithmConfig(SettingMethods):
 
     def build_learner_group(
         self, *, env: Any = None, spaces: Mapping[str, Any] | None = None, **kwargs: Any
-    ) -> Any:
+    ) -> LearnerGroup:
         """Build what holds the learners.
 
         Args:
@@ -314,11 +324,11 @@ class AlgorithmConfig(SettingMethods):
 
     def build_algo(
         self,
-        env: Any = None,
+        env: str | Callable[..., Any] | None = None,
         use_copy: bool = True,
         *,
         logger_creator: Callable[..., Any] | None = None,
-    ) -> Any:
+    ) -> Algorithm:
         """Build the algorithm.
 
         Args:
@@ -338,14 +348,14 @@ class AlgorithmConfig(SettingMethods):
             return algo_class(config=config)
         return algo_class(config=config, logger_creator=logger_creator)
 
-    def build(self, *args: Any, **kwargs: Any) -> Any:
+    def build(self, *args: Any, **kwargs: Any) -> Algorithm:
         """Do as `build_algo`, which is its name since Ray 2.44."""
         warnings.warn(
             "config.build() is now called build_algo().", DeprecationWarning, stacklevel=2
         )
         return self.build_algo(*args, **kwargs)
 
-    def get_algo_class(self) -> Any:
+    def get_algo_class(self) -> type[Algorithm]:
         """Give what `build_algo` makes.
 
         Raises:

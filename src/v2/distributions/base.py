@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gymnasium.spaces import Space
 from typing_extensions import Self
 
 from ...core.errors import ConfigError
+from ...core.types import Nest
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Distribution(abc.ABC):
@@ -19,15 +23,15 @@ class Distribution(abc.ABC):
     """
 
     @abc.abstractmethod
-    def sample(self, *, sample_shape: tuple[int, ...] | None = None, **kwargs: Any) -> Any:
+    def sample(self, *, sample_shape: tuple[int, ...] | None = None, **kwargs: Any) -> Nest:
         """Draw actions `(*sample_shape, B, ...)`."""
 
     @abc.abstractmethod
-    def rsample(self, *, sample_shape: tuple[int, ...] | None = None, **kwargs: Any) -> Any:
+    def rsample(self, *, sample_shape: tuple[int, ...] | None = None, **kwargs: Any) -> Nest:
         """Draw actions through which gradients flow back to the inputs."""
 
     @abc.abstractmethod
-    def logp(self, value: Any, **kwargs: Any) -> Any:
+    def logp(self, value: Nest, **kwargs: Any) -> Any:
         """Log-density `(B,)` of given actions."""
 
     @abc.abstractmethod
@@ -44,7 +48,7 @@ class Distribution(abc.ABC):
         """How wide `logits` must be for an action space."""
 
     @classmethod
-    def from_logits(cls, logits: Any, **kwargs: Any) -> Distribution:
+    def from_logits(cls, logits: Tensor, **kwargs: Any) -> Distribution:
         """Make the distributions that outputs `(B, n)` of a network stand for."""
         raise NotImplementedError(f"{cls.__name__} cannot be made from logits.")
 

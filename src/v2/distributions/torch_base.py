@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.distributions import kl_divergence
 from typing_extensions import Self, override
 
+from ...core.types import Nest
 from .base import Distribution
 
 Shape = tuple[int, ...] | None
@@ -29,24 +30,29 @@ class TorchDistribution(Distribution):
         """Make the wrapped object."""
 
     @override
-    def logp(self, value: Any, **kwargs: Any) -> Any:
-        return self._dist.log_prob(value, **kwargs)
+    def logp(self, value: Nest, **kwargs: Any) -> Tensor:
+        made: Tensor = self._dist.log_prob(value, **kwargs)
+        return made
 
     @override
-    def entropy(self, **kwargs: Any) -> Any:
-        return self._dist.entropy()
+    def entropy(self, **kwargs: Any) -> Tensor:
+        made: Tensor = self._dist.entropy()
+        return made
 
     @override
-    def kl(self, other: Any, **kwargs: Any) -> Any:
-        return kl_divergence(self._dist, other._dist)
+    def kl(self, other: Any, **kwargs: Any) -> Tensor:
+        made: Tensor = kl_divergence(self._dist, other._dist)
+        return made
 
     @override
-    def sample(self, *, sample_shape: Shape = None, **kwargs: Any) -> Any:
-        return self._dist.sample(torch.Size(sample_shape or ()))
+    def sample(self, *, sample_shape: Shape = None, **kwargs: Any) -> Tensor:
+        made: Tensor = self._dist.sample(torch.Size(sample_shape or ()))
+        return made
 
     @override
-    def rsample(self, *, sample_shape: Shape = None, **kwargs: Any) -> Any:
-        return self._dist.rsample(torch.Size(sample_shape or ()))
+    def rsample(self, *, sample_shape: Shape = None, **kwargs: Any) -> Tensor:
+        made: Tensor = self._dist.rsample(torch.Size(sample_shape or ()))
+        return made
 
     def sample_and_logp(self, *, sample_shape: Shape = None) -> tuple[Tensor, Tensor]:
         """Draw actions, with their log-densities."""
@@ -60,5 +66,5 @@ class TorchDistribution(Distribution):
 
     @classmethod
     @override
-    def from_logits(cls, logits: Any, **kwargs: Any) -> Self:
+    def from_logits(cls, logits: Tensor, **kwargs: Any) -> Self:
         return cls(logits=logits, **kwargs)

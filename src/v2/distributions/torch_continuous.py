@@ -13,6 +13,7 @@ from typing_extensions import Self, override
 
 from ...core.distributions import squash, squashed_log_prob, unsquash
 from ...core.errors import ConfigError, SpaceError
+from ...core.types import Nest
 from .base import Distribution
 from .torch_base import Shape, TorchDistribution
 
@@ -40,7 +41,7 @@ class TorchDeterministic(Distribution):
         raise NotImplementedError("TorchDeterministic draws nothing; use sample().")
 
     @override
-    def logp(self, value: Any, **kwargs: Any) -> Tensor:
+    def logp(self, value: Nest, **kwargs: Any) -> Tensor:
         """Zeros like the action: whatever is asked, it is certain."""
         return torch.zeros_like(self.loc)
 
@@ -83,7 +84,7 @@ class TorchDiagGaussian(TorchDistribution):
         return Normal(loc, scale, validate_args=False)
 
     @override
-    def logp(self, value: Any, **kwargs: Any) -> Tensor:
+    def logp(self, value: Nest, **kwargs: Any) -> Tensor:
         log_prob: Tensor = self._dist.log_prob(value)
         return log_prob.sum(dim=-1)
 
@@ -104,7 +105,7 @@ class TorchDiagGaussian(TorchDistribution):
 
     @classmethod
     @override
-    def from_logits(cls, logits: Any, **kwargs: Any) -> Self:
+    def from_logits(cls, logits: Tensor, **kwargs: Any) -> Self:
         """Means in the first half of the last axis, logarithms of deviations in the second."""
         loc, log_std = logits.chunk(2, dim=-1)
         return cls(loc=loc, scale=log_std.exp())
@@ -152,7 +153,7 @@ class TorchSquashedGaussian(TorchDistribution):
         return self._squash(super().rsample(sample_shape=sample_shape))
 
     @override
-    def logp(self, value: Any, **kwargs: Any) -> Tensor:
+    def logp(self, value: Nest, **kwargs: Any) -> Tensor:
         return self._squashed_logp(self._unsquash(value))
 
     @override
@@ -189,7 +190,7 @@ class TorchSquashedGaussian(TorchDistribution):
 
     @classmethod
     @override
-    def from_logits(cls, logits: Any, low: Any = -1.0, high: Any = 1.0, **kwargs: Any) -> Self:
+    def from_logits(cls, logits: Tensor, low: Any = -1.0, high: Any = 1.0, **kwargs: Any) -> Self:
         """As `TorchDiagGaussian.from_logits`, with the deviations' logarithms held in [-5, 2]."""
         loc, log_std = logits.chunk(2, dim=-1)
         scale = log_std.clamp(MIN_LOG_STD, MAX_LOG_STD).exp()

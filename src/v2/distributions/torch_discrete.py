@@ -13,6 +13,7 @@ from typing_extensions import Self, override
 
 from ...core.distributions import straight_through
 from ...core.errors import ConfigError, SpaceError
+from ...core.types import Nest
 from .base import Distribution
 from .torch_base import Shape, TorchDistribution
 from .torch_continuous import TorchDeterministic
@@ -65,7 +66,7 @@ class TorchCategorical(TorchDistribution):
     def kl(self, other: Any, **kwargs: Any) -> Tensor:
         # torch's own writes into the products wherever either probability is 0: two passes more.
         if not isinstance(other, TorchCategorical):
-            return super().kl(other, **kwargs)  # type: ignore[no-any-return]  # torch's registry
+            return super().kl(other, **kwargs)
         probs = self._dist.probs
         terms = probs * (self._dist.logits - other._dist.logits)
         return torch.where(probs > 0, terms, torch.zeros_like(terms)).sum(dim=-1)
@@ -102,7 +103,7 @@ class TorchMultiCategorical(Distribution):
         return torch.cat([cat.rsample(sample_shape) for cat in self._cats], dim=-1)
 
     @override
-    def logp(self, value: Any, **kwargs: Any) -> Tensor:
+    def logp(self, value: Nest, **kwargs: Any) -> Tensor:
         choices = torch.as_tensor(value).unbind(dim=-1)
         return torch.stack(
             [cat.logp(choice) for cat, choice in zip(self._cats, choices, strict=True)]

@@ -12,6 +12,7 @@ from typing_extensions import Self, override
 
 from ...core import nest
 from ...core.errors import SpaceError
+from ...core.types import Nest
 from .base import Distribution
 from .torch_base import Shape
 from .torch_continuous import TorchDeterministic, TorchDiagGaussian, TorchSquashedGaussian
@@ -41,15 +42,15 @@ class TorchMultiDistribution(Distribution):
         self._flat_child_distributions: list[Any] = nest.flatten(child_distribution_struct)
 
     @override
-    def sample(self, *, sample_shape: Shape = None, **kwargs: Any) -> Any:
+    def sample(self, *, sample_shape: Shape = None, **kwargs: Any) -> Nest:
         return self._like_me(lambda child: child.sample(sample_shape=sample_shape))
 
     @override
-    def rsample(self, *, sample_shape: Shape = None, **kwargs: Any) -> Any:
+    def rsample(self, *, sample_shape: Shape = None, **kwargs: Any) -> Nest:
         return self._like_me(lambda child: child.rsample(sample_shape=sample_shape))
 
     @override
-    def logp(self, value: Any, **kwargs: Any) -> Tensor:
+    def logp(self, value: Nest, **kwargs: Any) -> Tensor:
         """Log-density `(B,)` of a nest of actions, or of all of them side by side `(B, n)`."""
         children = self._flat_child_distributions
         parts = self._cut(value) if isinstance(value, Tensor) else nest.flatten(value)
@@ -143,7 +144,7 @@ class _RowDeterministic(TorchDeterministic):
         self.has_last_axis = has_last_axis
 
     @override
-    def logp(self, value: Any, **kwargs: Any) -> Tensor:
+    def logp(self, value: Nest, **kwargs: Any) -> Tensor:
         zeros = torch.zeros_like(self.loc, dtype=torch.float32)
         return zeros.sum(dim=-1) if self.has_last_axis else zeros
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import random
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -28,6 +28,9 @@ from ..metrics.names import (
 )
 from .callback_hooks import CallbackHooks, callback_objects
 from .episode_metrics import SampleCounts
+
+if TYPE_CHECKING:
+    from ..config.algorithm_config import AlgorithmConfig
 
 
 class EnvRunner(Checkpointable):
@@ -53,7 +56,7 @@ class EnvRunner(Checkpointable):
     def __init__(
         self,
         *,
-        config: Any,
+        config: AlgorithmConfig,
         worker_index: int = 0,
         num_workers: int | None = None,
         tune_trial_id: str | None = None,

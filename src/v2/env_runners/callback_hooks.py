@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..callbacks import overridden_hooks
+
+if TYPE_CHECKING:
+    from ..config.algorithm_config import AlgorithmConfig
 
 
 def callback_objects(config: Any) -> list[Any]:
@@ -24,7 +27,7 @@ class CallbackHooks:
         config: Whose functions are called too.
     """
 
-    def __init__(self, objects: Iterable[Any], config: Any) -> None:
+    def __init__(self, objects: Iterable[Any], config: AlgorithmConfig) -> None:
         self._found = overridden_hooks(objects, config)
 
     def of(self, name: str) -> list[Callable[..., Any]]:

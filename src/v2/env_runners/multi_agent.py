@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import repeat
 from time import perf_counter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gymnasium.spaces import Space
 from typing_extensions import override
@@ -25,6 +25,9 @@ from .observation_watch import expect_finite
 from .random_actions import RandomActions
 from .running_multi_agent import RunningMultiAgentEpisodes
 from .sample_size import SampleSize
+
+if TYPE_CHECKING:
+    from ..config.algorithm_config import AlgorithmConfig
 
 ENV: Final = "__env__"
 ENV_SINGLE: Final = "__env_single__"
@@ -52,7 +55,7 @@ class MultiAgentEnvRunner(AgentRowSampling):
         10
     """
 
-    def __init__(self, *, config: Any, **kwargs: Any) -> None:
+    def __init__(self, *, config: AlgorithmConfig, **kwargs: Any) -> None:
         if not config.is_multi_agent:
             raise ConfigError(
                 f"{type(self).__name__} needs a multi-agent config",

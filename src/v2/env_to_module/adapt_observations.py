@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ...core import nest
@@ -67,8 +68,8 @@ class AdaptObservations(ConnectorV2):
 
     @override
     def recompute_output_observation_space(
-        self, input_observation_space: Any, input_action_space: Any
-    ) -> Any:
+        self, input_observation_space: Space[Any], input_action_space: Space[Any]
+    ) -> Space[Any]:
         space = input_observation_space
         if not (self.multi_agent and isinstance(space, spaces.Dict)):
             return self._fitted(space).observation_space
@@ -80,7 +81,9 @@ class AdaptObservations(ConnectorV2):
         )
 
     @override
-    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
         """Adapt the observations of all agents that stepped.
 
         Raises:

@@ -52,7 +52,9 @@ class AddPreviousSteps(ConnectorV2):
         self.rewards = rewards
 
     @override
-    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
         for episode in single_agent_episode_iterator(episodes):
             has_stepped = episode.rewards.len_incl_lookback() > 0
             if self.actions is not None:

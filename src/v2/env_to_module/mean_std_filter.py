@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ...core import nest
@@ -77,7 +78,7 @@ class MeanStdFilter(ConnectorV2):
 
     @override
     def recompute_output_observation_space(
-        self, input_observation_space: Any, input_action_space: Any
+        self, input_observation_space: Space[Any], input_action_space: Space[Any]
     ) -> Any:
         return self._output_space(input_observation_space)
 
@@ -101,7 +102,9 @@ class MeanStdFilter(ConnectorV2):
         return spaces.Box(-bound, bound, space.shape, dtype.type)
 
     @override
-    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
         for agent_id, own in by_agent(single_agent_episode_iterator(episodes)).items():
             self._filter(agent_id, own)
         return batch

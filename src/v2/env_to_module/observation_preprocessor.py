@@ -43,7 +43,9 @@ class SingleAgentObservationPreprocessor(ConnectorV2):
         """
 
     @override
-    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
         takes_episode = _takes_episode(type(self).preprocess)
         for episode in single_agent_episode_iterator(episodes):
             observation = episode.get_observations(-1)
@@ -78,7 +80,9 @@ class MultiAgentObservationPreprocessor(ConnectorV2):
         """
 
     @override
-    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
         for episode in episodes:
             observations = self.preprocess(episode.get_observations(-1), episode)
             episode.set_observations(new_data=observations, at_indices=-1)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gymnasium import spaces
+from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ...core.batching import batch as batched
@@ -60,7 +61,7 @@ class PreprocessObservations(ConnectorV2):
     @override
     def recompute_output_observation_space(
         self, input_observation_space: Any, input_action_space: Any
-    ) -> Any:
+    ) -> Space[Any]:
         if not self.multi_agent:
             self._plans = {None: self._plan(input_observation_space)}
             return self._plans[None].output_space
@@ -73,7 +74,9 @@ class PreprocessObservations(ConnectorV2):
         return preprocessor_for(space, options, image_backend=self.image_backend)
 
     @override
-    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
         by_agent: dict[Any, list[Any]] = {}
         for episode in single_agent_episode_iterator(episodes):
             agent_id = episode.agent_id if self.multi_agent else None

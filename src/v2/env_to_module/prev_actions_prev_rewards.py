@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ...core.errors import SpaceError
@@ -56,7 +57,7 @@ class PrevActionsPrevRewards(ConnectorV2):
     @override
     def recompute_output_observation_space(
         self, input_observation_space: Any, input_action_space: Any
-    ) -> Any:
+    ) -> Space[Any]:
         if not self.multi_agent:
             return self._extended(input_observation_space, input_action_space)
         return spaces.Dict(
@@ -88,7 +89,9 @@ class PrevActionsPrevRewards(ConnectorV2):
         return int(space.n)
 
     @override
-    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
         for episode in single_agent_episode_iterator(episodes):
             new = {self.ORIG_OBS_KEY: episode.get_observations(-1)}
             if self.n_prev_actions:

@@ -18,7 +18,9 @@ class WriteObservationsToEpisodes(ConnectorV2):
     """Write the observations of the batch into the episodes they came from, as the last ones."""
 
     @override
-    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
         column = batch.get(Columns.OBS)
         if column is None:
             raise PieceError(

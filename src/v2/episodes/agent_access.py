@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping
 from operator import attrgetter
 from typing import Any
 
+from ...core.types import Nest
 from .agent_reading import AgentReading
 from .errors import EpisodeKeyError
 from .indexing import Indices
@@ -25,10 +26,10 @@ class AgentAccess(AgentReading):
         *,
         env_steps: bool = True,
         neg_index_as_lookback: bool = False,
-        fill: Any = None,
+        fill: Nest = None,
         one_hot_discrete: bool = False,
         return_list: bool = False,
-    ) -> Any:
+    ) -> Nest:
         """Observations at some steps, by agent.
 
         Args:
@@ -71,9 +72,9 @@ class AgentAccess(AgentReading):
         *,
         env_steps: bool = True,
         neg_index_as_lookback: bool = False,
-        fill: Any = None,
+        fill: Nest = None,
         return_list: bool = False,
-    ) -> Any:
+    ) -> Nest:
         """Infos at some steps, by agent; one with each observation."""
         return self._get(
             "infos", indices, agent_ids, env_steps, neg_index_as_lookback, fill, False, return_list
@@ -86,10 +87,10 @@ class AgentAccess(AgentReading):
         *,
         env_steps: bool = True,
         neg_index_as_lookback: bool = False,
-        fill: Any = None,
+        fill: Nest = None,
         one_hot_discrete: bool = False,
         return_list: bool = False,
-    ) -> Any:
+    ) -> Nest:
         """Actions at some steps, by agent; those that hang are among them."""
         return self._get(
             "actions",
@@ -111,7 +112,7 @@ class AgentAccess(AgentReading):
         neg_index_as_lookback: bool = False,
         fill: float | None = None,
         return_list: bool = False,
-    ) -> Any:
+    ) -> Nest:
         """Rewards at some steps, by agent; those that add up for an action that hangs too."""
         return self._get(
             "rewards",
@@ -132,9 +133,9 @@ class AgentAccess(AgentReading):
         *,
         env_steps: bool = True,
         neg_index_as_lookback: bool = False,
-        fill: Any = None,
+        fill: Nest = None,
         return_list: bool = False,
-    ) -> Any:
+    ) -> Nest:
         """One of the modules' outputs besides actions, by agent; without a key all, by key.
 
         Raises:

@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium as gym
 
 from ...core.errors import EpisodeError
+from ...core.types import Nest
 from .custom_data import CustomData
 from .errors import EpisodeKeyError
 from .indexing import Indices
@@ -44,9 +45,9 @@ class StepAccess(CustomData):
         indices: Indices = None,
         *,
         neg_index_as_lookback: bool = False,
-        fill: Any = None,
+        fill: Nest = None,
         one_hot_discrete: bool = False,
-    ) -> Any:
+    ) -> Nest:
         """Observations at some steps; there is one more than there are actions.
 
         Args:
@@ -65,8 +66,8 @@ class StepAccess(CustomData):
         indices: Indices = None,
         *,
         neg_index_as_lookback: bool = False,
-        fill: Any = None,
-    ) -> Any:
+        fill: Nest = None,
+    ) -> Nest:
         """Infos at some steps, one with each observation; never arrays."""
         return self.infos._get(indices, neg_index_as_lookback, fill, False)
 
@@ -75,9 +76,9 @@ class StepAccess(CustomData):
         indices: Indices = None,
         *,
         neg_index_as_lookback: bool = False,
-        fill: Any = None,
+        fill: Nest = None,
         one_hot_discrete: bool = False,
-    ) -> Any:
+    ) -> Nest:
         """Actions at some steps; step 0 is the answer to observation 0."""
         return self.actions._get(indices, neg_index_as_lookback, fill, one_hot_discrete)
 
@@ -87,7 +88,7 @@ class StepAccess(CustomData):
         *,
         neg_index_as_lookback: bool = False,
         fill: float | None = None,
-    ) -> Any:
+    ) -> Nest:
         """Rewards at some steps; step 0 is what action 0 earned."""
         return self.rewards._get(indices, neg_index_as_lookback, fill, False)
 
@@ -97,8 +98,8 @@ class StepAccess(CustomData):
         indices: Indices = None,
         *,
         neg_index_as_lookback: bool = False,
-        fill: Any = None,
-    ) -> Any:
+        fill: Nest = None,
+    ) -> Nest:
         """One of the module's outputs besides the action, at some steps.
 
         Raises:

@@ -51,7 +51,9 @@ class AdaptRewards(ConnectorV2):
         self._adapt = AdapterChain(reward=self.chain.reward).bind(anything, anything).reward
 
     @override
-    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
         held = batch.get(Columns.REWARDS)
         if held is None:
             for episode in single_agent_episode_iterator(episodes, agents_that_stepped_only=False):

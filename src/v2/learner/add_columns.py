@@ -21,7 +21,9 @@ class AddColumnsFromEpisodesToTrainBatch(ConnectorV2):
     """
 
     @override
-    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
         present = {*batch, *_STATES}
         wanted = [(name, give) for name, give in _GIVERS if name not in present]
         for episode in single_agent_episode_iterator(episodes, agents_that_stepped_only=False):

@@ -16,7 +16,9 @@ class AddInfosFromEpisodesToTrainBatch(ConnectorV2):
     """Add the infos that came with each observation but the last."""
 
     @override
-    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
         if Columns.INFOS in batch:
             return batch
         for episode in single_agent_episode_iterator(episodes, agents_that_stepped_only=False):

@@ -16,7 +16,9 @@ class AddNextObservationsFromEpisodesToTrainBatch(ConnectorV2):
     """Add the observation after each step as `new_obs`."""
 
     @override
-    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
         if Columns.NEXT_OBS in batch:
             return batch
         for episode in single_agent_episode_iterator(episodes, agents_that_stepped_only=False):

@@ -31,7 +31,7 @@ class AddOneTsToEpisodesAndTruncate(ConnectorV2):
         episodes: Sequence[Any],
         shared_data: dict[str, Any] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> dict[str, Any]:
         prolong(episodes)
         add_flags(batch, episodes)
         if shared_data is not None:

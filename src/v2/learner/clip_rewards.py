@@ -54,7 +54,9 @@ class ClipRewards(ConnectorV2):
         self.limit = limit
 
     @override
-    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
         if not (self.sign or self.limit):
             return batch
         for episode in single_agent_episode_iterator(episodes, agents_that_stepped_only=False):

@@ -35,7 +35,9 @@ class ComputeReturnsToGo(ConnectorV2):
         self.gamma = gamma
 
     @override
-    def __call__(self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any) -> Any:
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
         for episode in single_agent_episode_iterator(episodes, agents_that_stepped_only=False):
             returns = discount_cumsum(np.asarray(episode.get_rewards()), self.gamma)
             add_n_batch_items(batch, Columns.RETURNS_TO_GO, returns, len(episode), episode)

@@ -58,7 +58,7 @@ class GeneralAdvantageEstimation(ConnectorV2):
     @override
     def __call__(
         self, *, rl_module: Any, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
-    ) -> Any:
+    ) -> dict[str, Any]:
         if not is_multi(rl_module):
             raise PieceError(
                 f"{type(self).__name__} needs modules by id",

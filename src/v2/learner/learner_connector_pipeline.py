@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from typing_extensions import override
@@ -28,12 +27,12 @@ class LearnerConnectorPipeline(ConnectorPipelineV2):
         *,
         rl_module: Any,
         batch: dict[str, Any] | None = None,
-        episodes: Sequence[Any],
+        episodes: list[Any],
         explore: bool | None = False,
         shared_data: dict[str, Any] | None = None,
         metrics: Any = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Run all pieces, from an empty batch if none is given."""
         if metrics is not None:
             metrics.log_value(

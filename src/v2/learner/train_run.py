@@ -66,7 +66,7 @@ class TrainRun:
         episodes: Sequence[Any],
         explore: Any,
         shared_data: dict[str, Any],
-    ) -> Any:
+    ) -> dict[str, Any] | None:
         """Make the train batch; None where only the pieces themselves can."""
         given: dict[str, Any] = {"rl_module": rl_module, "episodes": episodes}
         given |= {"explore": explore, "shared_data": shared_data}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 
+if TYPE_CHECKING:
+    from ..config.algorithm_config import AlgorithmConfig
 
-def learner_device(config: Any) -> torch.device:
+
+def learner_device(config: AlgorithmConfig) -> torch.device:
     """Give a GPU where `num_gpus_per_learner` asks for one and there is one, else the CPU.
 
     Args:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from ..metrics import names
 from .minibatches import Batch, Epochs, minibatches, step_count
 from .module_holder import ModuleHolder
 from .train_batch import TrainBatch, checked, concatenated, from_episodes, from_given
+
+if TYPE_CHECKING:
+    from ..config.algorithm_config import AlgorithmConfig
 
 
 class Learner(ModuleHolder):
@@ -206,7 +209,12 @@ class Learner(ModuleHolder):
 
     @abc.abstractmethod
     def compute_loss_for_module(
-        self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]
+        self,
+        *,
+        module_id: str,
+        config: AlgorithmConfig,
+        batch: dict[str, Any],
+        fwd_out: dict[str, Any],
     ) -> Any:
         """Compute the loss of one module.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
@@ -16,6 +16,9 @@ from ..modules.multi_spec import MultiRLModuleSpec
 from .learner import Learner
 from .module_holder import Selection
 from .starting_weights import load_module, load_modules
+
+if TYPE_CHECKING:
+    from ..config.algorithm_config import AlgorithmConfig
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class LearnerGroup(Checkpointable):
     """
 
     def __init__(
-        self, *, config: Any, module_spec: Any = None, placement_group: Any = None
+        self, *, config: AlgorithmConfig, module_spec: Any = None, placement_group: Any = None
     ) -> None:
         if config.num_learners or placement_group is not None:
             raise ConfigError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from typing_extensions import override
 
@@ -20,6 +20,9 @@ from .columns_needed import needed
 from .learner import Learner
 from .losses import cloning_loss, marwil_terms, value_explained
 from .torch_learner import TorchLearner
+
+if TYPE_CHECKING:
+    from ..config.algorithm_config import AlgorithmConfig
 
 _MOVING_NORM: Final = "moving_avg_sqd_adv_norm"
 _EXPLAINED: Final = "vf_explained_variance"
@@ -75,13 +78,18 @@ class MARWILLearner(Learner):
 class MARWILTorchLearner(MARWILLearner, TorchLearner):
     """MARWIL on torch modules; with `beta=0` behaviour cloning."""
 
-    def _beta(self, config: Any) -> float:
+    def _beta(self, config: AlgorithmConfig) -> float:
         """How much advantages matter."""
         return float(config.beta)
 
     @override
     def compute_loss_for_module(
-        self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]
+        self,
+        *,
+        module_id: str,
+        config: AlgorithmConfig,
+        batch: dict[str, Any],
+        fwd_out: dict[str, Any],
     ) -> Any:
         """Compute MARWIL's loss; its terms go to `metrics`."""
         needed(batch, (Columns.ACTIONS,), type(self).__name__, module_id)
@@ -132,7 +140,7 @@ class BCTorchLearner(MARWILTorchLearner):
         return False
 
     @override
-    def _beta(self, config: Any) -> float:
+    def _beta(self, config: AlgorithmConfig) -> float:
         return 0.0
 
 

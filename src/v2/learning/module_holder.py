@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -19,6 +19,9 @@ from ..metrics.metrics_logger import MetricsLogger
 from ..modules.multi_rl_module import MultiRLModule, UnknownModuleError
 from ..modules.multi_spec import MultiRLModuleSpec
 from .starting_weights import load_starting_weights
+
+if TYPE_CHECKING:
+    from ..config.algorithm_config import AlgorithmConfig
 
 Selection = Sequence[str] | Callable[..., bool] | None
 
@@ -38,7 +41,9 @@ class ModuleHolder(Checkpointable):
 
     framework: ClassVar[str | None] = None
 
-    def __init__(self, *, config: Any, module_spec: Any = None, module: Any = None) -> None:
+    def __init__(
+        self, *, config: AlgorithmConfig, module_spec: Any = None, module: Any = None
+    ) -> None:
         if (module_spec is None) == (module is None):
             raise ConfigError(f"give {type(self).__name__} exactly one of module_spec and module")
         self.config = config.copy(copy_frozen=False)
@@ -110,7 +115,9 @@ class ModuleHolder(Checkpointable):
         """A number as a variable of the framework."""
 
     @abc.abstractmethod
-    def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
+    def configure_optimizers_for_module(
+        self, module_id: str, config: AlgorithmConfig | None = None
+    ) -> None:
         """Register the optimisers of a module.
 
         Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf, nan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
@@ -21,6 +21,9 @@ from .columns_needed import needed
 from .learner import Learner
 from .losses import adapted_kl_coeff, ppo_terms, value_error, value_explained
 from .torch_learner import TorchLearner
+
+if TYPE_CHECKING:
+    from ..config.algorithm_config import AlgorithmConfig
 
 _NEEDED = (
     Columns.ACTIONS,
@@ -78,7 +81,9 @@ class PPOLearner(Learner):
             if config.use_kl_loss and kl != -inf:  # NaN tells the weight, and leaves it.
                 self._update_module_kl_coeff(module_id=module_id, config=config, kl_loss=kl)
 
-    def _update_module_kl_coeff(self, *, module_id: str, config: Any, kl_loss: float) -> None:
+    def _update_module_kl_coeff(
+        self, *, module_id: str, config: AlgorithmConfig, kl_loss: float
+    ) -> None:
         """Adapt the divergence's weight of a module.
 
         Args:
@@ -132,7 +137,12 @@ class PPOTorchLearner(PPOLearner, TorchLearner):
 
     @override
     def compute_loss_for_module(
-        self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]
+        self,
+        *,
+        module_id: str,
+        config: AlgorithmConfig,
+        batch: dict[str, Any],
+        fwd_out: dict[str, Any],
     ) -> Any:
         """Compute PPO's loss; its terms go to `metrics`."""
         needed(batch, _NEEDED, type(self).__name__, module_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from typing_extensions import override
@@ -23,6 +23,9 @@ from .loss_check import LossCheck
 from .minibatches import Batch
 from .optimizer_views import OptimizerViews
 from .optimizers import Optimizers, adam, get_lr, set_lr
+
+if TYPE_CHECKING:
+    from ..config.algorithm_config import AlgorithmConfig
 
 Gradients = dict[Hashable, Any]
 
@@ -75,7 +78,9 @@ class TorchLearner(OptimizerViews, Learner):
     # Optimisers
 
     @override
-    def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
+    def configure_optimizers_for_module(
+        self, module_id: str, config: AlgorithmConfig | None = None
+    ) -> None:
         """Register Adam over all parameters of a module."""
         params = self.get_parameters(self.module[module_id])
         if not params:
@@ -204,7 +209,11 @@ class TorchLearner(OptimizerViews, Learner):
         return gradients_dict
 
     def postprocess_gradients_for_module(
-        self, *, module_id: str, config: Any = None, module_gradients_dict: Gradients
+        self,
+        *,
+        module_id: str,
+        config: AlgorithmConfig | None = None,
+        module_gradients_dict: Gradients,
     ) -> Gradients:
         """Clip the gradients of a module as its settings say.
 

@@ -63,7 +63,7 @@ class AdaptActions(ConnectorV2):
 
     @override
     def recompute_output_action_space(
-        self, input_observation_space: Any, input_action_space: Any
+        self, input_observation_space: Space[Any], input_action_space: Space[Any]
     ) -> Any:
         space = self._given(input_action_space)
         if not (self.multi_agent and isinstance(space, Dict)):
@@ -76,7 +76,7 @@ class AdaptActions(ConnectorV2):
         )
 
     @override
-    def __call__(self, *, batch: dict[str, Any], **kwargs: Any) -> Any:
+    def __call__(self, *, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         """Adapt all actions.
 
         Raises:

@@ -24,7 +24,7 @@ class GetActions(ConnectorV2):
     @override
     def __call__(
         self, *, rl_module: Any, batch: dict[str, Any], explore: bool | None = None, **kwargs: Any
-    ) -> Any:
+    ) -> dict[str, Any]:
         if not is_multi(rl_module):
             add_actions(batch, rl_module, explore)
             return batch

@@ -30,7 +30,7 @@ class ListifyDataForVectorEnv(ConnectorV2):
         episodes: Sequence[Any],
         shared_data: dict[str, Any] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> dict[str, Any]:
         places = places_of(episodes, (shared_data or {}).get("vector_env_episodes_map") or {})
         listed: dict[str, Any] = {}
         for column, items in batch.items():

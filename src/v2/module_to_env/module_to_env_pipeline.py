@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from typing_extensions import override
@@ -25,12 +24,12 @@ class ModuleToEnvPipeline(ConnectorPipelineV2):
         *,
         rl_module: Any,
         batch: dict[str, Any] | None = None,
-        episodes: Sequence[Any],
+        episodes: list[Any],
         explore: bool | None = None,
         shared_data: dict[str, Any] | None = None,
         metrics: Any = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Run all pieces, from an empty batch if none is given."""
         if batch is None:
             batch = {}

@@ -51,7 +51,7 @@ class NormalizeAndClipActions(ConnectorV2):
         self._planned_for: Any = None
 
     @override
-    def __call__(self, *, batch: dict[str, Any], **kwargs: Any) -> Any:
+    def __call__(self, *, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         if not (self.normalize_actions or self.clip_actions):
             return batch
         if self.input_action_space is None:

@@ -29,7 +29,7 @@ class RemoveSingleTsTimeRankFromBatch(ConnectorV2):
         batch: dict[str, Any],
         shared_data: dict[str, Any] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> dict[str, Any]:
         if not (shared_data or {}).get("_added_single_ts_time_rank"):
             return batch
 

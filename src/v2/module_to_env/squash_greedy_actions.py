@@ -26,7 +26,9 @@ class SquashGreedyActions(ConnectorV2):
     """
 
     @override
-    def __call__(self, *, batch: dict[str, Any], explore: bool | None = None, **kwargs: Any) -> Any:
+    def __call__(
+        self, *, batch: dict[str, Any], explore: bool | None = None, **kwargs: Any
+    ) -> dict[str, Any]:
         if not explore and Columns.ACTIONS in batch:
             foreach_batch_item_change_in_place(batch, Columns.ACTIONS, _squashed)
         return batch

@@ -44,7 +44,7 @@ class UnBatchToIndividualItems(ConnectorV2):
         episodes: Sequence[Any],
         shared_data: dict[str, Any] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> dict[str, Any]:
         shared_data = shared_data or {}
         order = shared_data.get("memorized_map_structure")
         if isinstance(order, Mapping):
@@ -56,7 +56,8 @@ class UnBatchToIndividualItems(ConnectorV2):
         if is_multi(rl_module) and batch.keys() == {DEFAULT_MODULE_ID}:
             batch = batch[DEFAULT_MODULE_ID]
         if order is None:
-            return nest.map_structure(list, batch)
+            listed: dict[str, Any] = nest.map_structure(list, batch)
+            return listed
         return _by_key(batch, [(eps_id,) for eps_id in order])
 
 

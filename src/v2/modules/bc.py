@@ -35,7 +35,7 @@ class DefaultBCTorchRLModule(TorchRLModule):
         return out
 
     @override
-    def get_initial_state(self) -> Any:
+    def get_initial_state(self) -> dict[str, Any]:
         """Give the encoder's."""
         give = getattr(self._encoder, "get_initial_state", None)
         return give() if give is not None else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gymnasium.spaces import Space
+from torch import Tensor
 from typing_extensions import override
 
 from ...core import nest
@@ -67,7 +68,7 @@ class DescribedTorchRLModule(TorchRLModule, ValueFunctionAPI):
     _net: Any
 
     @override
-    def get_initial_state(self) -> Any:
+    def get_initial_state(self) -> dict[str, Any]:
         """Give zeros for each state of a recurrent layer."""
         return dict(zip(self._states, self._net.initial_state(), strict=True))
 
@@ -81,7 +82,7 @@ class DescribedTorchRLModule(TorchRLModule, ValueFunctionAPI):
         return given
 
     @override
-    def compute_values(self, batch: dict[str, Any], embeddings: Any | None = None) -> Any:
+    def compute_values(self, batch: dict[str, Any], embeddings: Any | None = None) -> Tensor:
         """Estimate values `(B,)` or `(B, T)`.
 
         Raises:
@@ -90,7 +91,8 @@ class DescribedTorchRLModule(TorchRLModule, ValueFunctionAPI):
         outputs, _, lead = self._computed(batch)
         if "value" not in outputs:
             raise PieceError("the described network gives no values.")
-        return outputs["value"].reshape(lead)
+        values: Tensor = outputs["value"].reshape(lead)
+        return values
 
     def _computed(self, batch: dict[str, Any]) -> tuple[dict[str, Any], list[Any], tuple[int, ...]]:
         """Outputs, states, and the axes that come before those of one item."""

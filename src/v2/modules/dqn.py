@@ -88,7 +88,7 @@ class DefaultDQNRLModule(RLModule, InferenceOnlyAPI, TargetNetworkAPI, QNetAPI):
         return [*copies, "_target_vf"] if self.uses_dueling else copies
 
     @override
-    def get_initial_state(self) -> Any:
+    def get_initial_state(self) -> dict[str, Any]:
         """Give the encoder's."""
         give = getattr(self.encoder, "get_initial_state", None)
         return give() if give is not None else {}

@@ -129,7 +129,7 @@ class MultiRLModule(RLModule):
         }
 
     @override
-    def get_initial_state(self) -> Any:
+    def get_initial_state(self) -> dict[str, Any]:
         """Give the modules' own states by id, empty ones too."""
         return {key: module.get_initial_state() for key, module in self._rl_modules.items()}
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.errors import ConfigError
 from .convolution_shapes import output_shape
+
+if TYPE_CHECKING:
+    from .torch_model import TorchModel
 
 Initializer = str | Callable[..., Any] | None
 Dims = Sequence[int] | None
@@ -27,7 +30,7 @@ class ModelConfig(abc.ABC):
     always_check_shapes: bool = False
 
     @abc.abstractmethod
-    def build(self, framework: str = "torch") -> Any:
+    def build(self, framework: str = "torch") -> TorchModel:
         """Make the network."""
 
     @property
@@ -94,7 +97,7 @@ class _MLPConfig(ModelConfig):
 class MLPHeadConfig(_MLPConfig):
     """Dense layers from features to outputs."""
 
-    def build(self, framework: str = "torch") -> Any:
+    def build(self, framework: str = "torch") -> TorchModel:
         """Make the head."""
         from .heads import TorchMLPHead
 
@@ -106,7 +109,7 @@ class MLPHeadConfig(_MLPConfig):
 class FreeLogStdMLPHeadConfig(_MLPConfig):
     """Dense layers for the means of actions; their deviations are parameters of their own."""
 
-    def build(self, framework: str = "torch") -> Any:
+    def build(self, framework: str = "torch") -> TorchModel:
         """Make the head."""
         from .heads import TorchFreeLogStdMLPHead
 
@@ -124,7 +127,7 @@ class FreeLogStdMLPHeadConfig(_MLPConfig):
 class MLPEncoderConfig(_MLPConfig):
     """Dense layers from the `obs` column to features."""
 
-    def build(self, framework: str = "torch") -> Any:
+    def build(self, framework: str = "torch") -> TorchModel:
         """Make the encoder."""
         from .encoders import TorchMLPEncoder
 
@@ -167,7 +170,7 @@ class CNNEncoderConfig(ModelConfig):
         height, width, channels = output_shape(self.input_dims or (), self.cnn_filter_specifiers)
         return (height * width * channels,) if self.flatten_at_end else (height, width, channels)
 
-    def build(self, framework: str = "torch") -> Any:
+    def build(self, framework: str = "torch") -> TorchModel:
         """Make the encoder."""
         from .encoders import TorchCNNEncoder
 
@@ -208,7 +211,7 @@ class RecurrentEncoderConfig(ModelConfig):
         """Shape of one output."""
         return (int(self.hidden_dim),)
 
-    def build(self, framework: str = "torch") -> Any:
+    def build(self, framework: str = "torch") -> TorchModel:
         """Make the encoder."""
         from .encoders import TorchGRUEncoder, TorchLSTMEncoder
 
@@ -234,7 +237,7 @@ class ActorCriticEncoderConfig(ModelConfig):
     shared: bool = True
     inference_only: bool = False
 
-    def build(self, framework: str = "torch") -> Any:
+    def build(self, framework: str = "torch") -> TorchModel:
         """Make the encoder."""
         from .actor_critic import TorchActorCriticEncoder, TorchStatefulActorCriticEncoder
 
@@ -295,7 +298,7 @@ class MultiStreamEncoderConfig(ModelConfig):
         last = self.hidden_layer_dims[-1] if self.hidden_layer_dims else 0
         return (int(last) + self.joined_dim,)
 
-    def build(self, framework: str = "torch") -> Any:
+    def build(self, framework: str = "torch") -> TorchModel:
         """Make the encoder."""
         from .multi_stream import TorchMultiStreamEncoder
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from torch import Tensor
 from typing_extensions import override
 
 from ...core.columns import Columns
@@ -42,7 +43,7 @@ class DefaultPPORLModule(RLModule, InferenceOnlyAPI, ValueFunctionAPI):
         self.vf = None if self.inference_only else catalog.build_vf_head(framework=self.framework)
 
     @override
-    def get_initial_state(self) -> Any:
+    def get_initial_state(self) -> dict[str, Any]:
         """Give the encoder's."""
         give = getattr(self.encoder, "get_initial_state", None)
         return give() if give is not None else {}
@@ -89,7 +90,7 @@ class DefaultPPOTorchRLModule(TorchRLModule, DefaultPPORLModule):
         }
 
     @override
-    def compute_values(self, batch: dict[str, Any], embeddings: Any | None = None) -> Any:
+    def compute_values(self, batch: dict[str, Any], embeddings: Any | None = None) -> Tensor:
         """Estimate values `(B,)` or `(B, T)`.
 
         Args:
@@ -98,7 +99,8 @@ class DefaultPPOTorchRLModule(TorchRLModule, DefaultPPORLModule):
         """
         if embeddings is None:
             embeddings = self._critic_features(batch)
-        return self.vf(embeddings).squeeze(-1)
+        values: Tensor = self.vf(embeddings).squeeze(-1)
+        return values
 
     def _critic_features(self, batch: dict[str, Any]) -> Any:
         critic = getattr(self.encoder, "critic_encoder", None)

@@ -24,6 +24,7 @@ from ..checkpointable import Checkpointable, _check_local
 from .module_config import ConfigOfModule
 
 if TYPE_CHECKING:
+    from ..distributions.base import Distribution
     from .multi_rl_module import MultiRLModule
 
 
@@ -143,21 +144,21 @@ class RLModule(Checkpointable):
     def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         return self._forward(batch, **kwargs)
 
-    def get_inference_action_dist_cls(self) -> Any:
+    def get_inference_action_dist_cls(self) -> type[Distribution]:
         """Name the distribution that `forward_inference` gives the inputs of."""
         raise NotImplementedError(f"{type(self).__name__} names no distribution.")
 
-    def get_exploration_action_dist_cls(self) -> Any:
+    def get_exploration_action_dist_cls(self) -> type[Distribution]:
         """Name the distribution that `forward_exploration` gives the inputs of."""
         raise NotImplementedError(f"{type(self).__name__} names no distribution.")
 
-    def get_train_action_dist_cls(self) -> Any:
+    def get_train_action_dist_cls(self) -> type[Distribution]:
         """Name the distribution that `forward_train` gives the inputs of."""
         raise NotImplementedError(f"{type(self).__name__} names no distribution.")
 
     # Recurrent state
 
-    def get_initial_state(self) -> Any:
+    def get_initial_state(self) -> dict[str, Any]:
         """Give the state before an episode's first step, without a batch axis; {} if stateless."""
         return {}
 

@@ -85,7 +85,7 @@ class DefaultSACRLModule(RLModule, InferenceOnlyAPI, TargetNetworkAPI, QNetAPI):
         return [*self._parts(), *(f"target_{part}" for part in self._parts())]
 
     @override
-    def get_initial_state(self) -> Any:
+    def get_initial_state(self) -> dict[str, Any]:
         """Give nothing: it is stateless."""
         return {}
 
@@ -128,7 +128,7 @@ class DefaultSACTorchRLModule(TorchRLModule, DefaultSACRLModule):
         out = {}
         for name, key in zip(self._names(), (QF_PREDS, QF_TWIN_PREDS), strict=False):
             out[key] = self._q(name, batch)
-        kind = self.get_train_action_dist_cls()
+        kind: Any = self.get_train_action_dist_cls()
         inputs, inputs_next = self._policy(now), self._policy(after)
         # Gradients of the sampled actions and their densities are what trains the policy.
         actions, logp = kind.from_logits(inputs).rsample_and_logp()

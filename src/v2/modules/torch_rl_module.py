@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from gymnasium import spaces
@@ -18,6 +18,9 @@ from ..distributions.torch_continuous import TorchDiagGaussian
 from ..distributions.torch_discrete import TorchCategorical
 from .evaluation import Evaluation
 from .rl_module import RLModule
+
+if TYPE_CHECKING:
+    from ..distributions.base import Distribution
 
 
 class WeightShapeError(WeightsError, RuntimeError):
@@ -80,20 +83,21 @@ class TorchRLModule(nn.Module, RLModule):
                 self._evaluation.leave()
 
     @override
-    def get_inference_action_dist_cls(self) -> Any:
+    def get_inference_action_dist_cls(self) -> type[Distribution]:
         return self._action_dist_cls()
 
     @override
-    def get_exploration_action_dist_cls(self) -> Any:
+    def get_exploration_action_dist_cls(self) -> type[Distribution]:
         return self._action_dist_cls()
 
     @override
-    def get_train_action_dist_cls(self) -> Any:
+    def get_train_action_dist_cls(self) -> type[Distribution]:
         return self._action_dist_cls()
 
-    def _action_dist_cls(self) -> Any:
-        if self.action_dist_cls is not None:
-            return self.action_dist_cls
+    def _action_dist_cls(self) -> type[Distribution]:
+        own: type[Distribution] | None = self.action_dist_cls
+        if own is not None:
+            return own
         if isinstance(self.action_space, spaces.Discrete):
             return TorchCategorical
         if isinstance(self.action_space, spaces.Box):

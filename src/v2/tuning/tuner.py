@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...core.errors import ConfigError, RlconnectError
 from .analysis import ExperimentAnalysis
@@ -13,6 +13,9 @@ from .callback import Callback
 from .result_grid import ResultGrid
 from .run_config import CheckpointConfig, FailureConfig, RunConfig, TuneConfig
 from .running import TrialsRun
+
+if TYPE_CHECKING:
+    from ..config.algorithm_config import AlgorithmConfig
 
 
 class TuneError(RlconnectError, RuntimeError):
@@ -107,7 +110,7 @@ def run(
     mode: str | None = None,
     stop: Any = None,
     time_budget_s: Any = None,
-    config: Any = None,
+    config: Mapping[str, Any] | AlgorithmConfig | None = None,
     resources_per_trial: Any = None,
     num_samples: int = 1,
     storage_path: str | os.PathLike[str] | None = None,
