@@ -23,6 +23,7 @@ from . import (
     convert_command,
     export_command,
     migrate_command,
+    migration_commands,
     rollout_command,
     sample_command,
     verify_command,
@@ -171,6 +172,7 @@ app.command()(codemod_command.codemod)
 app.command()(export_command.export)
 app.command()(grouped(migrate_command.migrate))
 app.command()(convert_command.convert)
+app.add_typer(migration_commands.app)
 app.command()(sample_command.sample)
 
 

@@ -21,6 +21,10 @@ _PROOF: Final = (
     ("rlconnect adapt PATH --env ENV", "the environment changed: what absorbs it?"),
     ("rlconnect convert PATH --out DIR", "a copy without a pickle in it"),
     ("rlconnect migrate PATH", "what becomes of it in the new stack?"),
+    (
+        "rlconnect migration check DIR",
+        "does what migrate wrote still hold? (current, history, undo)",
+    ),
     ("rlconnect verify PATH", "does it still act as when it was saved?"),
     ("rlconnect verify PATH OTHER --report r.html", "do two do the same, stage by stage?"),
     ("rlconnect export PATH --to onnx --out FILE", "one file: raw observations in, actions out"),

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from .command_line import command_line
 from .environments import Environment
 from .options import FINDING, Json, Loading, NoHost, One, print_json
 from .verify_command import evidence_of
@@ -96,8 +97,10 @@ def migrate(
             if made is not None or report is not None:
                 played = {} if made is None else {"env": made, "episodes": episodes}
                 verdict = plan.verify(**played)
-    if out is not None:
-        (to_ray if to is Target.ray else save_migrated)(plan, out)
+    if out is not None and to is Target.ray:
+        to_ray(plan, out)
+    elif out is not None:
+        save_migrated(plan, out, command=command_line())
     if plan_file is not None:
         plan.save(plan_file)
     if verdict is not None:
@@ -110,10 +113,12 @@ def migrate(
         proof = None if verdict is None else verdict.to_dict()
         print_json({**plan.to_dict(), "written": written, "verdict": proof})
     else:
-        from .migrate_page import migrate_page
+        from .migrate_page import migrate_page, next_lines
         from .verify_page import verify_page
 
-        console().print(migrate_page(path, plan, written))
+        console().print(migrate_page(path, plan))
+        for line in next_lines(path, plan, written, to.value):
+            console().print(line, soft_wrap=True)
         if verdict is not None and made is not None:
             console().print("", verify_page(verdict))
         if report is not None:

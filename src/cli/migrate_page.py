@@ -22,7 +22,7 @@ _WORDS: Final = {
 }
 
 
-def migrate_page(path: str, plan: MigrationPlan, written: str | None) -> RenderableType:
+def migrate_page(path: str, plan: MigrationPlan) -> RenderableType:
     """Every step with its reason; below, how many are native and what to do next."""
     done = sum(step.is_applied for step in plan.steps)
     native = sum(step.is_native for step in plan.steps)
@@ -35,16 +35,23 @@ def migrate_page(path: str, plan: MigrationPlan, written: str | None) -> Rendera
         lines += _step(step)
     total = f"{native} of {len(plan.steps)} pieces become native or go; {done} proven so far"
     lines += [Text(), Text(total, "title")]
-    if written is not None:
-        lines.append(Text.assemble(("written  ", "label"), (visible(written), "good")))
-    else:
-        lines.append(
-            Text.assemble(
-                ("next     ", "label"),
-                (f"rlconnect migrate {visible(shell_path(path), 4000)} --out DIR", "command"),
-            )
-        )
     return Group(*lines)
+
+
+def next_lines(path: str, plan: MigrationPlan, written: str | None, to: str = "v2") -> list[Text]:
+    """Where it was written and what to do with it, or how to write it: each on one line."""
+    if written is None:
+        again = f"rlconnect migrate {visible(shell_path(path), 4000)} --out DIR"
+        return [Text.assemble(("next     ", "label"), (again, "command"))]
+    from ..bridge.migrate.ways_on import ways_on
+
+    return [
+        Text.assemble(("written  ", "label"), (visible(written, 4000), "good")),
+        *(
+            Text.assemble((f"{word:<9}", "label"), (visible(line, 4000), "command"))
+            for word, line in ways_on(plan.policy, written, to)
+        ),
+    ]
 
 
 def _step(step: MigrationStep) -> list[RenderableType]:

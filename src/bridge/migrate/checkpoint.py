@@ -4,13 +4,18 @@ env_to_module_connector/    the pipeline to the module
 rl_module/                  the module
 module_to_env_connector/    the pipeline from the module to the environment
 learner_connector/          the pipeline of learners
-migration.json              the steps, their proofs, and whether the policy explores by itself
+migration.json              the steps, their proofs, their history, and what the old config said
 certificate.json            a few observations, and what the source made of them at each stage
+source.rlconnect/           the policy that was migrated, to go on from, to prove against, to undo
+
+States and constructors are folders of our own format (`module_state.rlconnect`) where RLlib has
+pickles; folders of older releases, with pickles and without the source, are read as before.
 """
 
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +27,7 @@ from ...core.damage import at
 from ...core.errors import CheckpointNotFoundError, CorruptCheckpointError, WeightsError
 from ...core.stage_differences import Differences, StageComparison
 from ...core.trust import together
+from ...core.vault.convert import write_without_pickles
 from ...core.vault.files import part_of
 from ...core.vault.layout import ENV_TO_MODULE, LEARNER, MIGRATION_FILE, MODULE, MODULE_TO_ENV
 from ...core.vault.one_save import of_one_save
@@ -39,6 +45,7 @@ from ..proof.verify import staged
 from ..triple import V2Triple
 from .observation_form import in_form_of
 from .plan import MigrationPlan
+from .saved_plan import keep_source
 
 _CERTIFICATE: Final = "certificate.json"
 
@@ -46,24 +53,39 @@ _CERTIFICATE: Final = "certificate.json"
 MigratedPolicy = V2Triple  # What `load_migrated` gives.
 
 
-def save_migrated(plan: MigrationPlan, out: str | os.PathLike[str]) -> None:
-    """Write a migration as it stands now, whole or not at all.
+def save_migrated(plan: MigrationPlan, out: str | os.PathLike[str], *, command: str = "") -> None:
+    """Write a migration as it stands now, whole or not at all; no file of it is a pickle.
 
     Args:
         plan: Its applied steps are native, the others wrapped.
         out: The folder to write.
+        command: The command line that led here, for the history.
+
+    Raises:
+        CheckpointWriteError: The disk refuses, or what was written cannot be read.
     """
     env_to_module, module, module_to_env = plan.triple()
     policy = plan.policy
     learner = learner_pipeline(
         plan.observation_space, policy.action_space, custom=plan.learner_pieces()
     )
+    parts = {
+        ENV_TO_MODULE: env_to_module,
+        MODULE: module,
+        MODULE_TO_ENV: module_to_env,
+        LEARNER: learner,
+    }
+    plan.note(command)
     with replaced_tree(Path(os.path.abspath(out))) as folder:
-        env_to_module.save_to_path(folder / ENV_TO_MODULE)
-        module.save_to_path(folder / MODULE)
-        module_to_env.save_to_path(folder / MODULE_TO_ENV)
-        learner.save_to_path(folder / LEARNER)
-        write_evidence(plan, folder)
+        with tempfile.TemporaryDirectory(prefix="rlconnect-") as scratch:
+            for name, part in parts.items():
+                part.save_to_path(Path(scratch, name))
+            lost = write_without_pickles(Path(scratch), folder)
+        beside: dict[str, Any] = {"not_kept": [[each.where, each.what] for each in lost]}
+        why = keep_source(policy, folder)
+        if why:
+            beside["without_source"] = why
+        write_evidence(plan, folder, **beside)
 
 
 def write_evidence(plan: MigrationPlan, folder: Path, **beside: Any) -> None:

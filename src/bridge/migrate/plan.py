@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from gymnasium.spaces import Space
 
@@ -16,14 +16,11 @@ from ...core.checked import mapping
 from ...core.courses import Course, sampled_courses
 from ...core.damage import at
 from ...core.errors import (
-    CheckpointNotFoundError,
     ConfigError,
     CorruptCheckpointError,
     UnknownNameError,
 )
 from ...core.space_codec import space_from_data, space_to_data
-from ...core.vault.files import read_json
-from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.own.atomic import replaced_file
 from ...core.vault.own.leftovers import removed
 from ...core.vault.own.writer import is_own
@@ -32,6 +29,7 @@ from ...legacy.defaults import create_connectors_for_policy
 from ...legacy.policy import Policy
 from ...v2.connector import ConnectorV2
 from ..loading.natives import natives_of
+from ..proof.evidence import Evidence
 from ..proof.recorded import courses_for, played_courses
 from ..proof.v2_stages import without_checks
 from ..proof.verdict import Verdict
@@ -39,13 +37,19 @@ from ..proof.verify import verify
 from ..triple import V2Triple, is_triple
 from .mixture import learner_pieces, mixture
 from .native_module import native_module
+from .saved_plan import (
+    FORMAT,
+    VERSION,
+    history_in,
+    is_migrated,
+    origin_of,
+    proofs_in,
+    saved_plan,
+)
 from .source_stages import SourceStages
 from .step import proof_from, summary_of
 from .step_order import steps_of
 from .training_settings import training_settings
-
-_FORMAT: Final = "rlconnect-migration"
-_VERSION: Final = 1
 
 
 class MigrationPlan:
@@ -72,6 +76,8 @@ class MigrationPlan:
         module: The native module, or a `Refusal`.
         proof: How the wholly wrapped policy compares with the source; {} until something ran.
         met: Recorded episodes that proofs run on, beside random ones.
+        history: What stood when it was saved, with date, command and versions; oldest first.
+        origin: Where the policy came from at first, and the checksum of its files then.
     """
 
     def __init__(
@@ -104,6 +110,8 @@ class MigrationPlan:
         self.steps = steps_of(policy, self.module)
         self.proof: dict[str, Any] = {}
         self.met: list[Course] = []
+        self.history: list[dict[str, Any]] = []
+        self.origin: dict[str, Any] = {}
 
     @property
     def explore(self) -> bool:
@@ -245,16 +253,7 @@ class MigrationPlan:
             first, second = (target.name + ending for ending in (".policy", ".policy-2"))
             source, older = (second, first) if _source_in(target) == first else (first, second)
             self.policy.export_checkpoint(target.with_name(source))
-        data = {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "source": source,
-            "policy": self.policy.name,
-            "observation_space": space_to_data(self.observation_space),
-            "proofs": self.proofs,
-            "proof": self.proof,
-            "steps": [step.to_data() for step in self.steps],
-        }
+        data = {**self.to_dict(), "source": source}
         with replaced_file(target) as staged:
             staged.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
         if older and is_own(target.with_name(older)):
@@ -265,34 +264,27 @@ class MigrationPlan:
         """Go on with a plan that was saved, in this process or another.
 
         Args:
-            path: The file.
+            path: The file, or a folder that `save_migrated` wrote.
             **options: As for `Policy.from_checkpoint`: the author's own classes.
 
         Raises:
-            CorruptCheckpointError: The file is no such plan, or of another policy.
+            CorruptCheckpointError: It is no such plan, or of another policy.
+            MissingPartError: The policy that was migrated is not there any more.
         """
         target = Path(path)
-        try:
-            data = read_json(target, DEFAULT_LIMITS, follow=True)
-        except (CheckpointNotFoundError, CorruptCheckpointError) as error:
-            raise CorruptCheckpointError(
-                f"{target} is no migration plan", found=error.message
-            ) from None
-        if data.get("format") != _FORMAT:
-            raise CorruptCheckpointError(
-                f"{target} is no migration plan", expected=f'"format": "{_FORMAT}"'
-            )
         with one_load(), at(target.name):
-            # A path of its own stays as it is; a policy saved with the plan lies beside it.
-            source = str(target.parent / str(data["source"]))
+            data, source = saved_plan(target)
             policy = one_policy(source, str(data["policy"]), **options)
+            seen = data.get("observation_space")
             plan = cls(
                 policy,
                 source=source,
                 custom=_custom(options),
-                observation_space=space_from_data(data["observation_space"]),
-                **mapping(data["proofs"]),
+                observation_space=None if seen is None else space_from_data(seen),
+                **proofs_in(data),
             )
+            plan.history = history_in(data)
+            plan.origin = dict(mapping(data.get("origin") or {}))
             names = [step.name for step in plan.steps]
             saved = [each["name"] for each in data["steps"]]
             if names != saved:
@@ -310,13 +302,32 @@ class MigrationPlan:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
         return {
+            "format": FORMAT,
+            "version": VERSION,
             "policy": self.policy.name,
             "source": self.source,
+            "origin": self.origin or origin_of(self.source),
+            "observation_space": space_to_data(self.observation_space),
+            "proofs": self.proofs,
             "explore": self.explore,
             "training": training_settings(self.policy.config),
             "proof": self.proof,
             "steps": [step.to_data() for step in self.steps],
+            "history": self.history,
         }
+
+    def note(self, command: str = "") -> None:
+        """Take down in the history what stands now, where that is another thing than before.
+
+        Args:
+            command: The command line that led there.
+        """
+        applied = [step.name for step in self.steps if step.is_applied]
+        if self.history and self.history[-1].get("applied") == applied:
+            return
+        now = Evidence.of_now(command=command, tell_host=False)
+        entry = {"date": now.date, "command": command, "versions": dict(now.versions)}
+        self.history.append({**entry, "applied": applied})
 
     def _place(self, name: str | int) -> int:
         if isinstance(name, int):
@@ -364,6 +375,8 @@ def plan_migration(
         []
     """
     is_path = isinstance(path_or_policy, (str, os.PathLike))
+    if is_path and is_migrated(path_or_policy):
+        return MigrationPlan.load(path_or_policy, **options)
     policy = one_policy(path_or_policy, policy_id, **options)
     return MigrationPlan(
         policy,

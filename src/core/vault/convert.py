@@ -41,6 +41,7 @@ from .records import Checkpoint, Problem
 from .save_manifest import KEY as SAVE_KEY
 
 _TEXTS: Final = ("migration.json", "certificate.json")
+_SOURCE: Final = "source.rlconnect"
 _PLAYER: Final = re.compile(r"player_[0-9]+")
 _MOST_NOTES: Final = 200
 
@@ -231,6 +232,26 @@ def _without_pickles(value: Any, notes: _Notes, place: str) -> Any:
     return value
 
 
+def write_without_pickles(source: Path, folder: Path) -> tuple[Problem, ...]:
+    """Write a folder of the new stack into another one, its files as documents of ours.
+
+    Each file is read back and compared.
+
+    Args:
+        source: A folder with the parts of a policy, or one of them.
+        folder: Where they go.
+
+    Returns:
+        What is not kept.
+
+    Raises:
+        CheckpointWriteError: What was written differs.
+    """
+    notes = _Notes()
+    _write_tree(source, folder, notes)
+    return notes.found()
+
+
 def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
     """Each component's files as documents of ours, in the layout they came in."""
     decoding, count = Decoding(source, DEFAULT_LIMITS), 0
@@ -256,6 +277,10 @@ def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
         for name in _TEXTS:
             if (node.path / name).is_file():
                 _copy(node.path, name, place)
+        if (node.path / _SOURCE).is_dir():
+            (place / _SOURCE).mkdir()
+            for name in (OWN_MANIFEST, *read_folder(node.path / _SOURCE).files):
+                _copy(node.path / _SOURCE, name, place / _SOURCE, DEFAULT_LIMITS.max_file_bytes)
     return count
 
 

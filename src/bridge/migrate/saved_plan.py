@@ -1,0 +1,133 @@
+"""Plans in files: one of its own, or that of a migrated folder, whose source lies in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from ...core.checked import mapping
+from ...core.damage import at
+from ...core.errors import (
+    CheckpointNotFoundError,
+    CorruptCheckpointError,
+    MissingPartError,
+    RlconnectError,
+)
+from ...core.vault.files import part_of, read_json
+from ...core.vault.fingerprint import fingerprint_of
+from ...core.vault.layout import MIGRATION_FILE
+from ...core.vault.limits import DEFAULT_LIMITS
+from ...core.vault.own.own_format import read_document
+from ...legacy.policy import Policy
+
+FORMAT: Final = "rlconnect-migration"
+VERSION: Final = 1
+SOURCE: Final = "source.rlconnect"
+"""The policy that was migrated, in our own format, beside what became of it."""
+
+_MOST: Final = {"samples": 10_000, "length": 1_000}
+_PROOFS: Final = ("samples", "length", "seed", "absolute", "relative")
+
+
+def is_migrated(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder holds a migrated policy."""
+    return Path(path, MIGRATION_FILE).is_file()
+
+
+def saved_plan(path: str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
+    """What a file or a migrated folder says of a plan, and where the plan's source lies.
+
+    Args:
+        path: The file, or the folder.
+
+    Raises:
+        CorruptCheckpointError: It is no such plan.
+        MissingPartError: The source is not there any more.
+    """
+    target = Path(path)
+    if target.is_dir():
+        return _of_folder(target)
+    try:
+        data = read_json(target, DEFAULT_LIMITS, follow=True)
+    except (CheckpointNotFoundError, CorruptCheckpointError) as error:
+        raise CorruptCheckpointError(
+            f"{target} is no migration plan", found=error.message
+        ) from None
+    if data.get("format") != FORMAT:
+        raise CorruptCheckpointError(
+            f"{target} is no migration plan", expected=f'"format": "{FORMAT}"'
+        )
+    with at(target.name):
+        # A path of its own stays as it is; a policy saved with the plan lies beside it.
+        return data, str(target.parent / str(data["source"]))
+
+
+def _of_folder(folder: Path) -> tuple[Mapping[str, Any], str]:
+    try:
+        content = read_document(part_of(folder, MIGRATION_FILE))
+    except CheckpointNotFoundError:
+        raise CorruptCheckpointError(
+            f"{folder} holds no migrated policy", expected=f"a file {MIGRATION_FILE}", found="none"
+        ) from None
+    with at(MIGRATION_FILE):
+        data = mapping(content)
+    kept = part_of(folder, SOURCE)
+    if kept.is_dir():
+        return data, str(kept)
+    source = str(data.get("source") or "")
+    if not source or not os.path.lexists(source):
+        raise MissingPartError(
+            f"{folder} holds a migrated policy without the one it was made of",
+            expected=f"{SOURCE} in it",
+            found=f"its source was {source or 'a live policy'}, which is not there",
+            hint="migrate the old checkpoint again: rlconnect migrate OLD --out DIR.",
+        )
+    return data, source
+
+
+def proofs_in(data: Mapping[str, Any]) -> dict[str, Any]:
+    """How a plan's steps are to be proven, held to what a machine can do."""
+    with at("proofs"):
+        found = {
+            name: value
+            for name, value in mapping(data.get("proofs") or {}).items()
+            if name in _PROOFS
+        }
+        for name, value in found.items():
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise TypeError(f"{name} is {type(value).__name__}, no number")
+            if not np.isfinite(value) or value < 0 or value > _MOST.get(name, 2**63):
+                raise ValueError(f"{name} is {value}")
+        return found
+
+
+def history_in(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What was done to a migration and when, oldest first."""
+    with at("history"):
+        return [dict(mapping(each)) for each in data.get("history") or []]
+
+
+def origin_of(source: str) -> dict[str, str]:
+    """Where a policy came from, with the checksum of its files."""
+    return {"path": source, "checksum": fingerprint_of(source)} if source else {}
+
+
+def keep_source(policy: Policy, folder: Path) -> str:
+    """Put the policy itself beside what becomes of it.
+
+    Args:
+        policy: The source.
+        folder: The migrated one.
+
+    Returns:
+        Why it cannot be kept, in words; empty where it is.
+    """
+    try:
+        policy.export_checkpoint(folder / SOURCE)
+    except RlconnectError as error:  # a connector of the author's own that cannot be saved
+        return error.summary
+    return ""

@@ -1,0 +1,78 @@
+"""How a migration stands: what is native, what is left, and whether its proof still holds."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from ...core.vault.fingerprint import fingerprint_of
+from ..proof.v2_stages import without_checks
+from ..proof.verdict import Verdict
+from ..proof.verify import verify
+from .checkpoint import load_migrated
+from .plan import MigrationPlan
+from .source_stages import SourceStages
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a check of a migrated folder found.
+
+    Args:
+        left: Steps that can be native and are not.
+        code: Steps that wait for code of the author's.
+        verdict: How what lies in the folder compares with the policy it was made of.
+        origin: Where that came from at first.
+        has_origin_changed: Whether its files are others now; None where they cannot be read.
+    """
+
+    left: tuple[str, ...]
+    code: tuple[str, ...]
+    verdict: Verdict
+    origin: str = ""
+    has_origin_changed: bool | None = None
+
+    @property
+    def is_good(self) -> bool:
+        """Whether no step is left and the proof holds."""
+        return not self.left and not self.code and self.verdict.is_equal
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {
+            "is_good": self.is_good,
+            "left": list(self.left),
+            "code": list(self.code),
+            "origin": self.origin,
+            "has_origin_changed": self.has_origin_changed,
+            "verdict": self.verdict.to_dict(),
+        }
+
+
+def check_migration(path: str | os.PathLike[str], *, samples: int = 64, **options: Any) -> Standing:
+    """Hold a migrated folder to the policy it was made of.
+
+    Args:
+        path: The folder.
+        samples: How many random episodes are drawn.
+        **options: As for `MigrationPlan.load`: the author's own classes.
+
+    Raises:
+        CheckpointError: It is no such folder, or damaged.
+    """
+    plan = MigrationPlan.load(path, **options)
+    words = {name: each for name, each in options.items() if name == "trust"}
+    triple = load_migrated(path, **words)
+    source = SourceStages(plan.policy, plan.observation_space)
+    how: dict[str, Any] = {**plan.proofs, "samples": samples}
+    verdict = verify(without_checks(triple), source, **how)
+    origin = plan.origin.get("path", "")
+    now = fingerprint_of(origin) if origin else ""
+    return Standing(
+        left=tuple(s.name for s in plan.steps if s.is_native and not s.is_applied),
+        code=tuple(s.name for s in plan.steps if s.kind == "code"),
+        verdict=verdict,
+        origin=str(origin),
+        has_origin_changed=now != plan.origin.get("checksum") if now else None,
+    )

@@ -1,0 +1,46 @@
+"""What a written migration can be used for, as lines to paste."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import Any
+
+from ...legacy.heads.algorithms import FAMILIES
+from ...legacy.policy import Policy
+
+_TRAINS = {"BC": "BCConfig", "MARWIL": "MARWILConfig"}
+
+
+def ways_on(
+    policy: Policy, folder: str | os.PathLike[str], to: str = "v2"
+) -> list[tuple[str, str]]:
+    """How to load what was written, to train on it, to prove it, and to open it in Ray.
+
+    Args:
+        policy: The source.
+        folder: What was written.
+        to: "v2", or "ray" for a folder that Ray loads.
+
+    Returns:
+        A word and a line of Python, or of a shell, for each.
+    """
+    path = os.fspath(folder)
+    if to == "ray":
+        part = repr(os.path.join(path, "rl_module"))
+        return [
+            ("load", f"rlconnect.load({path!r})"),
+            ("in Ray", f"ray.rllib.core.rl_module.RLModule.from_checkpoint({part})"),
+        ]
+    learns = FAMILIES.get(policy.algorithm) in ("actor", "actor_critic")
+    config = _TRAINS.get(policy.algorithm, "PPOConfig")
+    env: Any = policy.config.get("env")
+    named = repr(env) if isinstance(env, str) and env else "ENV"
+    training = f"rlconnect.v2.{config}().from_migrated({path!r}).environment({named}).build_algo()"
+    again = shlex.join(["rlconnect", "migrate", path, "--out"])
+    return [
+        ("load", f"rlconnect.load({path!r})"),
+        *([("train", training)] if learns else []),
+        ("check", shlex.join(["rlconnect", "migration", "check", path])),
+        ("in Ray", f"{again} DIR --to ray"),
+    ]

@@ -1,0 +1,144 @@
+"""`rlconnect migration`: how a migrated folder stands, and the way back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..core.errors import ConfigError
+from .command_line import command_line
+from .options import FINDING, Json, Trusted, print_json, trusted
+
+_FOLDER = typer.Argument(metavar="DIR", help="A folder that `rlconnect migrate --out` wrote.")
+
+app = typer.Typer(
+    name="migration",
+    help="How a migrated folder stands, and the way back.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
+
+@app.command()
+def current(path: Annotated[str, _FOLDER], trust: Trusted = None, as_json: Json = False) -> None:
+    """Show which pieces are native now, and which are still the old ones, wrapped."""
+    plan = _plan(path, trust)
+    if as_json:
+        print_json(plan.to_dict())
+        return
+    from .migrate_page import migrate_page
+    from .theme import console
+
+    console().print(migrate_page(path, plan))
+
+
+@app.command()
+def history(path: Annotated[str, _FOLDER], trust: Trusted = None, as_json: Json = False) -> None:
+    """List what was done to a migration: date, command, versions, what was native then."""
+    plan = _plan(path, trust)
+    if as_json:
+        print_json({"origin": plan.origin, "history": plan.history})
+        return
+    from .migration_page import history_lines
+    from .theme import console
+
+    for line in history_lines(plan):
+        console().print(line, soft_wrap=True)
+
+
+@app.command()
+def check(
+    path: Annotated[str, _FOLDER],
+    samples: Annotated[int, typer.Option("--samples", min=1, help="Random episodes.")] = 64,
+    trust: Trusted = None,
+    as_json: Json = False,
+) -> None:
+    """Prove again that a migrated folder does what its source did; for continuous integration.
+
+    Exit code 1 tells that steps are left, that a piece needs code of yours, or that the proof no
+    longer holds.
+    """
+    from ..bridge.migrate.standing import check_migration
+
+    found = check_migration(path, samples=samples, **trusted(trust))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        from .migration_page import standing_lines
+        from .theme import console
+        from .verify_page import verify_page
+
+        console().print(verify_page(found.verdict), "")
+        for line in standing_lines(found):
+            console().print(line, soft_wrap=True)
+    if not found.is_good:
+        raise typer.Exit(FINDING)
+
+
+@app.command()
+def undo(
+    path: Annotated[str, _FOLDER],
+    step: Annotated[
+        str | None,
+        typer.Option("--step", metavar="STEP", help="Take this step back, not the last one."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Take every step back.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Write here instead of in place."),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--source", metavar="DIR", help="Only write the policy as it was before migrating."
+        ),
+    ] = None,
+    trust: Trusted = None,
+    as_json: Json = False,
+) -> None:
+    """Take the last step of a migration back: the old piece stands there again, wrapped.
+
+    `rlconnect migrate DIR --out DIR` applies it again. `--source` gives the old policy itself.
+    """
+    if sum((step is not None, every, source is not None)) > 1:
+        raise ConfigError("rlconnect migration undo", expected="one of --step, --all, --source")
+    plan = _plan(path, trust)
+    if source is not None:
+        plan.policy.export_checkpoint(source)
+        _told({"written": str(source), "undone": []}, as_json)
+        return
+    applied = [each.name for each in plan.steps if each.is_applied]
+    if not applied:
+        raise ConfigError(
+            f"{path} has no step to take back",
+            found="every piece is an old one, wrapped",
+            hint=f"rlconnect migration undo {path} --source DIR gives the old policy itself.",
+        )
+    undone = applied if every else [step or applied[-1]]
+    for name in undone:
+        plan.revert(name)
+    from ..bridge.migrate.checkpoint import save_migrated
+
+    target = str(out or path)
+    save_migrated(plan, target, command=command_line())
+    _told({"written": target, "undone": undone}, as_json)
+
+
+def _told(done: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(done)
+        return
+    from .migration_page import undone_lines
+    from .theme import console
+
+    for line in undone_lines(done["undone"], done["written"]):
+        console().print(line, soft_wrap=True)
+
+
+def _plan(path: str, trust: list[str] | None) -> Any:
+    from ..bridge.migrate.plan import MigrationPlan
+
+    return MigrationPlan.load(path, **trusted(trust))
