@@ -1,13 +1,28 @@
 """Migrated policies as folders of the new stack, with their certificates."""
 
 import json
-import pickle
+import shutil
 
 import numpy as np
 import pytest
-from rlconnect.bridge import Actor, load_migrated, migrate, plan_migration, save_migrated, verify
+from rlconnect.bridge import (
+    Actor,
+    MigrationPlan,
+    load_migrated,
+    migrate,
+    plan_migration,
+    save_migrated,
+    verify,
+)
 from rlconnect.bridge.migrate.checkpoint import compare_with_source
-from rlconnect.core.errors import ConfigError, CorruptCheckpointError, WeightsError
+from rlconnect.bridge.migrate.standing import check_migration
+from rlconnect.core.errors import (
+    ConfigError,
+    CorruptCheckpointError,
+    MissingPartError,
+    WeightsError,
+)
+from rlconnect.core.vault.fingerprint import fingerprint_of
 from rlconnect.core.vault.save_manifest import forget_save
 from rlconnect.v2 import RLModule
 
@@ -91,9 +106,8 @@ def test_changed_weights_are_noticed(tmp_path):
     migrate(policy_of(POLICIES["own value net"]), tmp_path / "v2")
     module = RLModule.from_checkpoint(tmp_path / "v2" / "rl_module")
     state = module.get_state()
-    state["pi.net.mlp.0.bias"] = state["pi.net.mlp.0.bias"] + 0.1
-    file = tmp_path / "v2" / "rl_module" / "module_state.pkl"
-    file.write_bytes(pickle.dumps(state))
+    module.set_state({**state, "pi.net.mlp.0.bias": state["pi.net.mlp.0.bias"] + 0.1})
+    module.save_to_path(tmp_path / "v2" / "rl_module")
     forget_save(tmp_path / "v2")
 
     stages = compare_with_source(load_migrated(tmp_path / "v2"))
@@ -140,3 +154,100 @@ def test_values_come_along(tmp_path):
 
     assert "value" in {stage.name for stage in verdict.stages}
     assert np.isfinite(max(stage.largest for stage in verdict.stages))
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_no_file_of_a_migration_is_a_pickle(name, tmp_path):
+    """Native, wrapped or mixed: JSON and safetensors, and nothing else."""
+    policy = Recording(GOLDEN / "legacy" / name).load("default_policy")
+
+    migrate(policy, tmp_path / "v2")
+
+    files = [file for file in (tmp_path / "v2").rglob("*") if file.is_file()]
+    assert {file.suffix for file in files} == {".json", ".safetensors"}
+    held = json.loads((tmp_path / "v2" / "migration.json").read_text())
+    assert held["not_kept"] == []
+    assert "without_source" not in held
+
+
+def test_folders_with_pickles_load_as_before(tmp_path):
+    """What older releases wrote: RLlib's files, no source, fewer facts."""
+    policy = policy_of(POLICIES["own value net"])
+    plan = migrate(policy, tmp_path / "new")
+    env_to_module, module, module_to_env = plan.triple()
+    old = tmp_path / "old"
+    env_to_module.save_to_path(old / "env_to_module_connector")
+    module.save_to_path(old / "rl_module")
+    module_to_env.save_to_path(old / "module_to_env_connector")
+    shutil.copy(tmp_path / "new" / "certificate.json", old)
+    said = {"policy": "default_policy", "source": "", "explore": True, "proof": {}, "steps": []}
+    (old / "migration.json").write_text(json.dumps(said))
+
+    migrated = load_migrated(old, check=True)
+
+    assert verify(migrated, policy, samples=1).is_equal
+    with pytest.raises(
+        MissingPartError, match=r"(?s)without the one it was made of.*OLD --out DIR"
+    ):
+        MigrationPlan.load(old)
+
+
+def test_a_migration_goes_on_from_its_folder(tmp_path):
+    """Half-way, by another process, in another place or in its own; done steps stay as they are."""
+    source = tmp_path / "source"
+    shutil.copytree(source_of("2.7.2/ppo_pendulum_norm_meanstd"), source)
+    plan = plan_migration(source).apply(until=2)
+    save_migrated(plan, tmp_path / "half")
+    shutil.rmtree(source)
+
+    again = migrate(tmp_path / "half", tmp_path / "whole", observation_space=None)
+    migrate(tmp_path / "half", tmp_path / "half")
+
+    assert again.is_done
+    for name in ("half", "whole"):
+        went = MigrationPlan.load(tmp_path / name)
+        assert went.is_done
+        assert [step.proof for step in went.steps[:3]] == [step.proof for step in plan.steps[:3]]
+        assert [len(entry["applied"]) for entry in went.history] == [3, 9]
+        assert verify(load_migrated(tmp_path / name, check=True), went.policy, samples=1).is_equal
+
+
+def test_a_saved_migration_knows_where_it_came_from(tmp_path):
+    """The old checkpoint's path and the checksum of its files, through every further save."""
+    source = source_of("2.7.2/dqn_c51")
+    save_migrated(plan_migration(source).apply(until=0), tmp_path / "a")
+    save_migrated(MigrationPlan.load(tmp_path / "a").apply(), tmp_path / "b")
+
+    origin = MigrationPlan.load(tmp_path / "b").origin
+
+    assert origin == {"path": str(source), "checksum": fingerprint_of(source)}
+
+
+def test_what_a_folder_asks_of_proofs_is_held_to_bounds(tmp_path):
+    """A stranger's folder cannot ask for a billion episodes."""
+    migrate(policy_of(POLICIES["own value net"]), tmp_path / "v2")
+    file = tmp_path / "v2" / "migration.json"
+    said = json.loads(file.read_text())
+    said["proofs"]["samples"] = 10**9
+    file.write_text(json.dumps(said))
+    forget_save(tmp_path / "v2")
+
+    with pytest.raises(CorruptCheckpointError, match="samples"):
+        MigrationPlan.load(tmp_path / "v2")
+
+
+def test_a_migration_is_checked_against_its_source(tmp_path):
+    """Steps left, a changed number, an origin with other files: each is told."""
+    source = tmp_path / "source"
+    shutil.copytree(source_of("2.7.2/ppo_pendulum_norm_meanstd"), source)
+    save_migrated(plan_migration(source).apply(), tmp_path / "v2")
+
+    good = check_migration(tmp_path / "v2", samples=1)
+    (source / "more").write_text("something")
+    changed = check_migration(tmp_path / "v2", samples=1)
+    save_migrated(MigrationPlan.load(tmp_path / "v2").revert("network"), tmp_path / "v2")
+    left = check_migration(tmp_path / "v2", samples=1)
+
+    assert good.is_good
+    assert (good.has_origin_changed, changed.has_origin_changed) == (False, True)
+    assert (left.is_good, left.left, left.verdict.is_equal) == (False, ("network",), True)
