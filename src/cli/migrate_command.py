@@ -113,11 +113,11 @@ def migrate(
         proof = None if verdict is None else verdict.to_dict()
         print_json({**plan.to_dict(), "written": written, "verdict": proof})
     else:
-        from .migrate_page import migrate_page, next_lines
+        from .migrate_page import migrate_page, ways_lines
         from .verify_page import verify_page
 
         console().print(migrate_page(path, plan))
-        for line in next_lines(path, plan, written, to.value):
+        for line in ways_lines(path, plan, written, to.value):
             console().print(line, soft_wrap=True)
         if verdict is not None and made is not None:
             console().print("", verify_page(verdict))

@@ -38,7 +38,7 @@ def migrate_page(path: str, plan: MigrationPlan) -> RenderableType:
     return Group(*lines)
 
 
-def next_lines(path: str, plan: MigrationPlan, written: str | None, to: str = "v2") -> list[Text]:
+def ways_lines(path: str, plan: MigrationPlan, written: str | None, to: str = "v2") -> list[Text]:
     """Where it was written and what to do with it, or how to write it: each on one line."""
     if written is None:
         again = f"rlconnect migrate {visible(shell_path(path), 4000)} --out DIR"

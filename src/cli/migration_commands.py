@@ -9,7 +9,7 @@ import typer
 
 from ..core.errors import ConfigError
 from .command_line import command_line
-from .options import FINDING, Json, Trusted, print_json, trusted
+from .options import FINDING, Json, Loading, grouped, print_json
 
 _FOLDER = typer.Argument(metavar="DIR", help="A folder that `rlconnect migrate --out` wrote.")
 
@@ -22,10 +22,9 @@ app = typer.Typer(
 )
 
 
-@app.command()
-def current(path: Annotated[str, _FOLDER], trust: Trusted = None, as_json: Json = False) -> None:
+def current(path: Annotated[str, _FOLDER], *, loading: Loading, as_json: Json = False) -> None:
     """Show which pieces are native now, and which are still the old ones, wrapped."""
-    plan = _plan(path, trust)
+    plan = _plan(path, loading)
     if as_json:
         print_json(plan.to_dict())
         return
@@ -35,10 +34,9 @@ def current(path: Annotated[str, _FOLDER], trust: Trusted = None, as_json: Json 
     console().print(migrate_page(path, plan))
 
 
-@app.command()
-def history(path: Annotated[str, _FOLDER], trust: Trusted = None, as_json: Json = False) -> None:
+def history(path: Annotated[str, _FOLDER], *, loading: Loading, as_json: Json = False) -> None:
     """List what was done to a migration: date, command, versions, what was native then."""
-    plan = _plan(path, trust)
+    plan = _plan(path, loading)
     if as_json:
         print_json({"origin": plan.origin, "history": plan.history})
         return
@@ -49,11 +47,11 @@ def history(path: Annotated[str, _FOLDER], trust: Trusted = None, as_json: Json 
         console().print(line, soft_wrap=True)
 
 
-@app.command()
 def check(
     path: Annotated[str, _FOLDER],
     samples: Annotated[int, typer.Option("--samples", min=1, help="Random episodes.")] = 64,
-    trust: Trusted = None,
+    *,
+    loading: Loading,
     as_json: Json = False,
 ) -> None:
     """Prove again that a migrated folder does what its source did; for continuous integration.
@@ -63,7 +61,7 @@ def check(
     """
     from ..bridge.migrate.standing import check_migration
 
-    found = check_migration(path, samples=samples, **trusted(trust))
+    found = check_migration(path, samples=samples, **loading.words())
     if as_json:
         print_json(found.to_dict())
     else:
@@ -78,7 +76,6 @@ def check(
         raise typer.Exit(FINDING)
 
 
-@app.command()
 def undo(
     path: Annotated[str, _FOLDER],
     step: Annotated[
@@ -96,7 +93,8 @@ def undo(
             "--source", metavar="DIR", help="Only write the policy as it was before migrating."
         ),
     ] = None,
-    trust: Trusted = None,
+    *,
+    loading: Loading,
     as_json: Json = False,
 ) -> None:
     """Take the last step of a migration back: the old piece stands there again, wrapped.
@@ -105,7 +103,7 @@ def undo(
     """
     if sum((step is not None, every, source is not None)) > 1:
         raise ConfigError("rlconnect migration undo", expected="one of --step, --all, --source")
-    plan = _plan(path, trust)
+    plan = _plan(path, loading)
     if source is not None:
         plan.policy.export_checkpoint(source)
         _told({"written": str(source), "undone": []}, as_json)
@@ -138,7 +136,11 @@ def _told(done: dict[str, Any], as_json: bool) -> None:
         console().print(line, soft_wrap=True)
 
 
-def _plan(path: str, trust: list[str] | None) -> Any:
+def _plan(path: str, loading: Loading) -> Any:
     from ..bridge.migrate.plan import MigrationPlan
 
-    return MigrationPlan.load(path, **trusted(trust))
+    return MigrationPlan.load(path, **loading.words())
+
+
+for _each in (current, history, check, undo):
+    app.command()(grouped(_each))

@@ -22,7 +22,8 @@ from rlconnect.cli.audit_page import audit_page
 from rlconnect.cli.convert_command import convert_page
 from rlconnect.cli.export_command import written_lines
 from rlconnect.cli.inspect_page import inspect_page, next_lines
-from rlconnect.cli.migrate_page import migrate_page
+from rlconnect.cli.migrate_page import migrate_page, ways_lines
+from rlconnect.cli.migration_page import history_lines, undone_lines
 from rlconnect.cli.rollout_page import rollout_page
 from rlconnect.cli.scan_table import ScanRow, lines_below, scan_table
 from rlconnect.cli.theme import THEME
@@ -189,10 +190,21 @@ def test_migrate_shows_anything(text, name, kind):
     """Pieces of an author's own, with reasons and code that quote them."""
     step = MigrationStep(name, "agent", 0, Twin(kind, text, text, snippet=text))
     step.proof = {"words": text}
-    policy = SimpleNamespace(name=name, algorithm=text)
+    policy = SimpleNamespace(name=name, algorithm=text, config={"env": text})
     plan = SimpleNamespace(policy=policy, steps=[step])
 
-    check(printed(migrate_page(text, plan, None), migrate_page(text, plan, text)))
+    lines = [*ways_lines(text, plan, None), *ways_lines(text, plan, text)]
+    check(printed(migrate_page(text, plan), *lines))
+
+
+@settings(max_examples=30, phases=[Phase.explicit, Phase.generate])
+@given(TEXT, TEXT)
+def test_migration_history_shows_anything(text, name):
+    """Dates, commands and versions that a stranger's folder tells."""
+    entry = {"date": text, "command": name, "versions": {name: text}, "applied": [text]}
+    plan = SimpleNamespace(steps=[], origin={"path": text, "checksum": name}, history=[entry])
+
+    check(printed(*history_lines(plan), *undone_lines([text, name], text)))
 
 
 @settings(max_examples=30, phases=[Phase.explicit, Phase.generate])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.vault.fingerprint import fingerprint_of
+from ..loading.options import words_of
 from ..proof.v2_stages import without_checks
 from ..proof.verdict import Verdict
 from ..proof.verify import verify
@@ -62,8 +63,7 @@ def check_migration(path: str | os.PathLike[str], *, samples: int = 64, **option
         CheckpointError: It is no such folder, or damaged.
     """
     plan = MigrationPlan.load(path, **options)
-    words = {name: each for name, each in options.items() if name == "trust"}
-    triple = load_migrated(path, **words)
+    triple = load_migrated(path, **words_of(options))
     source = SourceStages(plan.policy, plan.observation_space)
     how: dict[str, Any] = {**plan.proofs, "samples": samples}
     verdict = verify(without_checks(triple), source, **how)
