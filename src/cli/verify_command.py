@@ -31,6 +31,14 @@ def verify(
     samples: Annotated[
         int, typer.Option("--samples", min=1, help="Random episodes, where there is no --env.")
     ] = 64,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FILE",
+            help="Recorded observations instead: .npy, .npz, or episodes (.msgpack).",
+        ),
+    ] = None,
     tolerance: Annotated[
         float, typer.Option("--tolerance", help="What may differ, absolutely and relatively.")
     ] = 1e-5,
@@ -47,10 +55,20 @@ def verify(
 
     Exit code 1 tells that they differ by more than the tolerance.
     """
+    from .progress import progress_line
+
     source = Source(path, chosen, loading, environment)
     if other is not None:
         theirs = Source(other, chosen, loading, environment)
-        verdicts = _compared(source, theirs, episodes, samples, tolerance, seed, not as_json)
+        how = {
+            "episodes": episodes,
+            "seed": seed,
+            "absolute": tolerance,
+            "relative": tolerance,
+        }
+        drawn = {"samples": samples, "observations": data}
+        with progress_line("comparing", shown=not as_json) as advance:
+            verdicts = _compared(source, theirs, drawn, {**how, "progress": advance})
     elif environment.env is not None:
         raise PieceError(
             "a certificate is checked without an environment", hint="name a second checkpoint."
@@ -83,20 +101,13 @@ def verify(
 
 
 def _compared(
-    ours: Source,
-    theirs: Source,
-    episodes: int,
-    samples: int,
-    tolerance: float,
-    seed: int,
-    is_shown: bool,
+    ours: Source, theirs: Source, drawn: dict[str, Any], how: dict[str, Any]
 ) -> dict[str, Verdict]:
     """Two checkpoints, policy by policy."""
     from ..bridge.environments import has_agents
-    from ..bridge.proof.agents import paired, verify_agents
-    from ..bridge.proof.verify import staged
+    from ..bridge.proof.agents import verify_agents
+    from ..bridge.proof.verify import paired, staged
     from ..bridge.proof.verify import verify as compare
-    from .progress import progress_line
 
     pairs = paired(ours.natives().policies, theirs.natives().policies)
     sides = [
@@ -108,21 +119,12 @@ def _compared(
     ]
     named = ours.env is not None and ours.env.env is not None
     env = ours.env.make(ours.path) if named and ours.env is not None else None
-    words: dict[str, Any] = {
-        "episodes": episodes,
-        "seed": seed,
-        "absolute": tolerance,
-        "relative": tolerance,
+    if env is not None and has_agents(env):
+        agents = ours.loading.agents()
+        return verify_agents(sides[0], sides[1], env, policy_mapping_fn=agents, **how)
+    return {
+        name: compare(sides[0][name], sides[1][name], env=env, **drawn, **how) for name in pairs
     }
-    with progress_line("comparing", shown=is_shown) as advance:
-        words["progress"] = advance
-        if env is not None and has_agents(env):
-            agents = ours.loading.agents()
-            return verify_agents(sides[0], sides[1], env, policy_mapping_fn=agents, **words)
-        return {
-            name: compare(sides[0][name], sides[1][name], env=env, samples=samples, **words)
-            for name in pairs
-        }
 
 
 def _name(path: str, name: str, count: int) -> str:

@@ -12,12 +12,14 @@ import pytest
 from gymnasium import spaces
 from gymnasium.envs.classic_control import CartPoleEnv
 from rlconnect.bridge.adapt import adapt
+from rlconnect.bridge.migrate.checkpoint import save_migrated
 from rlconnect.bridge.migrate.plan import plan_migration
 from rlconnect.bridge.proof.verdict import Verdict
 from rlconnect.bridge.proof.verify import verify
 from rlconnect.core.adapters import DropFeatures, InsertFeatures, Scale
 from rlconnect.core.errors import PieceError, SpaceError
 from rlconnect.core.stage_differences import Differences
+from rlconnect.core.vault.fingerprint import fingerprint_of
 from rlconnect.legacy import Policy, create_connectors_for_policy
 from rlconnect.legacy.exploration_config import exploration_for
 from rlconnect.legacy.stages import LegacyStages
@@ -378,3 +380,90 @@ def test_numbers_without_end_are_told_in_json():
     told = json.dumps(verdict.to_dict(), allow_nan=False)
 
     assert '"inf"' in told
+
+
+class Walkers:
+    """Two agents that see three numbers and push with two, in RLlib's form."""
+
+    possible_agents = ("left", "right")
+
+    def __init__(self):
+        self.agents = list(self.possible_agents)
+        self.observation_spaces = dict.fromkeys(self.agents, BOX)
+        self.action_spaces = dict.fromkeys(self.agents, spaces.Box(-1, 1, (2,), np.float32))
+        self.observation_space = spaces.Dict(self.observation_spaces)
+        self.action_space = spaces.Dict(self.action_spaces)
+        self.metadata = {}
+
+    @property
+    def unwrapped(self):
+        return self
+
+    def reset(self, *, seed=None, options=None):
+        self.rng, self.steps = np.random.default_rng(seed), 0
+        return self._seen(), {}
+
+    def step(self, actions):
+        self.steps += 1
+        rewards = {agent: float(np.sum(action)) for agent, action in actions.items()}
+        ended = {"__all__": self.steps == 4}
+        return self._seen(), rewards, ended, {"__all__": False}, {}
+
+    def close(self):
+        pass
+
+    def _seen(self):
+        return {a: self.rng.uniform(-1, 1, 3).astype(np.float32) for a in self.agents}
+
+
+def test_several_policies_are_compared_policy_by_policy():
+    """Each is a verdict of its own; the whole is equal where all of them are."""
+    ours = {"left": small_policy(0), "right": small_policy(1)}
+    theirs = {"left": small_policy(0), "right": small_policy(2)}
+
+    same = verify(ours, ours, samples=1)
+    other = verify(ours, theirs, samples=1)
+
+    assert same.is_equal
+    assert {name: each.is_equal for name, each in other.policies.items()} == {
+        "left": True,
+        "right": False,
+    }
+    assert other.first_difference.name == "right outputs"
+    assert other.touches_actions
+    with pytest.raises(PieceError, match="different policies"):
+        verify(ours, {"left": ours["left"], "middle": ours["right"]})
+    assert verify(ours, theirs, policy="left", samples=1).is_equal
+
+
+def test_several_agents_play_through_the_mapping():
+    """Returns are those of all; weights count, and so do policies that nobody played by."""
+    ours = {"left": small_policy(0), "right": small_policy(1), "idle": small_policy(2)}
+    theirs = {**ours, "idle": small_policy(3)}
+
+    same = verify(ours, ours, env=Walkers, episodes=2)
+    other = verify(ours, theirs, env=Walkers(), episodes=1)
+    one = {"walker": ours["left"]}
+    by_map = verify(one, one, env=Walkers, episodes=1, policy_mapping_fn=lambda agent: "walker")
+
+    assert same.is_equal
+    assert same.returns.ours == same.returns.theirs
+    assert {"weights", "settings"} <= {stage.name for stage in same.policies["left"].stages}
+    assert [name for name, each in other.policies.items() if not each.is_equal] == ["idle"]
+    assert by_map.is_equal
+
+
+def test_paths_are_loaded_as_load_does(tmp_path):
+    """Two folders, of whichever kind."""
+    policy = small_policy()
+    policy.export_checkpoint(tmp_path / "old")
+    save_migrated(plan_migration(policy).apply(), tmp_path / "new")
+
+    verdict = verify(tmp_path / "old", str(tmp_path / "new"), samples=1)
+
+    assert verdict.is_equal
+    assert [side.path for side in verdict.evidence.sides] == [
+        str(tmp_path / "old"),
+        str(tmp_path / "new"),
+    ]
+    assert verdict.evidence.sides[1].checksum == fingerprint_of(tmp_path / "new")

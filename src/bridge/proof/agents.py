@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-from ...core.errors import PieceError
 from ...core.stage_differences import Differences
 from ..environments import by_agent
 from ..loading.mapping import Casting, PolicyMapping
 from .evidence import Evidence, Side
+from .paired_settings import paired_settings
 from .staged import Staged
 from .verdict import Returns, Verdict
-from .verify import action_row, beside, check_alike, staged
+from .verify import action_row, add_copied, beside, check_alike, paired, staged, verify
 
 
 def verify_agents(
@@ -41,7 +41,8 @@ def verify_agents(
         progress: Called with how many episodes are done and how many there are.
 
     Returns:
-        A comparison by policy id, for those that played; returns are those of all agents together.
+        A comparison by policy id; returns are those of all agents together. Policies that no agent
+        was played by are compared on random observations.
 
     Raises:
         PieceError: The two sets hold different policies.
@@ -51,6 +52,7 @@ def verify_agents(
     yours = {name: staged(pair[1]) for name, pair in pairs.items()}
     for name in mine:
         check_alike(mine[name], yours[name])
+    settings = {name: paired_settings(mine[name], yours[name]) for name in mine}
     table = _Table(by_agent(env), Casting(list(mine), policy_mapping_fn), absolute, relative)
     earned: tuple[list[float], list[float]] = ([], [])
     for number in range(episodes):
@@ -59,7 +61,12 @@ def verify_agents(
         if progress is not None:
             progress(number + 1, episodes)
     returns = Returns(tuple(earned[0]), tuple(earned[1]))
-    return {
+    for name, differences in table.differences.items():
+        add_copied(differences, mine[name], yours[name], settings[name])
+    idle = [name for name in pairs if name not in table.differences]
+    tolerance: dict[str, Any] = {"absolute": absolute, "relative": relative}
+    rest = {name: verify(mine[name], yours[name], seed=seed, **tolerance) for name in idle}
+    played = {
         name: Verdict(
             mine[name].name,
             yours[name].name,
@@ -75,24 +82,7 @@ def verify_agents(
         )
         for name, differences in table.differences.items()
     }
-
-
-def paired(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """What both hold, by id; a single one of each is a pair whatever they are called.
-
-    Raises:
-        PieceError: They hold different policies.
-    """
-    if len(ours) == len(theirs) == 1:
-        return {name: (each, *theirs.values()) for name, each in ours.items()}
-    if set(ours) != set(theirs):
-        raise PieceError(
-            "these hold different policies",
-            expected=", ".join(ours),
-            found=", ".join(theirs),
-            hint="choose those that both have.",
-        )
-    return {name: (each, theirs[name]) for name, each in ours.items()}
+    return {name: played[name] if name in played else rest[name] for name in pairs}
 
 
 class _Table:

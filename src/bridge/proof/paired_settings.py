@@ -43,8 +43,10 @@ _DEEPEST: Final = 30
 Settings = list[tuple[str, dict[str, Any]]]
 """For each piece its class and its numbers and words, by place."""
 
+PairedSettings = tuple[Settings, Settings]
 
-def paired_settings(ours: Staged, theirs: Staged) -> tuple[Settings, Settings] | None:
+
+def paired_settings(ours: Staged, theirs: Staged) -> PairedSettings | None:
     """The settings and statistics of the pieces of both, in the same order.
 
     Args:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,6 +51,8 @@ class Verdict:
         returns: What they earned, if there was an environment.
         pieces: A title and a detail for each piece the first one's data passes.
         evidence: When, where and with what they were compared.
+        policies: Where there are several, the comparison of each, by its id; stages are then those
+            of all, with the policy in front of their names.
     """
 
     ours: str
@@ -61,6 +64,7 @@ class Verdict:
     returns: Returns | None = None
     pieces: tuple[tuple[str, str], ...] = ()
     evidence: Evidence | None = None
+    policies: Mapping[str, Verdict] = field(default_factory=dict)
 
     @property
     def first_difference(self) -> StageComparison | None:
@@ -75,7 +79,7 @@ class Verdict:
     @property
     def touches_actions(self) -> bool:
         """Whether the environment gets other actions somewhere."""
-        return any(stage.name == "action" and not stage.is_equal for stage in self.stages)
+        return any(not stage.is_equal for stage in self._actions())
 
     @property
     def touches_returns(self) -> bool | None:
@@ -91,11 +95,12 @@ class Verdict:
 
     def consequences(self) -> list[str]:
         """What the differences do to actions and returns, in words."""
-        action = next((stage for stage in self.stages if stage.name == "action"), None)
+        actions = self._actions()
         told = []
-        if action is not None:
+        if actions:
+            agreement = min(stage.agreement for stage in actions)
             told.append(
-                f"actions: other ones on {1 - action.agreement:.2%} of the observations"
+                f"actions: other ones on {1 - agreement:.2%} of the observations"
                 if self.touches_actions
                 else "actions: the same on all observations"
             )
@@ -105,6 +110,9 @@ class Verdict:
         other = int((ours != np.array(self.returns.theirs)).sum())
         words = f"others in {other} of {count}" if other else f"the same in all {count}"
         return [*told, f"returns: {words} episodes"]
+
+    def _actions(self) -> list[StageComparison]:
+        return [stage for stage in self.stages if stage.name.rpartition(" ")[2] == "action"]
 
     def meaning(self) -> str:
         """What equal means here, and what shares and percentiles are of."""
@@ -161,6 +169,37 @@ class Verdict:
         first = self.first_difference
         lines.append("equal" if first is None else f"they part at: {first.name}")
         return "\n".join(lines)
+
+
+def together(verdicts: Mapping[str, Verdict]) -> Verdict:
+    """The comparisons of several policies as one; of a single one that one.
+
+    Args:
+        verdicts: By policy id.
+    """
+    if len(verdicts) == 1:
+        return next(iter(verdicts.values()))
+    held = list(verdicts.values())
+    stages = [
+        replace(stage, name=f"{name} {stage.name}")
+        for name, each in verdicts.items()
+        for stage in each.stages
+    ]
+    sides = [side for each in held if each.evidence is not None for side in each.evidence.sides]
+    first = held[0]
+    evidence = None if first.evidence is None else replace(first.evidence, sides=tuple(sides))
+    return Verdict(
+        ", ".join(each.ours for each in held),
+        ", ".join(each.theirs for each in held),
+        tuple(stages),
+        sum(each.steps for each in held),
+        first.source,
+        first.tolerance,
+        next((each.returns for each in held if each.returns is not None), None),
+        (),
+        evidence,
+        dict(verdicts),
+    )
 
 
 def _plain(value: Any) -> Any:

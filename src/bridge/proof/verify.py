@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,16 +15,17 @@ from ...core.stage_differences import Differences
 from ...core.types import Nest
 from ...legacy.policy import Policy
 from ...legacy.stages import LegacyStages
-from ..environments import live_env
+from ..environments import has_agents, live_env
+from ..loading.mapping import PolicyMapping
 from ..loading.natives import natives_of
 from ..migrate.observation_form import in_form_of
 from ..triple import V2Triple
 from .evidence import Evidence, Side
-from .paired_settings import paired_settings, settings_stage
+from .paired_settings import PairedSettings, paired_settings, settings_stage
 from .paired_weights import paired_weights
 from .recorded import courses_for
 from .staged import Staged
-from .verdict import Returns, Verdict
+from .verdict import Returns, Verdict, together
 
 _AT_ONCE = 256
 
@@ -33,7 +34,9 @@ def verify(
     a: Any,
     b: Any,
     *,
+    policy: str | None = None,
     env: Any = None,
+    policy_mapping_fn: PolicyMapping = None,
     episodes: int = 8,
     observations: str | os.PathLike[str] | Sequence[Any] | None = None,
     samples: int = 64,
@@ -42,14 +45,22 @@ def verify(
     absolute: float = 1e-5,
     relative: float = 1e-5,
     progress: Callable[[int, int], None] | None = None,
+    **options: Any,
 ) -> Verdict:
     """Run two policies on the same observations and compare what each stage gives.
 
+    Several policies are compared policy by policy: the verdict's `policies` holds each, and its
+    stages are those of all.
+
     Args:
-        a: A path, what `rlconnect.load` gave, a policy of either stack, or anything with stages.
+        a: A path, what `rlconnect.load` gave, a policy of either stack, several by id, or anything
+            with stages.
         b: Another one, for the same environment.
+        policy: Which policy of several.
         env: An environment, its id or a function that makes one; `a` acts in it, and then each
-            alone with the same seeds.
+            alone with the same seeds. It may be one of several agents.
+        policy_mapping_fn: Which policy plays an agent there; the agent's own name, or the only
+            policy, if neither this nor `a` says so.
         episodes: How many episodes are played there.
         observations: Recorded ones: one episode, a list of episodes, or a file of them (`.npy`,
             `.npz`, or what `offline_data(output=...)` wrote).
@@ -60,12 +71,14 @@ def verify(
         absolute: The tolerance for numbers near 0.
         relative: The tolerance as a share of the number.
         progress: Called with how many steps are done and how many there are.
+        **options: As for `rlconnect.load`, of paths.
 
     Returns:
         The comparison; `verdict.is_equal` is the answer.
 
     Raises:
-        PieceError: The two see different observations or take different actions.
+        PieceError: The two see different observations or take different actions, or hold
+            different policies.
     """
     if env is not None and observations is not None:
         raise PieceError(
@@ -73,6 +86,95 @@ def verify(
             expected="one of both",
             hint="compare twice; both have to be equal.",
         )
+    ours, mapping = _acting(a, policy, options)
+    theirs, _ = _acting(b, policy, options)
+    tolerance: dict[str, Any] = {"absolute": absolute, "relative": relative, "seed": seed}
+    drawn: dict[str, Any] = {"observations": observations, "samples": samples, "length": length}
+    made, is_made_here = (None, False) if env is None else live_env(env)
+    try:
+        if made is not None and has_agents(made):
+            from .agents import verify_agents
+
+            mapping = policy_mapping_fn or mapping
+            by_policy = verify_agents(
+                ours,
+                theirs,
+                made,
+                policy_mapping_fn=mapping,
+                episodes=episodes,
+                progress=progress,
+                **tolerance,
+            )
+            return together(by_policy)
+        how: dict[str, Any] = {
+            **tolerance,
+            **drawn,
+            "env": made,
+            "episodes": episodes,
+            "progress": progress,
+        }
+        if len(ours) == len(theirs) == 1:
+            ((mine,), (yours,)) = ours.values(), theirs.values()
+            is_path = [isinstance(each, (str, os.PathLike)) for each in (a, b)]
+            sides = (a if is_path[0] else mine), (b if is_path[1] else yours)
+            return _compared(mine, yours, sides, **how)
+        if made is not None or observations is not None:
+            raise PieceError(
+                f"there are {max(len(ours), len(theirs))} policies and one agent",
+                found=", ".join(ours),
+                hint="name one: policy=ID; in a terminal --policy ID.",
+            )
+        pairs = paired(ours, theirs)
+        return together({name: _compared(*pair, pair, **how) for name, pair in pairs.items()})
+    finally:
+        if is_made_here and made is not None:
+            made.close()
+
+
+def _acting(
+    source: Any, policy: str | None, options: Mapping[str, Any]
+) -> tuple[dict[str, Any], PolicyMapping]:
+    """What acts in anything, by id, and which agent has which."""
+    if _has_stages(source):
+        return {source.name: source}, None
+    natives = natives_of(source, policy, **options)
+    return dict(natives.policies), natives.mapping
+
+
+def paired(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """What both hold, by id; a single one of each is a pair whatever they are called.
+
+    Raises:
+        PieceError: They hold different policies.
+    """
+    if len(ours) == len(theirs) == 1:
+        return {name: (each, *theirs.values()) for name, each in ours.items()}
+    if set(ours) != set(theirs):
+        raise PieceError(
+            "these hold different policies",
+            expected=", ".join(ours),
+            found=", ".join(theirs),
+            hint="choose those that both have.",
+        )
+    return {name: (each, theirs[name]) for name, each in ours.items()}
+
+
+def _compared(
+    a: Any,
+    b: Any,
+    sides: tuple[Any, Any],
+    *,
+    env: Any,
+    episodes: int,
+    observations: Any,
+    samples: int,
+    length: int,
+    seed: int,
+    absolute: float,
+    relative: float,
+    progress: Callable[[int, int], None] | None,
+) -> Verdict:
+    """One policy beside another one."""
     ours, theirs = staged(a), staged(b)
     differences = Differences(absolute, relative)
     check_alike(ours, theirs)
@@ -90,6 +192,24 @@ def verify(
             courses = courses_for(ours.observation_space, observations)
             source = f"recorded, {len(courses)} episodes"
         steps = _walk(ours, theirs, courses, differences, progress)
+    add_copied(differences, ours, theirs, settings)
+    return Verdict(
+        ours.name,
+        theirs.name,
+        differences.stages(),
+        steps,
+        source,
+        (absolute, relative),
+        returns,
+        tuple(ours.pieces()),
+        Evidence.of_now(Side.of(sides[0], ours), Side.of(sides[1], theirs), seed=seed),
+    )
+
+
+def add_copied(
+    differences: Differences, ours: Staged, theirs: Staged, settings: PairedSettings | None
+) -> None:
+    """Compare what no output may show: weights and settings, where both are built alike."""
     weights = paired_weights(ours, theirs)
     if weights is not None:
         differences.add({"weights": weights[0]}, {"weights": weights[1]})
@@ -99,20 +219,6 @@ def verify(
             differences.add({"settings": mine}, {"settings": yours})
         if note:
             differences.note("settings", note)
-    tolerance = (absolute, relative)
-    stages = differences.stages()
-    evidence = Evidence.of_now(Side.of(a, ours), Side.of(b, theirs), seed=seed)
-    return Verdict(
-        ours.name,
-        theirs.name,
-        stages,
-        steps,
-        source,
-        tolerance,
-        returns,
-        tuple(ours.pieces()),
-        evidence,
-    )
 
 
 def staged(policy: Any, name: str = "") -> Staged:
@@ -122,7 +228,7 @@ def staged(policy: Any, name: str = "") -> Staged:
         policy: Whatever acts, as for `natives_of`, or something with stages of its own.
         name: What to call a policy or a triple.
     """
-    if all(hasattr(policy, each) for each in ("step", "reset", "name", "pieces")):
+    if _has_stages(policy):
         stages: Staged = policy
         return stages
     native = natives_of(policy).only
@@ -136,6 +242,10 @@ def staged(policy: Any, name: str = "") -> Staged:
     from .played_stages import PlayedStages
 
     return PlayedStages(ProgramPlayer(native), native.manifest["pieces"], name)
+
+
+def _has_stages(policy: Any) -> bool:
+    return all(hasattr(policy, each) for each in ("step", "reset", "name", "pieces"))
 
 
 def _walk(
@@ -178,21 +288,16 @@ def _play(
     progress: Callable[[int, int], None] | None,
 ) -> tuple[int, Returns]:
     """Both watch the first one play; then each plays alone with the same seeds."""
-    made, is_ours = live_env(env)
     steps = 0
     earned: tuple[list[float], list[float]] = ([], [])
-    try:
-        for number in range(episodes):
-            total, count = _episode(made, seed + number, ours, theirs, differences)
-            earned[0].append(total)
-            steps += count
-            total, count = _episode(made, seed + number, theirs)
-            earned[1].append(total)
-            if progress is not None:
-                progress(number + 1, episodes)
-    finally:
-        if is_ours:
-            made.close()
+    for number in range(episodes):
+        total, count = _episode(env, seed + number, ours, theirs, differences)
+        earned[0].append(total)
+        steps += count
+        total, count = _episode(env, seed + number, theirs)
+        earned[1].append(total)
+        if progress is not None:
+            progress(number + 1, episodes)
     return steps, Returns(tuple(earned[0]), tuple(earned[1]))
 
 
