@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..core.types import Array
 from .environments import by_agent, has_agents, live_env
-
-if TYPE_CHECKING:
-    from .front.source import Source
 
 Progress = Callable[[int, int], None] | None
 
@@ -52,7 +49,7 @@ class Played:
 
 
 def rollout(
-    policy: Source,
+    policy: Any,
     env: Any,
     *,
     episodes: int = 10,

@@ -103,6 +103,8 @@ def adapt(
         for suggestion, _, is_settled in pages:
             page.print(adapt_page(suggestion, is_settled, where))
         if where is None:
-            page.print(next_command(path, pages[0][1] if len(pages) == 1 else {}), soft_wrap=True)
+            proposed = pages[0][1] if len(pages) == 1 else {}
+            is_open = len(adapted) < len(policies)
+            page.print(next_command(path, proposed, is_open=is_open), soft_wrap=True)
     if len(adapted) < len(policies):
         raise typer.Exit(FINDING)

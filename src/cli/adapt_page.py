@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from ..core.vault.next_steps import free_name
 from ..core.visible import visible
-from .command_line import free_name, given_words
+from .command_line import given_words
 
 if TYPE_CHECKING:
     from ..bridge.adapt import Suggestion
@@ -32,11 +33,21 @@ def adapt_page(suggestion: Suggestion, is_settled: bool, written: str | None) ->
     return Group(*lines)
 
 
-def next_command(path: str, steps: Mapping[str, Sequence[str]]) -> RenderableType:
-    """The command that goes on from here; to be printed without wrapping."""
+def next_command(
+    path: str, steps: Mapping[str, Sequence[str]], *, is_open: bool = False
+) -> RenderableType:
+    """The command that goes on from here; to be printed without wrapping.
+
+    Args:
+        path: The checkpoint.
+        steps: Proposed ones, by option.
+        is_open: Whether some question is not answered.
+    """
     words = list(given_words())
     if "--out" not in words:
         words += ["--out", free_name(path, "adapted")]
+    if is_open and not any(steps.values()):
+        words.append("--yes")
     for name, listed in steps.items():
         if f"--{name}" not in words:
             words += [each for step in listed for each in (f"--{name}", step)]

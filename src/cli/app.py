@@ -29,7 +29,7 @@ from . import (
     verify_command,
 )
 from .command_line import take_command_line
-from .options import DONE, FINDING, Audit, Json, grouped, print_json
+from .options import DONE, FINDING, PATH, Audit, Chosen, Json, grouped, print_json
 
 _INTERRUPTED: Final = 130
 # What typer raises for a wrong command line; where that class lives depends on its version.
@@ -93,17 +93,12 @@ def help_of(
 
 
 @app.command()
+@grouped
 def inspect(
-    path: Annotated[
-        str,
-        typer.Argument(
-            metavar="PATH", help="A checkpoint folder, a checkpoint-<n> file, or a URL (s3://...)."
-        ),
-    ],
+    path: Annotated[str, PATH],
     as_json: Json = False,
-    policy: Annotated[
-        str | None, typer.Option("--policy", metavar="ID", help="Show this policy or module only.")
-    ] = None,
+    *,
+    chosen: Chosen,
     weights: Annotated[
         bool, typer.Option("--weights", help="List every array with its shape and range.")
     ] = False,
@@ -119,7 +114,7 @@ def inspect(
     from ..core.vault.description import describe_checkpoint
 
     checkpoint = with_audit(open_checkpoint(path))
-    description = describe_checkpoint(checkpoint, policy=policy)
+    description = describe_checkpoint(checkpoint, policies=chosen.ids)
     if as_json:
         print_json(description)
     else:
@@ -129,7 +124,9 @@ def inspect(
         out = console()
         width = out.width
         out.print(inspect_page(checkpoint, description, with_weights=weights, width=width))
-        steps = description["next"][1 if weights else 0 :]  # the first one lists the weights
+        steps = description["next"]
+        if weights:
+            steps = [step for step in steps if not step["command"].endswith(" --weights")]
         for line in next_lines(steps):
             out.print(line, soft_wrap=True)
     if description["verdict"]["level"] in ("damaged", "no weights", "unsafe"):
@@ -169,9 +166,9 @@ app.command()(grouped(adapt_command.adapt))
 app.command()(grouped(verify_command.verify))
 app.command()(grouped(rollout_command.rollout))
 app.command()(codemod_command.codemod)
-app.command()(export_command.export)
+app.command()(grouped(export_command.export))
 app.command()(grouped(migrate_command.migrate))
-app.command()(convert_command.convert)
+app.command()(grouped(convert_command.convert))
 app.add_typer(migration_commands.app)
 app.command()(sample_command.sample)
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..core.vault.audit.files import Audit, audit
-from ..core.vault.description import short_path
+from ..core.vault.next_steps import short_path
 from ..core.vault.records import CallRecord
 from ..core.visible import visible
 from .options import DONE, FINDING, MISTAKE, print_json

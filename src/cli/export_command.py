@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import Model, One, Trusted, print_json, trusted
+from ..core.errors import PieceError
+from .environments import Environment
+from .options import PATH, Chosen, DryRun, Loading, print_json
+from .sources import Source
+
+if TYPE_CHECKING:
+    from ..bridge.actor.actor import Actor
 
 
 class ArtifactKind(str, Enum):
@@ -20,20 +28,22 @@ class ArtifactKind(str, Enum):
 
 
 def export(
-    path: Annotated[
-        str,
-        typer.Argument(
-            metavar="PATH", help="A checkpoint: a folder, a checkpoint-<n> file, or a URL."
+    path: Annotated[str, PATH],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", metavar="FILE", help="The file to write; of several policies, the folder."
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write.")],
     to: Annotated[
         ArtifactKind | None,
         typer.Option("--to", help="What to write; the ending of FILE says it otherwise."),
     ] = None,
-    policy: One = None,
-    trust: Trusted = None,
-    model: Model = None,
+    *,
+    environment: Environment,
+    chosen: Chosen,
+    loading: Loading,
+    dry_run: DryRun = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON.")] = False,
 ) -> None:
     """Write a policy's whole step as one ONNX or torch.export file.
@@ -42,29 +52,68 @@ def export(
     against the policy before it is written; FILE.json beside it tells a runner the rest.
     """
     from ..bridge.actor.actor import Actor, SlowPieceWarning
-    from ..bridge.compiled.artifact import export_actor
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SlowPieceWarning)  # the export itself refuses these
-        actor = Actor.from_checkpoint(path, policy_ids=policy, **trusted(trust, model))
-    manifest = export_actor(actor, out, to=None if to is None else to.value)
+        actor = Actor.from_policy(Source(path, chosen, loading, environment).natives())
+    files = _files(list(actor.players), path, out, to, chosen)
+    kind = None if to is None else to.value
+    manifests = {name: _written(actor, name, file, kind, dry_run) for name, file in files.items()}
     if as_json:
-        print_json(manifest)
+        many = chosen.everything or len(manifests) > 1
+        print_json(manifests if many else next(iter(manifests.values())))
         return
     from .theme import console
 
     page = console()
-    for line in written_lines(out, manifest):
-        page.print(line, soft_wrap=True, highlight=False, markup=False)
+    for name, manifest in manifests.items():
+        for line in written_lines(files[name], manifest, dry_run):
+            page.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
-def written_lines(out: Path, manifest: dict[str, Any]) -> list[str]:
+def _files(
+    names: list[str], path: str, out: Path, to: ArtifactKind | None, chosen: Chosen
+) -> dict[str, Path]:
+    """Where each policy goes: one to the file, several into a folder of that name.
+
+    Raises:
+        PieceError: There are several, and nobody says which or all.
+    """
+    if len(names) == 1 and not chosen.everything:
+        return {names[0]: out}
+    if not (chosen.everything or chosen.ids):
+        raise PieceError(
+            f"{path} holds {len(names)} policies, and a file acts as one",
+            expected="--policy ID, or --all for a folder of files",
+            found=", ".join(names),
+            hint="choose one with --policy ID, or give a folder: --all --out DIR.",
+        )
+    ending = "onnx" if to is None else to.value
+    plain = {name: re.sub(r"[^\w.-]", "-", name).strip(".") or "policy" for name in names}
+    twice = len(set(plain.values())) < len(plain)
+    return {
+        name: out / f"{plain[name]}{f'-{number}' if twice else ''}.{ending}"
+        for number, name in enumerate(names)
+    }
+
+
+def _written(actor: Actor, name: str, file: Path, kind: Any, dry_run: bool) -> dict[str, Any]:
+    """Export one policy; to a place that is thrown away for a dry run."""
+    from ..bridge.compiled.artifact import export_actor
+
+    if not dry_run:
+        return export_actor(actor, file, to=kind, policy=name)
+    with TemporaryDirectory() as folder:
+        return export_actor(actor, Path(folder, file.name), to=kind, policy=name)
+
+
+def written_lines(out: Path, manifest: dict[str, Any], dry_run: bool = False) -> list[str]:
     """What was written: what goes in, what comes out, what it does."""
     from ..core.visible import visible
 
     kind = f"ONNX, opset {manifest['opset']}" if manifest["kind"] == "onnx" else "torch.export"
     lines = [
-        f"wrote {out} ({manifest['size']:,} bytes, {kind})",
+        f"{'would write' if dry_run else 'wrote'} {out} ({manifest['size']:,} bytes, {kind})",
         f"  in   {', '.join(map(_port, manifest['inputs']))}",
         f"  out  {', '.join(map(_port, manifest['outputs']))}",
         f"  does {' -> '.join(manifest['pieces'])}",

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from ..core.damage import is_of_user, user_frames
 from ..core.errors import CheckpointError, RlconnectError
+from .hints import hint_of, see_help
 from .options import MISTAKE, USER_FAILED, print_json
 
 TRACEBACK: Final = "RLCONNECT_TRACEBACK"
@@ -65,11 +66,9 @@ class Failure:
 
 def known(error: RlconnectError) -> Failure:
     """An error of ours."""
-    hint = error.hint or (
-        "list what can be read: rlconnect scan ."
-        if isinstance(error, CheckpointError)
-        else "see the way: rlconnect --help"
-    )
+    is_file = isinstance(error, CheckpointError)
+    otherwise = "list what can be read: rlconnect scan ." if is_file else see_help()
+    hint = hint_of(error) or otherwise
     return Failure(error.summary, type(error).__name__, hint, error.expected, error.found)
 
 

@@ -20,8 +20,9 @@ from rich.text import Text
 
 from ..core.vault import Checkpoint, WeightTable
 from ..core.vault.decode.standins import class_path
-from ..core.vault.description import short_path
+from ..core.vault.next_steps import short_path
 from ..core.visible import visible, visible_data
+from .hints import shell_hint
 from .theme import LEVEL_MARKS, LEVEL_STYLES
 
 _WROTE = {"old": "old API stack", "new": "new API stack", "rlconnect": "rlconnect"}
@@ -72,7 +73,7 @@ def inspect_page(
 def next_lines(steps: list[dict[str, str]]) -> Iterator[RenderableType]:
     """What to do next; to be printed without wrapping, so that commands can be copied."""
     yield from _section("next")
-    for step in steps:
+    for step in (each for each in steps if each["command"].isprintable()):
         yield Text(f"  {step['purpose']}", style="label")
         yield Text(f"    {visible(step['command'], 8000)}", style="command")
 
@@ -89,8 +90,8 @@ def _header(d: dict[str, Any]) -> Panel:
     level = d["verdict"]["level"]
     style = LEVEL_STYLES[level]
     written = f"Ray {d['ray_version']}" if d["ray_version"] else "a Ray that left no version"
-    if d["stack"] == "rlconnect":
-        written = "rlconnect"
+    if d["is_ours"]:
+        written = "rlconnect" if d["stack"] == "rlconnect" else "rlconnect, in Ray's layout"
     lines: list[tuple[str | Text, Any]] = [
         ("written by", f"{written}, {_WROTE[d['stack']]}"),
         ("layout", f"version {d['version']}, {d['encoding'] or 'no state files'}"),
@@ -266,8 +267,8 @@ def _problems(description: dict[str, Any]) -> Table:
     for problem in description["problems"][:_MAX_SHOWN]:
         place, what = problem["where"], problem["what"]
         text = Text(what if place.rpartition("/")[2] in what else f"{place}: {what}")
-        if problem["hint"]:
-            text.append(f"\n{problem['hint']}", style="label")
+        if hint := shell_hint(problem["hint"]):
+            text.append(f"\n{hint}", style="label")
         word = problem["kind"]
         lines.append((Text(word, "warn" if word == "note" else "bad"), text))
     lines += [("skipped", line) for line in description["skipped"][:_MAX_SHOWN]]

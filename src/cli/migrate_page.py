@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from ..core.vault.next_steps import shell_path
 from ..core.visible import visible
-from .scan_table import shell_path
 
 if TYPE_CHECKING:
     from ..bridge.migrate.plan import MigrationPlan

@@ -20,6 +20,7 @@ from ..core.errors import CheckpointError, CheckpointNotFoundError, NotACheckpoi
 from ..core.vault import DEFAULT_LIMITS, Checkpoint, open_checkpoint
 from ..core.vault.files import entries
 from ..core.vault.layout import checkpoints_below
+from ..core.vault.next_steps import shell_path
 from ..core.vault.verdict import verdict
 from ..core.visible import visible
 from .theme import LEVEL_MARKS, LEVEL_STYLES, errors_console
@@ -193,11 +194,6 @@ def lines_below(folder: Path, rows: list[ScanRow]) -> Iterator[Text]:
         yield Text()
         yield Text("  look closer at one", style="label")
         yield Text(f"    rlconnect inspect {visible(shell_path(first.path), 4000)}", "command")
-
-
-def shell_path(path: str) -> str:
-    """A path as a shell takes it: quoted, and never mistaken for an option."""
-    return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
 def _relative(path: str, folder: Path) -> str:

@@ -54,6 +54,7 @@ def spaces_of(record: PolicyRecord) -> tuple[Space[Any], Space[Any]]:
             f"policy {record.id!r} has lost its spaces, so its network cannot be rebuilt",
             found=_shapes(record),
             hint=_lost_spaces(record),
+            lost="spaces",
         )
     if re.match(r"(1|2\.0)\.", record.ray_version):
         _check_one_hots(record, observation_space)

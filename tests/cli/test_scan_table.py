@@ -4,8 +4,9 @@ import io
 
 import pytest
 from rich.console import Console
-from rlconnect.cli.scan_table import ScanRow, lines_below, scan_rows, scan_table, shell_path
+from rlconnect.cli.scan_table import ScanRow, lines_below, scan_rows, scan_table
 from rlconnect.cli.theme import LEVEL_STYLES, THEME
+from rlconnect.core.vault.next_steps import shell_path
 
 from ..core.vault.recorded import RECORDINGS
 

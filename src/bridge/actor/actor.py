@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -24,10 +24,6 @@ from ..triple import V2Triple
 from .asked import Asked, answered, listed
 from .player import Player
 from .players import player_of
-
-if TYPE_CHECKING:
-    from ..front.acts import Acts
-    from ..front.source import Source
 
 AutoReset = Literal["next_step", "same_step"]
 
@@ -101,7 +97,7 @@ class Actor:
     @classmethod
     def from_checkpoint(
         cls,
-        path: Source,
+        path: Any,
         *,
         policy_ids: Sequence[str] | str | None = None,
         policy_mapping_fn: PolicyMapping = None,
@@ -131,7 +127,7 @@ class Actor:
     @classmethod
     def from_policy(
         cls,
-        policy: Source | Acts,
+        policy: Any,
         *,
         policy_mapping_fn: PolicyMapping = None,
         seed: int | None = None,

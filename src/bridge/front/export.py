@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...core.torch_needed import torch_needed
 from ..actor.actor import Actor
 
-if TYPE_CHECKING:
-    from .source import Source
-
 
 def export(
-    source: Source,
+    source: Any,
     path: str | os.PathLike[str],
     *,
     policy: str | None = None,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gymnasium.spaces import Space
 
@@ -16,13 +17,9 @@ from ...legacy.policy import Policy
 from ..actor.actor import Actor
 from ..loading.natives import Native, Natives
 from ..triple import V2Triple
-from .acts import Acts
-
-if TYPE_CHECKING:
-    from ..compiled.opened import Artifact
 
 
-class LoadedPolicy(Acts):
+class LoadedPolicy:
     """A policy that acts: what `rlconnect.load` gives, and every verb takes.
 
     Args:
@@ -41,7 +38,7 @@ class LoadedPolicy(Acts):
 
     def __init__(self, id: str, native: Native, path: str = "") -> None:
         self.id = id
-        self.native: Policy | V2Triple | Artifact = native
+        self.native = native
         self.path = path
 
     @property
@@ -58,6 +55,19 @@ class LoadedPolicy(Acts):
     def action_space(self) -> Space[Any]:
         """What an environment takes."""
         return self.actor.action_space
+
+    @cached_property
+    def actor(self) -> Actor:
+        """What acts, and remembers what it must between calls; a copy of the native policy."""
+        return Actor.from_policy(self)
+
+    def act(self, obs: Any, **given: Any) -> Any:
+        """An action for an observation, or a batch of them for a batch; see `Actor.act`."""
+        return self.actor.act(obs, **given)
+
+    def reset(self, env_ids: Any = None) -> None:
+        """Forget what was remembered of environments, whose episodes are over; of all if None."""
+        self.actor.reset(env_ids)
 
     def stages(self, obs: Any) -> dict[str, Any]:
         """What each stage of the policy makes of an episode's first observation, or of a batch.

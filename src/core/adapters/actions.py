@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ class MapActions(Step):
         start: The environment's first number.
     """
 
-    numbers: Sequence[int]
+    numbers: tuple[int, ...]
     size: int | None = None
     start: int = 0
 
@@ -58,8 +57,8 @@ class ExtendAction(Step):
         positions: Where they are in the result; at the end if None.
     """
 
-    values: Sequence[float]
-    positions: Sequence[int] | None = None
+    values: tuple[float, ...]
+    positions: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(float(v) for v in np.atleast_1d(self.values)))
@@ -103,7 +102,7 @@ class ProjectAction(Step):
         indices: Positions to keep; negative ones count from the end.
     """
 
-    indices: Sequence[int]
+    indices: tuple[int, ...]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indices", tuple(int(each) for each in self.indices))
@@ -126,7 +125,7 @@ class MaskActions(Step):
         instead: What is done instead.
     """
 
-    forbidden: Sequence[int]
+    forbidden: tuple[int, ...]
     instead: int
 
     def __post_init__(self) -> None:
@@ -160,7 +159,7 @@ class Undiscretise(Step):
         high: The environment's upper bound.
     """
 
-    vectors: Sequence[Sequence[float]]
+    vectors: tuple[tuple[float, ...], ...]
     low: float | None = None
     high: float | None = None
 
@@ -190,7 +189,7 @@ class Discretise(Step):
         start: The number of the first.
     """
 
-    vectors: Sequence[Sequence[float]]
+    vectors: tuple[tuple[float, ...], ...]
     start: int = 0
 
     def __post_init__(self) -> None:

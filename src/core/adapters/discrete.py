@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -61,7 +60,7 @@ class Renumber(Step):
         size: How many numbers the policy knows; one more than the largest if None.
     """
 
-    numbers: Sequence[int]
+    numbers: tuple[int, ...]
     size: int | None = None
 
     def __post_init__(self) -> None:

@@ -29,6 +29,7 @@ from .records import CallRecord, FileRecord, ForeignReference, Problem, ProblemK
 # Modules whose names in a file are no news: they are what RLlib itself stands on.
 _FAMILIAR: Final = frozenset(sys.stdlib_module_names) - {"__main__"} | {
     "ray",
+    "rlconnect",
     "numpy",
     "gym",
     "gymnasium",

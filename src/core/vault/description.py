@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from ..errors import UnknownNameError
 from ..space_codec import space_to_data
 from ..space_text import describe
 from .network_words import network
+from .next_steps import next_steps, shell_path
 from .plain import Plainer
 from .records import (
     Checkpoint,
@@ -22,32 +20,34 @@ from .records import (
     ModuleRecord,
     PolicyRecord,
 )
-from .remote import is_url
 from .verdict import judge, verdict
 from .weights import WeightTable
 
 _MOST_BITS: Final = 4096
 
 
-def describe_checkpoint(checkpoint: Checkpoint, *, policy: str | None = None) -> dict[str, Any]:
+def describe_checkpoint(
+    checkpoint: Checkpoint, *, policies: Collection[str] | None = None
+) -> dict[str, Any]:
     """Everything a checkpoint says about itself, as data that JSON holds.
 
     Args:
         checkpoint: The records.
-        policy: Only this policy or module.
+        policies: Only these policies or modules.
 
     Raises:
         UnknownNameError: There is no policy or module of that name.
     """
     acting = dict(checkpoint.acting)
-    if policy is not None:
+    for policy in policies or ():
         if policy not in acting:
             raise UnknownNameError(
                 f"no policy {policy!r} in {checkpoint.path}",
                 expected=", ".join(map(repr, acting)) or "one of none",
-                hint=f"rlconnect inspect {shlex.quote(checkpoint.path)} lists them.",
+                hint=f"see what it holds: rlconnect inspect {shell_path(checkpoint.path)}",
             )
-        acting = {policy: acting[policy]}
+    if policies is not None:
+        acting = {policy: acting[policy] for policy in policies}
     judged = verdict(checkpoint)
     return {
         "path": checkpoint.path,
@@ -55,6 +55,7 @@ def describe_checkpoint(checkpoint: Checkpoint, *, policy: str | None = None) ->
         "stack": checkpoint.stack,
         "version": checkpoint.version,
         "encoding": checkpoint.encoding,
+        "is_ours": checkpoint.is_ours,
         "ray_version": checkpoint.ray_version,
         "ray_commit": checkpoint.ray_commit,
         "algorithm": checkpoint.algorithm,
@@ -194,76 +195,3 @@ def _json(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, str)):
         return value
     return str(value)[:200]
-
-
-def next_steps(checkpoint: Checkpoint) -> list[dict[str, str]]:
-    """What to do with the checkpoint now: exact commands, the most useful first."""
-    shown = short_path(checkpoint.path)
-    path = shlex.quote(shown)
-    steps = []
-    if checkpoint.unsafe:
-        steps.append(
-            {
-                "command": f"rlconnect inspect {path} --audit",
-                "purpose": "list everything an ordinary unpickler would call",
-            }
-        )
-    if checkpoint.has_weights:
-        name = next(name for name, record in checkpoint.acting.items() if record.weights)
-        is_one_of_many = len(checkpoint.acting) > 1 and name.isprintable()
-        many = f" --policy={shlex.quote(name)}" if is_one_of_many else ""
-        steps.append(
-            {
-                "command": f"rlconnect inspect {path}{many} --weights",
-                "purpose": "list every array with its shape and range",
-            }
-        )
-        holder = "policies" if checkpoint.policies else "modules"
-        code = f"rlconnect.open_checkpoint({_literal(shown)}).{holder}[{_literal(name)}].weights"
-        steps.append(
-            {
-                "command": f"python -c {shlex.quote(f'import rlconnect; print(dict({code}))')}",
-                "purpose": "take the weights as numpy arrays",
-            }
-        )
-    loading = _loading_code(checkpoint, shown)
-    if loading:
-        steps.append(
-            {
-                "command": f"python -c {shlex.quote(loading)}",
-                "purpose": "load it to act, without Ray; docs/legacy.md goes on from there",
-            }
-        )
-    steps.append(
-        {
-            "command": f"rlconnect inspect {path} --json",
-            "purpose": "everything, the whole config included, for a script",
-        }
-    )
-    return steps
-
-
-def _loading_code(checkpoint: Checkpoint, shown: str) -> str:
-    """A line that makes a live policy of the checkpoint; empty where none can be made."""
-    if not checkpoint.policies or verdict(checkpoint).level != "complete":
-        return ""
-    call = f"Policy.from_checkpoint({_literal(shown)})"
-    return f"from rlconnect.legacy import Policy; print({call})"
-
-
-def short_path(path: str) -> str:
-    """A path as one would type it here; never mistaken for an option."""
-    if is_url(path):
-        return path
-    try:
-        here = os.path.relpath(path)
-    except (OSError, ValueError):  # another drive, or the working folder is gone
-        return path
-    if here.startswith(os.pardir):
-        return path
-    return f"./{here}" if here.startswith("-") else here
-
-
-def _literal(text: str) -> str:
-    """A string as Python writes it, in double quotes, so that a shell's single ones may hold it."""
-    return json.dumps(text, ensure_ascii=False)

@@ -15,7 +15,7 @@ from .limits import DEFAULT_LIMITS, Limits, one_load
 from .one_save import read_as_one
 from .places import is_elsewhere, named, on_disk
 from .records import Checkpoint
-from .save_manifest import check_save
+from .save_manifest import KEY, SAVE_MANIFEST, check_save
 from .weights import WeightTable
 
 # Readers of other kinds of checkpoints are imported where one is met: a fresh process acts sooner.
@@ -99,6 +99,7 @@ def _described(root: Path, node: Node, decoding: Decoding) -> Checkpoint:
         replace(
             checkpoint,
             path=str(root),
+            is_ours=checkpoint.stack == "rlconnect" or any(map(_is_ours, node.walk())),
             foreign=decoding.foreign,
             unsafe=decoding.unsafe,
             skipped=tuple(decoding.skipped),
@@ -106,6 +107,11 @@ def _described(root: Path, node: Node, decoding: Decoding) -> Checkpoint:
             files=tuple(decoding.files.values()),
         )
     )
+
+
+def _is_ours(node: Node) -> bool:
+    """Whether a folder holds what only our saves hold."""
+    return KEY in node.metadata or any(name == SAVE_MANIFEST for name, _ in node.files)
 
 
 def _read(node: Node, decoding: Decoding) -> Checkpoint:

@@ -317,6 +317,7 @@ class Checkpoint:
         algorithm: The algorithm in RLlib's spelling; empty when unknown.
         algorithm_class: Its class as the file names it.
         environment: Name or class of the environment.
+        is_ours: Whether rlconnect wrote it, in whichever layout.
         policies: Old-stack policies by id.
         modules: New-stack modules by id.
         components: Other new-stack parts.
@@ -341,6 +342,7 @@ class Checkpoint:
     algorithm: str = ""
     algorithm_class: str = ""
     environment: str = ""
+    is_ours: bool = False
     policies: Mapping[str, PolicyRecord] = field(default_factory=dict)
     modules: Mapping[str, ModuleRecord] = field(default_factory=dict)
     components: tuple[ComponentRecord, ...] = ()

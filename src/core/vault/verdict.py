@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from .audit.warning import unsafe_line
 from .records import Checkpoint, ModuleRecord, PolicyRecord
 from .shape_hints import space_hint
+
+_OURS: Final = ("ray.rllib.", "rlconnect.")
 
 Level = Literal[
     "complete", "needs code", "weights only", "no weights", "state only", "damaged", "unsafe"
@@ -86,5 +88,5 @@ def own_class(record: PolicyRecord | ModuleRecord) -> str:
         if record.custom_model:
             return record.custom_model
         path = record.policy_class
-        return "" if "." not in path or path.startswith("ray.rllib.") else path
-    return "" if record.module_class.startswith("ray.rllib.") else record.module_class
+        return "" if "." not in path or path.startswith(_OURS) else path
+    return "" if record.module_class.startswith(_OURS) else record.module_class

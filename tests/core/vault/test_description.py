@@ -60,9 +60,9 @@ def test_one_policy_of_many_is_described_alone():
     """`policy=` leaves the others out; an unknown one names those there are."""
     checkpoint = open_once(RECORDINGS / MULTI_AGENT)
 
-    assert list(describe_checkpoint(checkpoint, policy="pol_1")["policies"]) == ["pol_1"]
+    assert list(describe_checkpoint(checkpoint, policies=["pol_1"])["policies"]) == ["pol_1"]
     with pytest.raises(UnknownNameError, match="no policy 'pol_9'") as caught:
-        describe_checkpoint(checkpoint, policy="pol_9")
+        describe_checkpoint(checkpoint, policies=["pol_9"])
     assert caught.value.expected == "'pol_0', 'pol_1'"
 
 

@@ -1,0 +1,71 @@
+"""Hints of the library in the words of the command line: options in place of Python.
+
+A library's hint names arguments and calls; here each of them is an option. Sentences without
+Python in them stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any, Final
+
+from .command_line import given_words
+
+_PYTHON: Final = re.compile(
+    r"\w\(|\w=[\[{\"'\w.]|\brlconnect\.[a-z]|\b(?:legacy|core|v2)\.\w|\bcls\b"
+)
+# What a hint of the library speaks of, and the option that says it here.
+_OPTIONS: Final = (
+    (r"\bmodel=", "--model FILE"),
+    (
+        r"\btrust\b|custom_(?:models|distributions|preprocessors)|\bregister_",
+        "--trust FILE.py:NAME",
+    ),
+    (r"observation_space=|action_space=|lost its spaces", "--trained-in ENV"),
+    (r"\bconfig=", "--config FILE"),
+    (r"\balgorithm=", "--algorithm NAME"),
+    (r"policy_mapping_fn|from agents to policies", "--map AGENT=ID"),
+    (r"policy_ids|\bpolicy=|policies\[", "--policy ID"),
+    (r"register_env", "--import FILE.py"),
+)
+_SENTENCES: Final = re.compile(r"(?<=[.;])\s+")
+_MOST: Final = 3
+
+
+def shell_hint(hint: str, missing: list[str] | None = None) -> str:
+    """A hint for somebody who types commands.
+
+    Args:
+        hint: The library's.
+        missing: Names in a file that nobody knows, if it is about them.
+
+    Example:
+        >>> shell_hint("It takes 4 numbers. Give it: Policy.from_checkpoint(path, algorithm=...).")
+        'It takes 4 numbers. give --algorithm NAME.'
+        >>> shell_hint("check the path.")
+        'check the path.'
+    """
+    if missing:
+        short = dict.fromkeys(name.rpartition(".")[2].rpartition(":")[2] for name in missing)
+        named = [f"--trust FILE.py:{name}" for name in short if name.isidentifier()]
+        return f"give yours in its place: {' '.join(named[:_MOST] or ['--trust FILE.py:NAME'])}"
+    if not _PYTHON.search(hint):
+        return hint
+    plain = [each for each in _SENTENCES.split(hint) if not _PYTHON.search(each)]
+    options = [option for pattern, option in _OPTIONS if re.search(pattern, hint)]
+    if options:
+        plain.append(f"give {' or '.join(options[:_MOST])}.")
+    return " ".join(plain)
+
+
+def hint_of(error: Any) -> str:
+    """What to do about an error of ours, in options of the command line; maybe nothing."""
+    missing = error.facts.get("missing")
+    return shell_hint(error.hint, missing if isinstance(missing, list) else None)
+
+
+def see_help() -> str:
+    """Where to read how the command that runs is written."""
+    words = [each for each in given_words()[:1] if each.isidentifier()]
+    return f"see its options: {shlex.join(['rlconnect', *words, '--help'])}"

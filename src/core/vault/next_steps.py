@@ -1,0 +1,140 @@
+"""What to do with a checkpoint now: commands that a shell takes as they are printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, Final
+
+import gymnasium as gym
+
+from ..space_text import describe
+from .records import Checkpoint
+from .remote import is_url
+from .verdict import judge
+
+# What environments that need no more than gymnasium give and take, as `describe` tells it.
+_KNOWN: Final = {
+    ("Box(4,) float32 within [-4.8, 4.8], 2 of 4 not bounded", "Discrete(2)"): "CartPole-v1",
+    ("Box(3,) float32 within [-8, 8], bounds vary", "Box(1,) float32 in [-2, 2]"): "Pendulum-v1",
+    ("Box(2,) float32 within [-1.2, 0.6], bounds vary", "Discrete(3)"): "MountainCar-v0",
+    ("Box(6,) float32 within [-28.27, 28.27], bounds vary", "Discrete(3)"): "Acrobot-v1",
+    ("Discrete(16)", "Discrete(4)"): "FrozenLake-v1",
+}
+# Packages that environments of gymnasium's need beside it, by the room their code is in.
+_NEEDS: Final = {"box2d": "Box2D", "mujoco": "mujoco", "phys2d": "jax", "tabular": "jax"}
+
+
+def next_steps(checkpoint: Checkpoint) -> list[dict[str, str]]:
+    """Each command with its purpose, those that only look first."""
+    path = shell_path(short_path(checkpoint.path))
+    acting = {name: each for name, each in checkpoint.acting.items() if each.weights}
+    named = [name for name in acting if name.isprintable()]
+    one = f" --policy={shlex.quote(named[0])}" if len(checkpoint.acting) > 1 and named else ""
+    steps: list[tuple[str, str]] = []
+    if checkpoint.unsafe:
+        told = "list everything an ordinary unpickler would call"
+        steps.append((f"rlconnect inspect {path} --audit", told))
+    if acting:
+        told = "list every array with its shape and range"
+        steps.append((f"rlconnect inspect {path}{one} --weights", told))
+    acts = bool(acting) and all(judge(each).level == "complete" for each in acting.values())
+    if acts and (one or len(checkpoint.acting) == 1):
+        steps += _verbs(checkpoint, path, one)
+    if acting and checkpoint.stack != "rlconnect":
+        out = free_name(checkpoint.path, "kept.zip")
+        told = "keep it without a pickle in it, as one file"
+        steps.append((f"rlconnect convert {path} --out {shlex.quote(out)}", told))
+    if acts:
+        text = json.dumps(short_path(checkpoint.path), ensure_ascii=False)
+        code = shlex.quote(f"import rlconnect; print(rlconnect.load({text}))")
+        steps.append((f"python -c {code}", "load it in Python, without Ray"))
+    told = "everything, the whole config included, for a script"
+    steps.append((f"rlconnect inspect {path} --json", told))
+    return [{"command": command, "purpose": purpose} for command, purpose in steps]
+
+
+def _verbs(checkpoint: Checkpoint, path: str, one: str) -> list[tuple[str, str]]:
+    """Commands for what acts: play, adapt, migrate, verify, export."""
+    steps = []
+    env = "" if one else environment_of(checkpoint)
+    if env:
+        steps.append((f"rlconnect rollout {path} --env {env}", f"let it play {env}"))
+        told = "what would absorb a change of its environment?"
+        steps.append((f"rlconnect adapt {path} --env {env}", told))
+    if checkpoint.stack == "old":
+        out = shlex.quote(free_name(checkpoint.path, "migrated"))
+        steps += [
+            (f"rlconnect migrate {path}{one} --out {out}", "bring it to the new stack"),
+            (f"rlconnect verify {path} {out}{one}", "prove that what was written does the same"),
+        ]
+    elif checkpoint.stack == "rlconnect" and checkpoint.policies:
+        steps.append((f"rlconnect verify {path}{one}", "does it act as when it was saved?"))
+    if find_spec("onnx") and find_spec("onnxscript"):
+        out = shlex.quote(free_name(checkpoint.path, "policy.onnx"))
+        told = "one file for other programs: raw observations in, actions out"
+        steps.append((f"rlconnect export {path}{one} --out {out}", told))
+    return steps
+
+
+def environment_of(checkpoint: Checkpoint) -> str:
+    """An environment that is installed and that a checkpoint's one policy can play; or nothing.
+
+    The one it names, if gymnasium has it; else one of gymnasium's own whose spaces it has.
+    """
+    named = checkpoint.environment.rpartition(":")[2]
+    if named and _is_installed(named):
+        return named
+    (record,) = checkpoint.acting.values()
+    if record.observation_space is None or record.action_space is None:
+        return ""
+    seen = getattr(record, "environment_space", record.observation_space)
+    return _KNOWN.get((describe(seen), describe(record.action_space)), "")
+
+
+def _is_installed(name: str) -> bool:
+    """Whether gymnasium holds an environment of a name, and what it needs is there."""
+    spec = gym.registry.get(name)
+    where: str | Callable[..., Any] | None = spec.entry_point if spec is not None else None
+    if not isinstance(where, str) or spec is None or spec.id.isspace():
+        return False
+    home, *rooms = where.partition(":")[0].split(".")
+    needed = {_NEEDS[room] for room in rooms if room in _NEEDS} | {home}
+    return all(find_spec(each) is not None for each in needed)
+
+
+def free_name(path: str, word: str) -> str:
+    """A name in this folder that nothing has yet, for what becomes of a checkpoint.
+
+    Args:
+        path: The checkpoint.
+        word: What it becomes, such as "adapted"; with an ending if that is to be kept.
+    """
+    stem, dot, ending = word.partition(".")
+    base = os.path.basename(os.path.normpath(path)).removesuffix(".zip")
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", base).strip("-.") or "checkpoint"
+    numbers = ("", *(f"-{number}" for number in range(2, 1000)))
+    names = [f"{plain}-{stem}{number}{dot}{ending}" for number in numbers]
+    return next((name for name in names if not os.path.lexists(name)), names[-1])
+
+
+def short_path(path: str) -> str:
+    """A path as one would type it here; never mistaken for an option."""
+    if is_url(path):
+        return path
+    try:
+        here = os.path.relpath(path)
+    except (OSError, ValueError):  # another drive, or the working folder is gone
+        return path
+    if here.startswith(os.pardir):
+        return path
+    return f"./{here}" if here.startswith("-") else here
+
+
+def shell_path(path: str) -> str:
+    """A path as a shell takes it: quoted, and never mistaken for an option."""
+    return shlex.quote(f"./{path}" if path.startswith("-") else path)
