@@ -30,7 +30,7 @@ ifneq ($(shell test -x $(PY) && cat $(MADE_IN) 2>/dev/null),$(CURDIR))
 $(STAMP): broken-venv
 endif
 
-.PHONY: help demo test lint types stubs matrix conformance parity ratio ray bench docs fuzz slots kills threads clean broken-venv
+.PHONY: help demo test lint types stubs matrix conformance parity ratio ray bench docs fuzz slots kills threads walk clean broken-venv
 broken-venv: ;
 
 # The stamp is written last, so an interrupted installation is picked up by the next call.
@@ -108,6 +108,9 @@ kills: $(STAMP)  ## kill saves of every kind, KILLS times each (default 200), an
 
 threads: $(STAMP)  ## share every recorded policy among 16 threads (ARGS="--seconds 0.5": quicker)
 	@$(PY) tests/threads/stress.py tests/golden $(wildcard $(SHARED)/reference/legacy) $(ARGS)
+
+walk: $(STAMP)  ## take every checkpoint the whole way: load, act, adapt, migrate, verify, export, save, commands
+	@OMP_NUM_THREADS=1 $(PY) -m tests.walk.walk tests/golden $(wildcard $(SHARED)/reference/legacy) $(ARGS)
 
 clean:  ## remove what was built and cached; .venv stays
 	@rm -rf build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

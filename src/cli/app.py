@@ -109,6 +109,12 @@ def inspect(
         from .audit_page import show_audits
 
         raise typer.Exit(show_audits([path], as_json=as_json))
+    from ..core.vault.layout import program_in
+
+    program = program_in(Path(path))
+    if program is not None:
+        export_command.show_program(program, as_json=as_json)
+        return
     from ..core.vault import open_checkpoint
     from ..core.vault.audit.files import with_audit
     from ..core.vault.description import describe_checkpoint

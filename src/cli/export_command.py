@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..core.damage import at
 from ..core.errors import PieceError
 from .environments import Environment
 from .options import PATH, Chosen, DryRun, Loading, print_json
@@ -105,6 +106,26 @@ def _written(actor: Actor, name: str, file: Path, kind: Any, dry_run: bool) -> d
         return export_actor(actor, file, to=kind, policy=name)
     with TemporaryDirectory() as folder:
         return export_actor(actor, Path(folder, file.name), to=kind, policy=name)
+
+
+def show_program(file: Path, *, as_json: bool) -> None:
+    """Print what the manifest of an exported policy tells."""
+    from ..core.vault.files import read_json
+    from ..core.vault.limits import DEFAULT_LIMITS
+
+    beside = file.with_name(f"{file.name}.json")
+    manifest = read_json(beside, DEFAULT_LIMITS, follow=True)
+    with at(beside.name):
+        _, *lines = written_lines(file, manifest)
+    if as_json:
+        print_json(manifest)
+        return
+    from .theme import console
+
+    page = console()
+    page.print(f"an exported policy: {visible(str(file))}", soft_wrap=True, markup=False)
+    for line in lines:
+        page.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
 def written_lines(out: Path, manifest: dict[str, Any], dry_run: bool = False) -> list[str]:

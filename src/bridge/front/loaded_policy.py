@@ -76,9 +76,9 @@ class LoadedPolicy:
             By stage, in the order in which data passes them: "observation" as the network sees it,
             "outputs" of the network, "value", "state", "action", as far as the policy has them.
         """
-        from ..proof.verify import staged
+        from ..proof.verify import at_rest
 
-        stages = staged(self)
+        stages = at_rest(self)
         rows, is_one = self.actor.players[self.id].form.rows(obs)
         seen = unbatch(rows)
         found = stages.step(list(range(len(seen))), seen, None)

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ...core.budget import one_load
 from ...core.errors import NotACheckpointError, PieceError, UnknownNameError
@@ -26,6 +26,9 @@ from .triples import has_pipelines, triples_in
 
 Native: TypeAlias = Any
 """A `Policy`, a `V2Triple`, or an exported `Artifact`."""
+
+
+_PIECES: Final = ("ray.rllib.connectors.", "rlconnect.v2.")
 
 
 class ChosenCheckpointWarning(UserWarning):
@@ -243,9 +246,9 @@ def _parts(checkpoint: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """
     from ...v2.connector import ConnectorV2
 
-    pieces = [each for each in checkpoint.components if each.pieces]
-    tops = [each for each in pieces if "/" not in each.path]
-    if not tops:
+    tops = [each for each in checkpoint.components if "/" not in each.path]
+    pieces = [each for each in tops if each.pieces or each.component_class.startswith(_PIECES)]
+    if not pieces:
         raise NotACheckpointError(
             f"{checkpoint.path} holds nothing that acts",
             expected="policies, modules or pipelines",
@@ -256,5 +259,5 @@ def _parts(checkpoint: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         each.path or Path(checkpoint.path).name: ConnectorV2.from_checkpoint(
             Path(checkpoint.path, each.path), **words_of(options)
         )
-        for each in tops
+        for each in pieces
     }

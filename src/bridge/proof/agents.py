@@ -48,8 +48,8 @@ def verify_agents(
         PieceError: The two sets hold different policies.
     """
     pairs = paired(ours, theirs)
-    mine = {name: staged(pair[0]) for name, pair in pairs.items()}
-    yours = {name: staged(pair[1]) for name, pair in pairs.items()}
+    mine = {name: at_rest(pair[0]) for name, pair in pairs.items()}
+    yours = {name: at_rest(pair[1]) for name, pair in pairs.items()}
     for name in mine:
         check_alike(mine[name], yours[name])
     settings = {name: paired_settings(mine[name], yours[name]) for name in mine}

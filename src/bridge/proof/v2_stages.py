@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import copy
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,20 +26,27 @@ _LSTM = ("h", "c")
 
 
 class V2Stages:
-    """The stages of a triple for one agent.
+    """The stages of a copy of a triple for one agent.
 
     Args:
         triple: The policy.
         name: What to call it.
+
+    Attributes:
+        is_at_rest: Whether its filters stand still, as where one compares; they learn otherwise.
     """
 
     def __init__(self, triple: V2Triple | Sequence[Any], name: str = "") -> None:
-        self.triple = V2Triple.of(triple).with_pipelines()
+        self.triple = copy.deepcopy(V2Triple.of(triple)).with_pipelines()
         self.env_to_module, self.module, self.module_to_env = self.triple
         own = type(self.module).__name__
         if isinstance(self.module, LegacyPolicyModule):
             own = f"{self.module.policy.algorithm} {self.module.policy.name}"
         self.name = name or f"{own} (new stack)"
+        self._filters = [
+            piece for piece in _pieces(self.env_to_module) if getattr(piece, "update_stats", False)
+        ]
+        self.is_at_rest = False
         self._shared: dict[str, Any] = {}
         self._count = 0
         self._running: dict[Hashable, SingleAgentEpisode] = {}
@@ -85,7 +94,8 @@ class V2Stages:
             "explore": False,
             "shared_data": self._shared,
         }
-        batch = self.env_to_module(batch={}, **told)
+        with self._filters_at_rest():
+            batch = self.env_to_module(batch={}, **told)
         seen, value, q_values = self._seen(batch), self._value(batch), self._q_values(batch)
         columns = self.module_to_env(batch=self.module.forward_inference(batch), **told)
         actions = columns.pop(Columns.ACTIONS)
@@ -108,6 +118,16 @@ class V2Stages:
         states = columns.get(Columns.STATE_OUT)
         carried = [] if states is None else self._states(batch_items(list(states)))
         return stages_of(seen, outputs, carried, nest.map_structure(np.asarray, for_env))
+
+    @contextmanager
+    def _filters_at_rest(self) -> Iterator[None]:
+        for each in self._filters:
+            each.update_stats = not self.is_at_rest
+        try:
+            yield
+        finally:
+            for each in self._filters:
+                each.update_stats = True
 
     def _episode(self, slot: Hashable, observation: Nest, reward: Any) -> SingleAgentEpisode:
         """The running episode of a slot, with the observation in it."""

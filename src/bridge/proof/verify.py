@@ -175,7 +175,7 @@ def _compared(
     progress: Callable[[int, int], None] | None,
 ) -> Verdict:
     """One policy beside another one."""
-    ours, theirs = staged(a), staged(b)
+    ours, theirs = at_rest(a), at_rest(b)
     differences = Differences(absolute, relative)
     check_alike(ours, theirs)
     settings = paired_settings(ours, theirs)  # before filters and memories see anything
@@ -242,6 +242,14 @@ def staged(policy: Any, name: str = "") -> Staged:
     from .played_stages import PlayedStages
 
     return PlayedStages(ProgramPlayer(native), native.manifest["pieces"], name)
+
+
+def at_rest(policy: Any, name: str = "") -> Staged:
+    """Likewise, with filters that stand still, so that what comes first changes nothing later."""
+    found = staged(policy, name)
+    if hasattr(found, "is_at_rest"):
+        found.is_at_rest = True
+    return found
 
 
 def _has_stages(policy: Any) -> bool:

@@ -27,6 +27,7 @@ as base names of this folder's own entries, never as paths.
 from __future__ import annotations
 
 import os
+import os
 import re
 import stat
 from collections.abc import Iterator
@@ -153,12 +154,12 @@ def program_in(path: Path) -> Path | None:
     Args:
         path: Of a `.onnx` or `.pt2` file, of its `.json`, or of a folder; others give None.
     """
-    if path.is_dir():
+    if os.path.isdir(path):
         held = {each for each in map(program_in, path.iterdir()) if each is not None}
         return held.pop() if len(held) == 1 else None
     file = path.with_name(path.name.removesuffix(".json"))
     manifest = file.with_name(f"{file.name}.json")
-    is_one = file.suffix in _PROGRAMS and file.is_file() and manifest.is_file()
+    is_one = file.suffix in _PROGRAMS and os.path.isfile(file) and os.path.isfile(manifest)
     return file if is_one else None
 
 
