@@ -246,7 +246,8 @@ def _parts(checkpoint: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """
     from ...v2.connector import ConnectorV2
 
-    tops = [each for each in checkpoint.components if "/" not in each.path]
+    held = checkpoint.components
+    tops = [each for each in held if not each.path] or [e for e in held if "/" not in e.path]
     pieces = [each for each in tops if each.pieces or each.component_class.startswith(_PIECES)]
     if not pieces:
         raise NotACheckpointError(

@@ -27,7 +27,6 @@ as base names of this folder's own entries, never as paths.
 from __future__ import annotations
 
 import os
-import os
 import re
 import stat
 from collections.abc import Iterator
