@@ -112,6 +112,7 @@ def show_program(file: Path, *, as_json: bool) -> None:
     """Print what the manifest of an exported policy tells."""
     from ..core.vault.files import read_json
     from ..core.vault.limits import DEFAULT_LIMITS
+    from ..core.visible import visible
 
     beside = file.with_name(f"{file.name}.json")
     manifest = read_json(beside, DEFAULT_LIMITS, follow=True)

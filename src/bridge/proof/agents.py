@@ -12,7 +12,7 @@ from .evidence import Evidence, Side
 from .paired_settings import paired_settings
 from .staged import Staged
 from .verdict import Returns, Verdict
-from .verify import action_row, add_copied, beside, check_alike, paired, verify
+from .verify import action_row, add_copied, at_rest, beside, check_alike, paired, verify
 
 
 def verify_agents(
