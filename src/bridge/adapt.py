@@ -6,7 +6,7 @@ import copy
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import gymnasium as gym
 from gymnasium.spaces import Space
@@ -25,6 +25,12 @@ from .environments import live_env
 from .loading.natives import natives_of
 from .space_diff import diff_spaces
 from .triple import V2Triple, is_triple
+
+if TYPE_CHECKING:
+    from .actor.actor import Actor
+    from .front.loaded_policy import LoadedPolicy
+    from .front.source import Loaded, Source
+    from .migrate.plan import MigrationPlan
 
 Steps = Sequence[Step] | Step
 
@@ -64,7 +70,7 @@ class Suggestion:
 
 
 def suggest_adapter(
-    source: Any,
+    source: Source | gym.Env[Any, Any],
     env: Any = None,
     *,
     policy: str | None = None,
@@ -95,8 +101,50 @@ def suggest_adapter(
     return Suggestion(chain, observations, actions)
 
 
+@overload
 def adapt(
-    source: Any,
+    source: Policy,
+    *,
+    env: Any = ...,
+    policy: str | None = ...,
+    obs: Steps | None = ...,
+    action: Steps | None = ...,
+    reward: Steps = ...,
+    agents: Mapping[Any, Any] | None = ...,
+    observation_space: Space[Any] | None = ...,
+    action_space: Space[Any] | None = ...,
+    **options: Any,
+) -> Policy: ...
+@overload
+def adapt(
+    source: str | os.PathLike[str] | Loaded | Actor | MigrationPlan | Mapping[str, Any],
+    *,
+    env: Any = ...,
+    policy: str | None = ...,
+    obs: Steps | None = ...,
+    action: Steps | None = ...,
+    reward: Steps = ...,
+    agents: Mapping[Any, Any] | None = ...,
+    observation_space: Space[Any] | None = ...,
+    action_space: Space[Any] | None = ...,
+    **options: Any,
+) -> LoadedPolicy: ...
+@overload
+def adapt(
+    source: V2Triple | Sequence[Any],
+    *,
+    env: Any = ...,
+    policy: str | None = ...,
+    obs: Steps | None = ...,
+    action: Steps | None = ...,
+    reward: Steps = ...,
+    agents: Mapping[Any, Any] | None = ...,
+    observation_space: Space[Any] | None = ...,
+    action_space: Space[Any] | None = ...,
+    **options: Any,
+) -> V2Triple: ...
+def adapt(
+    source: Source,
     *,
     env: Any = None,
     policy: str | None = None,

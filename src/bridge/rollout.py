@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core.types import Array
 from .environments import by_agent, has_agents, live_env
+
+if TYPE_CHECKING:
+    from .front.source import Source
 
 Progress = Callable[[int, int], None] | None
 
@@ -49,7 +52,7 @@ class Played:
 
 
 def rollout(
-    policy: Any,
+    policy: Source,
     env: Any,
     *,
     episodes: int = 10,

@@ -103,15 +103,15 @@ from .modules.heads import TorchFreeLogStdMLPHead as TorchFreeLogStdMLPHead, Tor
 from .modules.layers import TorchCNN as TorchCNN, TorchMLP as TorchMLP, get_activation_fn as get_activation_fn
 from .modules.model_config import DefaultModelConfig as DefaultModelConfig
 from .modules.module_config import RLModuleConfig as RLModuleConfig
-from .modules.multi_rl_module import MultiRLModule as MultiAgentRLModule, MultiRLModule as MultiRLModule, UnknownModuleError as UnknownModuleError
-from .modules.multi_spec import MultiRLModuleSpec as MultiAgentRLModuleSpec, MultiRLModuleSpec as MultiRLModuleSpec
+from .modules.multi_rl_module import MultiRLModule as _MultiRLModule, MultiRLModule as MultiRLModule, UnknownModuleError as UnknownModuleError
+from .modules.multi_spec import MultiRLModuleSpec as _MultiRLModuleSpec, MultiRLModuleSpec as MultiRLModuleSpec
 from .modules.multi_stream import TorchMultiStreamEncoder as TorchMultiStreamEncoder
 from .modules.network_configs import ActorCriticEncoderConfig as ActorCriticEncoderConfig, CNNEncoderConfig as CNNEncoderConfig, FreeLogStdMLPHeadConfig as FreeLogStdMLPHeadConfig, MLPEncoderConfig as MLPEncoderConfig, MLPHeadConfig as MLPHeadConfig, ModelConfig as ModelConfig, MultiStreamEncoderConfig as MultiStreamEncoderConfig, RecurrentEncoderConfig as RecurrentEncoderConfig
 from .modules.networks import ACTOR as ACTOR, ActorCriticEncoder as ActorCriticEncoder, CRITIC as CRITIC, ENCODER_OUT as ENCODER_OUT, Encoder as Encoder, Model as Model, StatefulActorCriticEncoder as StatefulActorCriticEncoder
-from .modules.ppo import DefaultAPPORLModule as DefaultAPPORLModule, DefaultAPPOTorchRLModule as DefaultAPPOTorchRLModule, DefaultPPORLModule as DefaultPPORLModule, DefaultPPOTorchRLModule as DefaultPPOTorchRLModule, DefaultPPOTorchRLModule as PPOTorchRLModule
+from .modules.ppo import DefaultAPPORLModule as DefaultAPPORLModule, DefaultAPPOTorchRLModule as DefaultAPPOTorchRLModule, DefaultPPORLModule as DefaultPPORLModule, DefaultPPOTorchRLModule as DefaultPPOTorchRLModule, DefaultPPOTorchRLModule as _DefaultPPOTorchRLModule
 from .modules.rl_module import InferenceOnlyError as InferenceOnlyError, RLModule as RLModule
 from .modules.sac import DefaultSACRLModule as DefaultSACRLModule, DefaultSACTorchRLModule as DefaultSACTorchRLModule
-from .modules.spec import RLModuleSpec as RLModuleSpec, RLModuleSpec as SingleAgentRLModuleSpec
+from .modules.spec import RLModuleSpec as RLModuleSpec, RLModuleSpec as _RLModuleSpec
 from .modules.target_networks import make_target_network as make_target_network, update_target_network as update_target_network
 from .modules.torch_model import TorchModel as TorchModel
 from .modules.torch_rl_module import TorchRLModule as TorchRLModule, WeightShapeError as WeightShapeError
@@ -119,3 +119,7 @@ from .pipeline import ConnectorPipelineV2 as ConnectorPipelineV2
 from .schedules import Scheduler as Scheduler
 _HOME: dict[str, str]
 _KEPT: dict[str, str]
+MultiAgentRLModule = _MultiRLModule
+MultiAgentRLModuleSpec = _MultiRLModuleSpec
+PPOTorchRLModule = _DefaultPPOTorchRLModule
+SingleAgentRLModuleSpec = _RLModuleSpec

@@ -9,7 +9,7 @@ from inspect import signature
 from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src"
-FRONTS = ("bridge", "legacy", "legacy.heads", "legacy.models", "v2", "v2.tuning")
+FRONTS = ("", "bridge", "legacy", "legacy.heads", "legacy.models", "v2", "v2.tuning")
 TABLES = ("_HOME", "_KEPT")
 KEYWORDS = SRC / "v2/config/keywords.pyi"
 KEYWORDS_HEAD = """# Made of the tables of settings by `make stubs`.
@@ -32,15 +32,21 @@ HEADING = "# Made of the table in __init__.py by `make stubs`.\n"
 
 def stub(front):
     """The text of a front's stub, and the file it belongs into."""
-    package = import_module(f"rlconnect.{front}")
-    modules = {}
+    package = import_module(f"rlconnect.{front}".rstrip("."))
+    modules, renamed = {}, []
     served = {name: home for table in TABLES for name, home in getattr(package, table, {}).items()}
     for name, home in sorted(served.items()):
         module, _, own = home.partition(":")
-        modules.setdefault(module, []).append(f"{own or name} as {name}")
+        if home.endswith(":"):  # the module itself
+            module, _, own = module.rpartition(".")
+            module = module or "."
+        own = own or name
+        modules.setdefault(module, []).append(f"{own} as {name if own == name else f'_{own}'}")
+        if own != name:  # what is imported as something else is private to a type checker
+            renamed.append(f"{name} = _{own}\n")
     lines = [f"from {module} import {', '.join(modules[module])}\n" for module in sorted(modules)]
     lines += [f"{table}: dict[str, str]\n" for table in TABLES if hasattr(package, table)]
-    return SRC / front.replace(".", "/") / "__init__.pyi", HEADING + "".join(lines)
+    return SRC / front.replace(".", "/") / "__init__.pyi", HEADING + "".join([*lines, *renamed])
 
 
 def keywords():

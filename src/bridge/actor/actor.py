@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -24,6 +24,10 @@ from ..triple import V2Triple
 from .asked import Asked, answered, listed
 from .player import Player
 from .players import player_of
+
+if TYPE_CHECKING:
+    from ..front.acts import Acts
+    from ..front.source import Source
 
 AutoReset = Literal["next_step", "same_step"]
 
@@ -97,7 +101,7 @@ class Actor:
     @classmethod
     def from_checkpoint(
         cls,
-        path: Any,
+        path: Source,
         *,
         policy_ids: Sequence[str] | str | None = None,
         policy_mapping_fn: PolicyMapping = None,
@@ -127,7 +131,7 @@ class Actor:
     @classmethod
     def from_policy(
         cls,
-        policy: Any,
+        policy: Source | Acts,
         *,
         policy_mapping_fn: PolicyMapping = None,
         seed: int | None = None,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.torch_needed import torch_needed
 from ..actor.actor import Actor
 
+if TYPE_CHECKING:
+    from .source import Source
+
 
 def export(
-    source: Any,
+    source: Source,
     path: str | os.PathLike[str],
     *,
     policy: str | None = None,

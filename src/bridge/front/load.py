@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from ..loading.mapping import PolicyMapping
 from ..loading.natives import natives_in, natives_of
 from .loaded_policies import LoadedPolicies
 from .loaded_policy import LoadedPolicy
+
+if TYPE_CHECKING:
+    from .source import Source
 
 
 @overload
@@ -64,7 +67,7 @@ def load(
     return found if policy is None else found[policy]
 
 
-def as_policies(source: Any, policy: str | None = None, **options: Any) -> LoadedPolicies:
+def as_policies(source: Source, policy: str | None = None, **options: Any) -> LoadedPolicies:
     """Anything that acts, as a user holds it.
 
     Args:

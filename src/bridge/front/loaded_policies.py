@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from typing import Any
 
 from ...core.errors import UnknownNameError
@@ -12,10 +11,11 @@ from ...core.visible import visible
 from ..actor.actor import Actor
 from ..loading.mapping import PolicyMapping
 from ..loading.natives import Natives
+from .acts import Acts
 from .loaded_policy import LoadedPolicy
 
 
-class LoadedPolicies(Mapping[str, LoadedPolicy]):
+class LoadedPolicies(Acts, Mapping[str, LoadedPolicy]):
     """Policies by id, as `rlconnect.load` gives them and every verb takes them.
 
     Args:
@@ -55,19 +55,6 @@ class LoadedPolicies(Mapping[str, LoadedPolicy]):
         _ = self.natives.only
         (only,) = self._policies.values()
         return only
-
-    @cached_property
-    def actor(self) -> Actor:
-        """What acts for all agents; a copy of the native policies."""
-        return Actor.from_policy(self)
-
-    def act(self, obs: Any, **given: Any) -> Any:
-        """Actions for one agent's observations, or for a dict of agents'; see `Actor.act`."""
-        return self.actor.act(obs, **given)
-
-    def reset(self, env_ids: Any = None) -> None:
-        """Forget what was remembered of environments, whose episodes are over; of all if None."""
-        self.actor.reset(env_ids)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save all of them where `rlconnect.load` finds them again, all or nothing.

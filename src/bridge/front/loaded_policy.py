@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from functools import cached_property
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gymnasium.spaces import Space
 
@@ -17,9 +16,13 @@ from ...legacy.policy import Policy
 from ..actor.actor import Actor
 from ..loading.natives import Native, Natives
 from ..triple import V2Triple
+from .acts import Acts
+
+if TYPE_CHECKING:
+    from ..compiled.opened import Artifact
 
 
-class LoadedPolicy:
+class LoadedPolicy(Acts):
     """A policy that acts: what `rlconnect.load` gives, and every verb takes.
 
     Args:
@@ -38,7 +41,7 @@ class LoadedPolicy:
 
     def __init__(self, id: str, native: Native, path: str = "") -> None:
         self.id = id
-        self.native = native
+        self.native: Policy | V2Triple | Artifact = native
         self.path = path
 
     @property
@@ -55,19 +58,6 @@ class LoadedPolicy:
     def action_space(self) -> Space[Any]:
         """What an environment takes."""
         return self.actor.action_space
-
-    @cached_property
-    def actor(self) -> Actor:
-        """What acts, and remembers what it must between calls; a copy of the native policy."""
-        return Actor.from_policy(self)
-
-    def act(self, obs: Any, **given: Any) -> Any:
-        """An action for an observation, or a batch of them for a batch; see `Actor.act`."""
-        return self.actor.act(obs, **given)
-
-    def reset(self, env_ids: Any = None) -> None:
-        """Forget what was remembered of environments, whose episodes are over; of all if None."""
-        self.actor.reset(env_ids)
 
     def stages(self, obs: Any) -> dict[str, Any]:
         """What each stage of the policy makes of an episode's first observation, or of a batch.

@@ -227,7 +227,7 @@ def cast_for_network(policy: Policy) -> Twin | None:
     from ...core.adapters import Cast
     from ...v2.env_to_module.adapt_observations import AdaptObservations
 
-    chain = AdapterChain(obs=[Cast("float32")])  # type: ignore[arg-type]  # a list is taken
+    chain = AdapterChain(obs=[Cast("float32")])
     return native(
         "AdaptObservations(Cast('float32'))", lambda: [AdaptObservations(chain=chain)], ""
     )

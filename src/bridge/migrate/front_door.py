@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...core.errors import ConfigError
 from .checkpoint import save_migrated
 from .plan import MigrationPlan, plan_migration
 from .ray_checkpoint import to_ray
 
+if TYPE_CHECKING:
+    from ..front.source import Source
+
 
 def migrate(
-    path_or_policy: Any,
+    path_or_policy: Source,
     out: str | os.PathLike[str] | None = None,
     to: Literal["v2", "ray"] = "v2",
     *,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ class MapActions(Step):
         start: The environment's first number.
     """
 
-    numbers: tuple[int, ...]
+    numbers: Sequence[int]
     size: int | None = None
     start: int = 0
 
@@ -57,8 +58,8 @@ class ExtendAction(Step):
         positions: Where they are in the result; at the end if None.
     """
 
-    values: tuple[float, ...]
-    positions: tuple[int, ...] | None = None
+    values: Sequence[float]
+    positions: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(float(v) for v in np.atleast_1d(self.values)))
@@ -102,7 +103,7 @@ class ProjectAction(Step):
         indices: Positions to keep; negative ones count from the end.
     """
 
-    indices: tuple[int, ...]
+    indices: Sequence[int]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indices", tuple(int(each) for each in self.indices))
@@ -125,7 +126,7 @@ class MaskActions(Step):
         instead: What is done instead.
     """
 
-    forbidden: tuple[int, ...]
+    forbidden: Sequence[int]
     instead: int
 
     def __post_init__(self) -> None:
@@ -159,7 +160,7 @@ class Undiscretise(Step):
         high: The environment's upper bound.
     """
 
-    vectors: tuple[tuple[float, ...], ...]
+    vectors: Sequence[Sequence[float]]
     low: float | None = None
     high: float | None = None
 
@@ -189,7 +190,7 @@ class Discretise(Step):
         start: The number of the first.
     """
 
-    vectors: tuple[tuple[float, ...], ...]
+    vectors: Sequence[Sequence[float]]
     start: int = 0
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,9 +42,9 @@ class AdapterChain:
         array([[1., 2.]])
     """
 
-    obs: tuple[Step, ...] = ()
-    action: tuple[Step, ...] = ()
-    reward: tuple[Step, ...] = ()
+    obs: Sequence[Step] = ()
+    action: Sequence[Step] = ()
+    reward: Sequence[Step] = ()
     agents: Mapping[Any, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -202,7 +202,7 @@ class BoundChain:
 
 
 def _bound(
-    steps: tuple[Step, ...], space: spaces.Space[Any], what: str
+    steps: Sequence[Step], space: spaces.Space[Any], what: str
 ) -> tuple[list[Bound], spaces.Space[Any]]:
     bounds = []
     for place, each in enumerate(steps):
@@ -219,7 +219,7 @@ def _bound(
     return bounds, space
 
 
-def _composed(bounds: list[Bound], steps: tuple[Step, ...]) -> Callable[[Nest], Nest]:
+def _composed(bounds: list[Bound], steps: Sequence[Step]) -> Callable[[Nest], Nest]:
     """One function of several steps, wherever the values lie."""
     calls = [_closed(bound) for bound in bounds]
     quick = _on_arrays(bounds, steps)
@@ -228,7 +228,7 @@ def _composed(bounds: list[Bound], steps: tuple[Step, ...]) -> Callable[[Nest], 
     return lambda value: quick(value) if type(value) is np.ndarray else _after_each(calls, value)
 
 
-def _on_arrays(bounds: list[Bound], steps: tuple[Step, ...]) -> Callable[[Any], Any] | None:
+def _on_arrays(bounds: list[Bound], steps: Sequence[Step]) -> Callable[[Any], Any] | None:
     """The same for arrays alone; None of Python functions, which may give anything."""
     return on_arrays(bounds) if all(each.is_portable for each in steps) else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class Renumber(Step):
         size: How many numbers the policy knows; one more than the largest if None.
     """
 
-    numbers: tuple[int, ...]
+    numbers: Sequence[int]
     size: int | None = None
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ class SelectFeatures(Step):
         array([3., 1.])
     """
 
-    indices: tuple[int, ...]
+    indices: Sequence[int]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indices", tuple(int(each) for each in self.indices))
@@ -52,7 +52,7 @@ class DropFeatures(Step):
         (2,)
     """
 
-    indices: tuple[int, ...]
+    indices: Sequence[int]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indices", tuple(int(each) for each in self.indices))
@@ -80,8 +80,8 @@ class InsertFeatures(Step):
         array([1., 9., 2.])
     """
 
-    positions: tuple[int, ...]
-    values: tuple[float, ...]
+    positions: Sequence[int]
+    values: Sequence[float]
 
     def __post_init__(self) -> None:
         positions = tuple(int(each) for each in np.atleast_1d(self.positions))
@@ -164,7 +164,7 @@ def _inserted(value: Any, values: Any, source: Any) -> Any:
     return _selected(_appended(value, values), source)
 
 
-def _positions(owner: Step, indices: tuple[int, ...], size: int) -> Array:
+def _positions(owner: Step, indices: Sequence[int], size: int) -> Array:
     for each in indices:
         if not -size <= each < size:
             raise PieceError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ class Grayscale(Step):
         weights: Of the channels; those of ITU-R 601 by default, a third each for a plain mean.
     """
 
-    weights: tuple[float, ...] = (0.299, 0.587, 0.114)
+    weights: Sequence[float] = (0.299, 0.587, 0.114)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", tuple(float(each) for each in self.weights))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,7 @@ class DropKeys(Step):
         keys: Their names.
     """
 
-    keys: tuple[str, ...]
+    keys: Sequence[str]
 
     def __post_init__(self) -> None:
         is_one = isinstance(self.keys, str)
@@ -115,7 +115,7 @@ class ConcatKeys(Step):
         keys: The parts in order; each a Box, flattened. All in the Dict's order if None.
     """
 
-    keys: tuple[str, ...] | None = None
+    keys: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if self.keys is not None:

@@ -1,5 +1,5 @@
 # Made of the table in __init__.py by `make stubs`.
-from ..algorithms.saved_run import SavedFolder as Checkpoint
+from ..algorithms.saved_run import SavedFolder as _SavedFolder
 from ..envs.registry import register_env as register_env
 from .analysis import ExperimentAnalysis as ExperimentAnalysis
 from .callback import Callback as Callback
@@ -13,3 +13,4 @@ from .trainables import get_trainable_cls as get_trainable_cls, register_trainab
 from .tuner import TuneError as TuneError, Tuner as Tuner, run as run
 from .variants import BasicVariantGenerator as BasicVariantGenerator
 _HOME: dict[str, str]
+Checkpoint = _SavedFolder
