@@ -12,12 +12,17 @@ from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ..core.asking import check_count, check_space
+from ..core.errors import PieceError
 from ..core.trust import Names
 from . import batch_items
 from .checkpointable import Checkpointable
 from .construction import arguments_of, recorded
 
 _warned: Final[set[tuple[type, str]]] = set()
+
+
+class FixedSpaceError(PieceError, AttributeError):
+    """A space was set that is computed."""
 
 
 class ConnectorV2(Checkpointable):
@@ -58,6 +63,12 @@ class ConnectorV2(Checkpointable):
     _input_action_space: Any = None
     _observation_space: Any = None
     _action_space: Any = None
+    _is_built: bool = False
+    # Spaces that somebody said go out, whatever comes in.
+    _own_observation_space: Any = None
+    _own_action_space: Any = None
+    # How often anybody said so, of any piece: pipelines look whether there is news.
+    _times_told: ClassVar[int] = 0
     # Whether an output space has yet to be computed.
     _is_observation_stale: bool = False
     _is_action_stale: bool = False
@@ -80,6 +91,7 @@ class ConnectorV2(Checkpointable):
         self._is_action_stale = input_action_space is not None
 
     def _finish_construction(self) -> None:
+        self._is_built = True
         self._refresh_action_space()
         self._refresh_observation_space()
 
@@ -161,15 +173,48 @@ class ConnectorV2(Checkpointable):
 
     @property
     def observation_space(self) -> Any:
-        """The space of observations after this piece; None as long as none comes in."""
+        """The space of observations after this piece; None as long as none comes in.
+
+        A piece that is being built, or has no space yet, may be told; then nothing is computed.
+
+        Raises:
+            FixedSpaceError: It is set where it follows from what comes in.
+        """
+        if self._own_observation_space is not None:
+            return self._own_observation_space
         self._refresh_observation_space()
         return self._observation_space
 
+    @observation_space.setter
+    def observation_space(self, value: Any) -> None:
+        if self._own_observation_space is None and self._input_observation_space is not None:
+            self._check_told("observation_space", self._observation_space)
+        self._own_observation_space = value
+        ConnectorV2._times_told += 1
+
     @property
     def action_space(self) -> Any:
-        """The space of actions after this piece; None as long as none comes in."""
+        """The space of actions after this piece; it may be told as that of observations is."""
+        if self._own_action_space is not None:
+            return self._own_action_space
         self._refresh_action_space()
         return self._action_space
+
+    @action_space.setter
+    def action_space(self, value: Any) -> None:
+        if self._own_action_space is None and self._input_action_space is not None:
+            self._check_told("action_space", self._action_space)
+        self._own_action_space = value
+        ConnectorV2._times_told += 1
+
+    def _check_told(self, name: str, computed: Any) -> None:
+        if self._is_built:
+            raise FixedSpaceError(
+                f"the {name} of {type(self).__name__} follows from what comes in",
+                found=str(computed),
+                hint=f"set input_{name}, or override recompute_output_{name}(); what goes out can "
+                "be set in a constructor, or before spaces come in.",
+            )
 
     def _refresh_observation_space(self) -> None:
         if self._is_observation_stale:

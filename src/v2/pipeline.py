@@ -57,6 +57,7 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
     ) -> None:
         self.connectors = [piece_of(each) for each in connectors or ()]
         self._connected: list[ConnectorV2] | None = None
+        self._seen_told = ConnectorV2._times_told
         self._plan: Plan | None = None
         self._is_nested = False
         self._turn = Turn()
@@ -152,7 +153,11 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
         if self._is_nested:  # Somebody may have edited a pipeline inside of this one.
             self._connect_if_edited()
         plan = self._plan
-        if plan is None or not plan.fits(self.connectors, self._connected):
+        if (
+            plan is None
+            or self._seen_told != ConnectorV2._times_told
+            or not plan.fits(self.connectors, self._connected)
+        ):
             plan = self._planned()
         return plan
 
@@ -181,6 +186,7 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
         observation_space = self._input_observation_space
         action_space = self._input_action_space
         self._connected = self._all_pieces()
+        self._seen_told = ConnectorV2._times_told
         for piece in self.connectors:
             if action_space is not None:
                 piece.input_action_space = action_space
@@ -189,7 +195,8 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
             observation_space, action_space = piece.observation_space, piece.action_space
 
     def _connect_if_edited(self) -> None:
-        if self._connected != self._all_pieces():
+        is_told = self._seen_told != ConnectorV2._times_told
+        if is_told or self._connected != self._all_pieces():
             self._connect()
 
     def _all_pieces(self) -> list[ConnectorV2]:

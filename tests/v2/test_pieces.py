@@ -98,3 +98,50 @@ def test_copies_and_states(name, obs, act, settings):
     assert twin.observation_space == piece.observation_space
     assert twin.get_state() == piece.get_state()
     assert str(piece) == name
+
+
+class Same(v2.ConnectorV2):
+    """Changes nothing."""
+
+    def __call__(self, *, batch, **kwargs):
+        return batch
+
+
+def test_what_goes_out_may_be_said_before_spaces_come_in():
+    """It goes before what is computed, in pipelines too, and may be said anew."""
+    told, after, other = Same(), Same(), Box(-3, 3, (7,))
+    told.observation_space = other
+    told.action_space = Discrete(9)
+
+    pipeline = v2.EnvToModulePipeline(BOX, Discrete(3), connectors=[told, after])
+
+    assert pipeline.observation_space == after.observation_space == other
+    assert pipeline.action_space == Discrete(9)
+    told.observation_space = Box(0, 1, (2,))
+    assert pipeline.observation_space == after.observation_space == Box(0, 1, (2,))
+
+
+def test_what_follows_from_what_comes_in_is_not_set():
+    """A piece that has its spaces says how to change what it puts out."""
+    piece = Same(BOX, Discrete(3))
+
+    with pytest.raises(AttributeError, match="set input_observation_space"):
+        piece.observation_space = BOX
+    with pytest.raises(AttributeError, match="input_action_space"):
+        piece.action_space = Discrete(9)
+
+
+def test_a_space_set_in_a_constructor_stays():
+    """Pieces of strangers' set what they put out where they are made."""
+
+    class Wider(v2.ConnectorV2):
+        def __init__(self, input_observation_space=None, input_action_space=None):
+            super().__init__(input_observation_space, input_action_space)
+            self.observation_space = Box(-3, 3, (7,))
+
+        def __call__(self, *, batch, **kwargs):
+            return batch
+
+    assert v2.EnvToModulePipeline(
+        BOX, Discrete(3), connectors=[Wider()]
+    ).observation_space.shape == (7,)

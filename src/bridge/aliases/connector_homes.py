@@ -71,6 +71,9 @@ HOMES: Final = {
         "AgentToModuleMapping BatchIndividualItems ComputeReturnsToGo GeneralAdvantageEstimation "
         "LearnerConnectorPipeline NumpyToTensor"
     ),
+    "connectors.learner.add_columns_from_episodes_to_batch": (
+        "v2: AddColumnsFromEpisodesToBatch=AddColumnsFromEpisodesToTrainBatch"
+    ),
     "connectors.learner.add_columns_from_episodes_to_train_batch": (
         "v2: AddColumnsFromEpisodesToTrainBatch"
     ),

@@ -27,6 +27,9 @@ HOMES: Final = {
         for folder in _FOLDERS
         for module, row in _ENVIRONMENTS.items()
     },
+    "examples.connectors.classes.add_other_agents_row_index_to_xy_pos": (
+        "bridge.examples.other_rows: AddOtherAgentsRowIndexToXYPos"
+    ),
     "examples.connectors.classes.count_based_curiosity": (
         "bridge.examples.curiosity: CountBasedCuriosity"
     ),
@@ -36,6 +39,9 @@ HOMES: Final = {
     "examples.rl_module.random_rl_module": "bridge.examples.random_module: RandomRLModule",
     "examples.rl_modules.classes.action_masking_rlm": (
         "bridge.examples.action_masking: ActionMaskingTorchRLModule"
+    ),
+    "examples.rl_modules.classes.lstm_containing_rlm": (
+        "bridge.examples.lstm_module: LSTMContainingRLModule"
     ),
     "examples.rl_modules.classes.random_rlm": "bridge.examples.random_module: RandomRLModule",
     "examples.utils": (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 from gymnasium import spaces
@@ -10,7 +10,7 @@ from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ...core.batching import batch as batched
-from ...core.errors import PieceError
+from ...core.errors import PieceError, SpaceError
 from ...core.preprocessors import PreprocessPlan, flatten_observations_plan
 from ..batch_items import single_agent_episode_iterator
 from ..connector import ConnectorV2
@@ -60,7 +60,7 @@ class FlattenObservations(ConnectorV2):
         if not self.multi_agent:
             self._plans = {None: self._plan(input_observation_space)}
             return self._plans[None].output_space
-        by_agent = input_observation_space.spaces
+        by_agent = _by_agent(input_observation_space)
         self._plans = {
             agent_id: self._plan(space)
             for agent_id, space in by_agent.items()
@@ -125,3 +125,23 @@ def _write_all(episode: Any, plan: PreprocessPlan, space: Any) -> None:
     flat = plan.transform_batch(batched(rows) if isinstance(rows, list) else rows)
     episode.observation_space = space
     buffer.data = list(flat) if isinstance(rows, list) else flat
+
+
+def _by_agent(space: Any) -> dict[Any, Any]:
+    """Spaces by agent, of a Dict or as a piece before may have left them."""
+    if isinstance(space, spaces.Dict):
+        return dict(space.spaces)
+    if isinstance(space, Mapping):
+        return {agent_id: _as_space(part) for agent_id, part in space.items()}
+    raise SpaceError(
+        "the observations of several agents",
+        expected="a Dict of their spaces",
+        found=str(space),
+        hint="FlattenObservations(multi_agent=False) takes those of one.",
+    )
+
+
+def _as_space(part: Any) -> Any:
+    if isinstance(part, Mapping) and not isinstance(part, spaces.Space):
+        return spaces.Dict({key: _as_space(each) for key, each in part.items()})
+    return part

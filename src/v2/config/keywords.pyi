@@ -184,39 +184,39 @@ class OfflineData(TypedDict, total=False):
     input_read_schema: Any
     offline_data_class: Any
     output: Any
-    input_read_episodes: Any
     input_spaces_jsonable: Any
-    postprocess_inputs: Any
     input_read_method: Any
     input_read_batch_size: Any
     input_read_method_kwargs: Any
-    input_read_sample_batches: Any
-    input_filesystem: Any
-    input_filesystem_kwargs: Any
     input_compress_columns: Any
     materialize_data: Any
     materialize_mapped_data: Any
     map_batches_kwargs: Any
     iter_batches_kwargs: Any
-    ignore_final_observation: Any
-    prelearner_class: Any
-    prelearner_buffer_class: Any
-    prelearner_buffer_kwargs: Any
     prelearner_module_synch_period: Any
-    prelearner_use_recorded_module_states: Any
-    input_config: Any
-    shuffle_buffer_size: Any
-    output_config: Any
     output_compress_columns: Any
     output_max_file_size: Any
     output_max_rows_per_file: Any
     output_write_remaining_data: Any
+    input_read_episodes: Any
+    input_read_sample_batches: Any
+    postprocess_inputs: Any
+    input_filesystem: Any
+    input_filesystem_kwargs: Any
+    ignore_final_observation: Any
+    prelearner_class: Any
+    prelearner_buffer_class: Any
+    prelearner_buffer_kwargs: Any
+    prelearner_use_recorded_module_states: Any
+    input_config: Any
+    shuffle_buffer_size: Any
+    offline_sampling: Any
+    output_config: Any
     output_write_method: Any
     output_write_method_kwargs: Any
     output_filesystem: Any
     output_filesystem_kwargs: Any
     output_write_episodes: Any
-    offline_sampling: Any
 
 class MultiAgent(TypedDict, total=False):
     policies: Mapping[str, Any] | Collection[str] | Open

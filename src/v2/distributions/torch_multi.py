@@ -167,4 +167,14 @@ def _row_logp(child: Any, value: Any) -> Tensor:
 
 
 def _added(parts: list[Tensor]) -> Tensor:
+    """The sum, one number a row: what is known for sure has a number for each part of a vector."""
+    shapes = {part.shape for part in parts}
+    if len(shapes) > 1:
+        axes = min(part.ndim for part in parts)
+        if all(part.ndim == axes for part in parts):
+            axes -= 1  # vectors of several lengths, and nothing else
+        parts = [
+            part.sum(dim=tuple(range(axes, part.ndim))) if part.ndim > axes else part
+            for part in parts
+        ]
     return torch.stack(parts).sum(dim=0)

@@ -135,6 +135,13 @@ def test_names_lie_where_upstream_has_them():
     assert strangers == {
         "ray.rllib.algorithms.ppo.ppo_catalog._check_if_diag_gaussian",
         "ray.rllib.connectors.env_to_module.PrevActionsPrevRewardsConnector",
+        # As RLlib's document has it.
+        "ray.rllib.connectors.learner.add_columns_from_episodes_to_batch"
+        ".AddColumnsFromEpisodesToBatch",
+        # Of examples, which the recording does not hold.
+        "ray.rllib.examples.connectors.classes.add_other_agents_row_index_to_xy_pos"
+        ".AddOtherAgentsRowIndexToXYPos",
+        "ray.rllib.examples.rl_modules.classes.lstm_containing_rlm.LSTMContainingRLModule",
         "ray.rllib.connectors.env_to_module.prev_actions_prev_rewards"
         ".PrevActionsPrevRewardsConnector",
     }

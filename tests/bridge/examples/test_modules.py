@@ -7,6 +7,7 @@ import torch
 from gymnasium.spaces import Box, Dict, Discrete
 from rlconnect.bridge.examples.action_masking import ActionMaskingTorchRLModule
 from rlconnect.bridge.examples.environments import ActionMaskEnv, MultiAgentCartPole
+from rlconnect.bridge.examples.lstm_module import LSTMContainingRLModule
 from rlconnect.bridge.examples.random_module import RandomRLModule
 from rlconnect.core.errors import PieceError, SpaceError
 from rlconnect.v2 import MultiRLModuleSpec, PPOConfig, RLModuleSpec
@@ -83,4 +84,46 @@ def test_learning_with_masks():
     learnt = algo.train()["learners"]["default_policy"]
 
     assert np.isfinite(learnt["total_loss"])
+    algo.stop()
+
+
+def test_a_module_with_an_lstm_of_its_own(rng):
+    """Logits and states have the batch's form, and values are the same with features or without."""
+    module = LSTMContainingRLModule(
+        observation_space=Box(-1, 1, (5,)),
+        action_space=Discrete(4),
+        model_config={"lstm_cell_size": 8, "dense_layers": [6]},
+    )
+    start = module.get_initial_state()
+    state = {name: torch.from_numpy(part).repeat(3, 1) for name, part in start.items()}
+    batch = {"obs": torch.from_numpy(rng.normal(size=(3, 2, 5)).astype(np.float32))}
+    batch["state_in"] = state
+
+    out = module.forward_train(batch)
+
+    assert module.is_stateful()
+    assert out["action_dist_inputs"].shape == (3, 2, 4)
+    assert {name: tuple(part.shape) for name, part in out["state_out"].items()} == {
+        "h": (3, 8),
+        "c": (3, 8),
+    }
+    torch.testing.assert_close(
+        module.compute_values(batch, embeddings=out["embeddings"]), module.compute_values(batch)
+    )
+
+
+def test_learning_with_an_lstm_of_ones_own():
+    """PPO learns with it."""
+    config = small(PPOConfig().environment("CartPole-v1"))
+    config.rl_module(
+        rl_module_spec=RLModuleSpec(
+            module_class=LSTMContainingRLModule,
+            model_config={"lstm_cell_size": 8, "dense_layers": [6], "max_seq_len": 8},
+        )
+    )
+    algo = config.build_algo()
+
+    result = algo.train()
+
+    assert np.isfinite(result["learners"]["default_policy"]["total_loss"])
     algo.stop()

@@ -1,5 +1,7 @@
 """Learning from recorded episodes: BC and MARWIL, and where episodes may be."""
 
+import warnings
+
 import numpy as np
 import pytest
 from gymnasium.spaces import Box
@@ -194,3 +196,12 @@ def test_an_order_of_other_episodes_begins_a_new_round():
     assert len(data.sample(1)) == 1
     with pytest.raises(CorruptCheckpointError, match="generator"):
         data.set_state({**state, "generator": None})
+
+
+def test_settings_that_would_change_results_are_told_to_change_nothing():
+    """What RLlib would read or learn otherwise by is not passed over in silence."""
+    with pytest.warns(UserWarning, match=r"postprocess_inputs=.*changes nothing here"):
+        BCConfig().offline_data(postprocess_inputs=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BCConfig().offline_data(postprocess_inputs=False, materialize_data=True)

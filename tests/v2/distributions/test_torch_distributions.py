@@ -234,3 +234,16 @@ def test_a_partial_class_has_fixed_arguments():
     assert kind.required_input_dim(space=MultiDiscrete([3, 5])) == 8
     with pytest.raises(ConfigError, match="input_lens"):
         kind.from_logits(given("logits"), input_lens=[4, 4])
+
+
+def test_known_actions_of_several_kinds_have_one_density_a_row():
+    """A choice and a vector, both known for sure, have one number a row, as sampled ones do."""
+    kind = v2.TorchMultiDistribution.get_partial_dist_cls(
+        child_distribution_cls_struct=(v2.TorchCategorical, v2.TorchDiagGaussian),
+        input_lens=(3, 4),
+    )
+    drawn = kind.from_logits(torch.zeros(5, 7))
+    known = drawn.to_deterministic()
+
+    assert drawn.logp(drawn.sample()).shape == (5,)
+    torch.testing.assert_close(known.logp(known.sample()), torch.zeros(5))
