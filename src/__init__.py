@@ -25,7 +25,7 @@ _HOME: Final = {
     "RlconnectError": ".core.errors",
     "__version__": ".core.version",
     "adapt": ".bridge.adapt",
-    "adapters": ".core.adapters:",
+    "adapters": ".adapters:",
     "audit": ".core.vault.audit.files",
     "convert": ".core.vault.convert",
     "export": ".bridge.front.export",

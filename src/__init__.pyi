@@ -1,5 +1,5 @@
 # Made of the table in __init__.py by `make stubs`.
-from . import legacy as legacy, v2 as v2
+from . import adapters as adapters, legacy as legacy, v2 as v2
 from .bridge.actor.actor import Actor as Actor
 from .bridge.adapt import adapt as adapt, suggest_adapter as suggest_adapter
 from .bridge.front.export import export as export
@@ -9,7 +9,6 @@ from .bridge.front.loaded_policy import LoadedPolicy as LoadedPolicy
 from .bridge.migrate.front_door import migrate as migrate
 from .bridge.proof.verify import verify as verify
 from .bridge.rollout import rollout as rollout
-from .core import adapters as adapters
 from .core.errors import CheckpointError as CheckpointError, RlconnectError as RlconnectError
 from .core.trust import trust as trust
 from .core.vault import open_checkpoint as open_checkpoint

@@ -28,6 +28,7 @@ _HOME: Final = {
     "V2AsLegacyConnector": ".wrap.v2_as_legacy",
     "policy_to_v2": ".wrap.triple",
     "use_policy": ".wrap.triple",
+    "ray_aliases": ".ray_aliases:",
     # Acting
     "Actor": ".actor.actor",
     "SlowPieceWarning": ".actor.actor",

@@ -1,4 +1,5 @@
 # Made of the table in __init__.py by `make stubs`.
+from . import ray_aliases as ray_aliases
 from ..core.adapters import AdapterChain as AdapterChain
 from .actor.actor import Actor as Actor, SlowPieceWarning as SlowPieceWarning
 from .adapt import Suggestion as Suggestion, adapt as adapt, suggest_adapter as suggest_adapter
