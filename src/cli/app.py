@@ -102,6 +102,20 @@ def inspect(
     weights: Annotated[
         bool, typer.Option("--weights", help="List every array with its shape and range.")
     ] = False,
+    write_model: Annotated[
+        Path | None,
+        typer.Option(
+            "--write-model",
+            metavar="FILE",
+            help="Write the network that its weights suggest, to look over and to pass as --model.",
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data", metavar="FILE", help="Recorded outputs (JSON, .npz) that decide what it is."
+        ),
+    ] = None,
     audit: Audit = False,
 ) -> None:
     """Show what a checkpoint is, who wrote it, what it needs and what to do next."""
@@ -118,6 +132,12 @@ def inspect(
     from ..core.vault import open_checkpoint
     from ..core.vault.audit.files import with_audit
     from ..core.vault.description import describe_checkpoint
+
+    if write_model is not None or data is not None:
+        from .network_file import show_network
+
+        only = None if chosen.ids is None else chosen.ids[0]
+        raise typer.Exit(show_network(path, write_model, policy=only, data=data, as_json=as_json))
 
     checkpoint = with_audit(open_checkpoint(path))
     description = describe_checkpoint(checkpoint, policies=chosen.ids)

@@ -49,7 +49,9 @@ def shell_hint(hint: str, missing: list[str] | None = None) -> str:
     if missing:
         short = dict.fromkeys(name.rpartition(".")[2].rpartition(":")[2] for name in missing)
         named = [f"--trust FILE.py:{name}" for name in short if name.isidentifier()]
-        return f"give yours in its place: {' '.join(named[:_MOST] or ['--trust FILE.py:NAME'])}"
+        given = f"give yours in its place: {' '.join(named[:_MOST] or ['--trust FILE.py:NAME'])}"
+        described = [each for each in _SENTENCES.split(hint) if "--write-model" in each]
+        return "; ".join([given, *described, *(["then give --model FILE."] if described else [])])
     if not _PYTHON.search(hint):
         return hint
     plain = [each for each in _SENTENCES.split(hint) if not _PYTHON.search(each)]

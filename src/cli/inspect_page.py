@@ -36,6 +36,7 @@ _KINDS = {
 }
 _WIDE = 96  # columns a terminal needs for all that is said of an array
 _MAX_SHOWN = 12
+_MOST_LAYERS = 40
 
 
 def inspect_page(
@@ -52,6 +53,9 @@ def inspect_page(
     for name, record in acting.items():
         parts += _section(f"{_word(record)} {visible(name)}")
         parts.append(_policy(visible_data(record)))
+        if record.get("proposal"):
+            parts += _section("its network, as names and shapes of weights suggest it")
+            parts.append(_proposal(visible_data(record["proposal"])))
         if with_weights:
             parts.append(weights_table(checkpoint.acting[name].weights, width=width))
     if told["unsafe"]:
@@ -178,6 +182,19 @@ def _policy(record: dict[str, Any]) -> RenderableType:
         text = f"{level}: {record['verdict']['reason']}"
         lines.append(("verdict", Text(text, style=LEVEL_STYLES[level])))
     return _facts(lines)
+
+
+def _proposal(proposal: dict[str, Any]) -> RenderableType:
+    """A proposed network, a line for each layer."""
+    shown = proposal["layers"][:_MOST_LAYERS]
+    lines = [Text(f"  {line}") for line in shown]
+    if len(proposal["layers"]) > len(shown):
+        lines.append(Text(f"  and {len(proposal['layers']) - len(shown)} more", style="label"))
+    if proposal["decided"]:
+        lines.append(Text(f"  {proposal['decided']}", style="label"))
+    elif proposal["guessed"]:
+        lines.append(Text("  (?) stands in no file: it is a guess", style="label"))
+    return Group(*lines)
 
 
 def _exploration(settings: Any) -> str:

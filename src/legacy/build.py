@@ -76,7 +76,7 @@ def load_policies(
         if name in networks:
             record = replace(record, config=with_network(record.config, networks[name]))
         with at(f"policy {name!r}"):
-            built[name] = build_policy(cls, record, given=settings, **options)
+            built[name] = build_policy(cls, record, given=settings, path=checkpoint.path, **options)
     if checkpoint.kind == "policy" and len(built) == 1 and policy_ids is None:
         return next(iter(built.values()))
     return built
@@ -110,6 +110,7 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
         ConfigError: Spaces or config are lost, or the network is a class that was not supplied.
     """
     check_asked(record, options.pop("given", None))
+    path = options.pop("path", "PATH")
     trust = Trust.of(options.pop("trust", None))
     given = trust.by_name()
     custom_preprocessors = {
@@ -120,7 +121,7 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
         options[kind] = {**given, **(options.get(kind) or {})}
     connectors = [serialized(record.agent_connectors), serialized(record.action_connectors)]
     spaces = spaces_of(record)
-    check_model(record, options["custom_models"], unknown_connectors(connectors, trust))
+    check_model(record, options["custom_models"], unknown_connectors(connectors, trust), path)
     if not record.weights:
         raise MissingPartError(
             f"policy {record.id!r} holds no weights",

@@ -185,7 +185,10 @@ def _shapes(record: PolicyRecord) -> str:
 
 
 def check_model(
-    record: PolicyRecord, supplied: Mapping[str, Any], missing: Sequence[str] = ()
+    record: PolicyRecord,
+    supplied: Mapping[str, Any],
+    missing: Sequence[str] = (),
+    path: str = "PATH",
 ) -> None:
     """Refuse a policy whose network is a class of its author's that is not here.
 
@@ -193,6 +196,7 @@ def check_model(
         record: The policy's.
         supplied: Classes by name.
         missing: Names of connectors that are not here either, to be told in the same error.
+        path: Of the checkpoint.
     """
     name = record.custom_model
     if network_in(record.config) is not None:
@@ -203,6 +207,8 @@ def check_model(
     held = record.model_config.get("custom_model")
     if isinstance(held, type):
         return
+    from ..core.vault.next_steps import describe_hint
+
     shapes = "\n".join(
         f"    {n}  {record.weights.describe(n)[0]}  {record.weights.describe(n)[1]}"
         for n in record.weights
@@ -210,8 +216,8 @@ def check_model(
     raise ConfigError(
         f"policy {record.id!r} computes with the custom model {name!r}, whose code is not in the "
         f"checkpoint; its weights are:\n{shapes}",
-        hint=f"supply it: Policy.from_checkpoint(path, custom_models={{{name!r}: YourModel}}), a "
-        "TorchModelV2 or any torch module"
+        hint=f"{describe_hint(path)} Or supply its class: Policy.from_checkpoint(path, "
+        f"custom_models={{{name!r}: YourModel}}), a TorchModelV2 or any torch module"
         + (f", and what stands for its connectors: {words(missing)}." if missing else "."),
         model=name,
     )

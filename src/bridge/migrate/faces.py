@@ -23,7 +23,10 @@ PIECE_HOMES: Final = {
 }
 """Piece -> the module of ours it lives in."""
 
-MODULE_HOMES: Final = {"LegacyPolicyModule": "..wrap.policy_module"}
+MODULE_HOMES: Final = {
+    "DescribedTorchRLModule": "...v2.modules.described",
+    "LegacyPolicyModule": "..wrap.policy_module",
+}
 """Module of a network -> the module of ours it lives in."""
 
 

@@ -13,6 +13,7 @@ from torch import nn
 from ...core.errors import RlconnectError
 from ...legacy.heads.algorithms import FAMILIES
 from ...legacy.models.complex import ComplexInputNetwork
+from ...legacy.models.described import DescribedModel
 from ...legacy.models.fcnet import FullyConnectedNetwork
 from ...legacy.models.lstm import LSTMWrapper
 from ...legacy.models.rlmodule import RLModuleNet
@@ -21,6 +22,7 @@ from ...legacy.policy import Policy
 from ...v2.modules.bc import DefaultBCTorchRLModule
 from ...v2.modules.ppo import DefaultAPPOTorchRLModule, DefaultPPOTorchRLModule
 from ...v2.modules.rl_module import RLModule
+from .described_module import described_module
 from .layer_stacks import (
     Layer,
     Stack,
@@ -84,6 +86,8 @@ def _module(policy: Policy) -> RLModule:
     explores = type(policy.exploration).__name__
     if explores not in _EXPLORES:
         raise NoTwin(f"it explores by {explores}, which native modules do not")
+    if isinstance(model, DescribedModel):
+        return described_module(policy, model, seen_by_network(policy))
     if isinstance(model, RLModuleNet):
         return module_of_weights(policy, model)
     family = FAMILIES[policy.algorithm]

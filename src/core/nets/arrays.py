@@ -194,8 +194,8 @@ def _clip(step: Step, weights: Weights) -> Compute:
 
 def _mask(step: Step, weights: Weights) -> Compute:
     def compute(seen: list[Any]) -> Float32:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            barred = np.maximum(np.log(seen[-1]), LOWEST)
+        with np.errstate(divide="ignore"):
+            barred = np.maximum(np.log(np.maximum(seen[-1], 0)), LOWEST)
         found: Float32 = joined(seen[:-1]) + barred
         return found
 

@@ -75,7 +75,7 @@ def read_description(path: str | os.PathLike[str]) -> Any:
                 found=f"{size:,}",
             )
         text = file.read_text(encoding="utf-8")
-        return json.loads(text) if file.suffix == ".json" else _toml(text)
+        return json.loads(text) if file.suffix == ".json" else parse_toml(text)
     except OSError as error:
         raise ConfigError(
             f"the network in {file} cannot be read",
@@ -93,7 +93,8 @@ def read_description(path: str | os.PathLike[str]) -> Any:
         ) from None
 
 
-def _toml(text: str) -> dict[str, Any]:
+def parse_toml(text: str) -> dict[str, Any]:
+    """The data in a TOML text."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -122,14 +123,14 @@ def toml_text(network: Network, comments: Mapping[str, str] | None = None, head:
     """
     lines = [*_commented(head), ""] if head else []
     if network.unused:
-        lines += [f"unused = {_value(list(network.unused))}", ""]
+        lines += [f"unused = {toml_value(list(network.unused))}", ""]
     for each in network.as_data()["layers"]:
         name = each.get("name") or next(iter(each.values()))
         lines += [*_commented((comments or {}).get(name, "")), "[[layers]]"]
-        lines += [f"{key} = {_value(value)}" for key, value in each.items()]
+        lines += [f"{key} = {toml_value(value)}" for key, value in each.items()]
         lines.append("")
     lines.append("[outputs]")
-    lines += [f"{what} = {_value(name)}" for what, name in network.outputs.items()]
+    lines += [f"{what} = {toml_value(name)}" for what, name in network.outputs.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -137,11 +138,12 @@ def _commented(text: str) -> list[str]:
     return [f"# {line}".rstrip() for line in text.splitlines()]
 
 
-def _value(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """Plain data as TOML writes it."""
     if isinstance(value, Mapping):
-        pairs = ", ".join(f"{key} = {_value(each)}" for key, each in value.items())
+        pairs = ", ".join(f"{key} = {toml_value(each)}" for key, each in value.items())
         return f"{{ {pairs} }}"
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(toml_value, value))}]"
     # TOML's basic strings escape as JSON's do, but for DEL.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

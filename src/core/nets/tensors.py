@@ -241,7 +241,8 @@ def _clip(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
 
 
 def _mask(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    return _joined(seen[:-1]) + seen[-1].log().clamp(min=torch.finfo(torch.float32).min)
+    barred = seen[-1].clamp(min=0).log().clamp(min=torch.finfo(torch.float32).min)
+    return _joined(seen[:-1]) + barred
 
 
 def _sum(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:

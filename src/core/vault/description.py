@@ -7,11 +7,14 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from ..errors import UnknownNameError
+from ..nets.records import Records
+from ..nets.words import layer_words
 from ..space_codec import space_to_data
 from ..space_text import describe
 from .network_words import network
 from .next_steps import next_steps, shell_path
 from .plain import Plainer
+from .proposed_networks import needs_network, proposed_network, records_near
 from .records import (
     Checkpoint,
     ComponentRecord,
@@ -49,6 +52,8 @@ def describe_checkpoint(
     if policies is not None:
         acting = {policy: acting[policy] for policy in policies}
     judged = verdict(checkpoint)
+    has_foreign = any(map(needs_network, acting.values()))
+    records = records_near(checkpoint) if has_foreign else []
     return {
         "path": checkpoint.path,
         "kind": checkpoint.kind,
@@ -64,12 +69,12 @@ def describe_checkpoint(
         "training_iteration": _json(checkpoint.training_iteration),
         "verdict": {"level": judged.level, "reason": judged.reason},
         "policies": {
-            name: _policy(record)
+            name: {**_policy(record), "proposal": _proposal(record, records)}
             for name, record in acting.items()
             if isinstance(record, PolicyRecord)
         },
         "modules": {
-            name: _module(record)
+            name: {**_module(record), "proposal": _proposal(record, records)}
             for name, record in acting.items()
             if isinstance(record, ModuleRecord)
         },
@@ -123,6 +128,19 @@ def _module(record: ModuleRecord) -> dict[str, Any]:
         "weights": _weights(record.weights),
         "verdict": {"level": judged.level, "reason": judged.reason},
         "where": record.where,
+    }
+
+
+def _proposal(record: PolicyRecord | ModuleRecord, records: list[Records]) -> dict[str, Any] | None:
+    """The network that names and shapes suggest, where its code is not here."""
+    found = proposed_network(record, records) if needs_network(record) else None
+    if found is None:
+        return None
+    return {
+        "layers": layer_words(found.network, found.guessed),
+        "network": found.network.as_data(),
+        "guessed": list(found.guessed),
+        "decided": "" if found.decision is None else f"{found.decision} ({found.records})",
     }
 
 

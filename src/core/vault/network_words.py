@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from ..errors import ConfigError
+from ..nets.description import NETWORK, network_of
+from ..nets.words import in_words
 from .records import ModuleRecord, PolicyRecord
 from .weights import WeightTable
 
@@ -20,12 +23,24 @@ _VALUE_BASED: Final = ("DQN", "APEX", "SimpleQ", "R2D2", "QMIX")
 
 def network(record: PolicyRecord | ModuleRecord) -> str:
     """The network in one line, from its config and the shapes of its weights."""
-    if isinstance(record, PolicyRecord) and record.custom_model:
+    described = _described(record)
+    if described:
+        kind = described
+    elif isinstance(record, PolicyRecord) and record.custom_model:
         kind = f"custom model {record.custom_model}"
     else:
         kind = ", ".join(_words(record)) or "an unknown network"
     count = f"{record.weights.parameter_count:,} numbers in {len(record.weights)} arrays"
     return f"{kind} ({count})"
+
+
+def _described(record: PolicyRecord | ModuleRecord) -> str:
+    """A network that is data in words; empty for any other."""
+    held = record.model_config.get(NETWORK)
+    try:
+        return "" if held is None else in_words(network_of(held))
+    except ConfigError:
+        return "a described network that cannot be read"
 
 
 def _words(record: PolicyRecord | ModuleRecord) -> Iterator[str]:

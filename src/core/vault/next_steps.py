@@ -13,7 +13,8 @@ from typing import Any, Final
 import gymnasium as gym
 
 from ..space_text import describe
-from .records import Checkpoint
+from .proposed_networks import needs_network, proposed_network
+from .records import Checkpoint, ModuleRecord, PolicyRecord
 from .remote import is_url
 from .verdict import judge
 
@@ -45,6 +46,13 @@ def next_steps(checkpoint: Checkpoint) -> list[dict[str, str]]:
     acts = bool(acting) and all(judge(each).level == "complete" for each in acting.values())
     if acts and (one or len(checkpoint.acting) == 1):
         steps += _verbs(checkpoint, path, one)
+    foreign = [each for each in acting.values() if needs_network(each)]
+    if foreign:
+        file = shlex.quote(free_name(checkpoint.path, "network.toml"))
+        told = "write the network that its weights suggest, for you to look over"
+        steps.append((f"rlconnect inspect {path} --write-model {file}", told))
+        if len(acting) == 1 and _fits(foreign[0]):
+            steps += _described_verbs(checkpoint, path, f" --model {file}")
     if acting and checkpoint.stack != "rlconnect":
         out = free_name(checkpoint.path, "kept.zip")
         told = "keep it without a pickle in it, as one file"
@@ -56,6 +64,32 @@ def next_steps(checkpoint: Checkpoint) -> list[dict[str, str]]:
     told = "everything, the whole config included, for a script"
     steps.append((f"rlconnect inspect {path} --json", told))
     return [{"command": command, "purpose": purpose} for command, purpose in steps]
+
+
+def describe_hint(path: str) -> str:
+    """How to go on where the code of a network is not here."""
+    shown, file = shell_path(short_path(path)), shlex.quote(free_name(path, "network.toml"))
+    return (
+        f"describe it as data: `rlconnect inspect {shown} --write-model {file}` writes what its "
+        f"weights tell, for you to look over. Load it with model={json.dumps(file)}."
+    )
+
+
+def _fits(record: PolicyRecord | ModuleRecord) -> bool:
+    """Whether names and shapes suggest a network, and it has spaces to act in."""
+    has_spaces = record.observation_space is not None and record.action_space is not None
+    return has_spaces and proposed_network(record) is not None
+
+
+def _described_verbs(checkpoint: Checkpoint, path: str, model: str) -> list[tuple[str, str]]:
+    """Commands for what acts once its network is described."""
+    env = environment_of(checkpoint)
+    if env:
+        return [(f"rlconnect rollout {path}{model} --env {env}", f"then let it play {env}")]
+    if checkpoint.stack == "old":
+        out = shlex.quote(free_name(checkpoint.path, "migrated"))
+        return [(f"rlconnect migrate {path}{model} --out {out}", "then bring it to the new stack")]
+    return []
 
 
 def _verbs(checkpoint: Checkpoint, path: str, one: str) -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from ..nets.description import NETWORK
 from .audit.warning import unsafe_line
 from .records import Checkpoint, ModuleRecord, PolicyRecord
 from .shape_hints import space_hint
@@ -84,6 +85,8 @@ def judge(record: PolicyRecord | ModuleRecord) -> Verdict:
 
 def own_class(record: PolicyRecord | ModuleRecord) -> str:
     """The class of the author's own that is needed to run the network; empty for RLlib's."""
+    if NETWORK in record.model_config:
+        return ""
     if isinstance(record, PolicyRecord):
         if record.custom_model:
             return record.custom_model

@@ -44,8 +44,9 @@ class DescribedModel(LegacyModel):
     ) -> None:
         super().__init__(obs_space, action_space, distribution.size, model_config, "described")
         self._layout = None  # parts are taken from the whole vector
-        self._observed = Observed(obs_space, action_space, model_config)
-        net = TensorNetwork(bound_to(network, weights, self._observed, distribution))
+        self.observed = Observed(obs_space, action_space, model_config)
+        self.bound = bound_to(network, weights, self.observed, distribution)
+        net = TensorNetwork(self.bound)
         self._parameters, self._modules = net._parameters, net._modules
         object.__setattr__(self, "_net", net)  # not registered: names stay as they are
         self.network = network
@@ -57,7 +58,7 @@ class DescribedModel(LegacyModel):
         self, input_dict: dict[str, Any], state: list[Tensor], seq_lens: Tensor | None
     ) -> ModelOutput:
         """Outputs, or values of all actions, and the next state."""
-        seen = self._observed.of(
+        seen = self.observed.of(
             input_dict,
             set(self.network.inputs),
             lambda actions: encode_actions(actions, self.action_space),

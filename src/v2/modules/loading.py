@@ -207,7 +207,12 @@ class _Loader:
 
     def _unknown(self, record: ModuleRecord, name: str, slot: Slot) -> UnknownClassError:
         what = f"module {record.id!r} needs"
-        return unknown({name: slot}, what=what, **self._facts(record))
+        error = unknown({name: slot}, what=what, **self._facts(record))
+        if slot is MODULE and record.weights:
+            from ...core.vault.next_steps import describe_hint
+
+            error.hint = f"{error.hint} Or {describe_hint(self.checkpoint.path)}"
+        return error
 
     def _facts(self, record: ModuleRecord) -> dict[str, Any]:
         tables = {key: held.weights for key, held in self.checkpoint.modules.items()}

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from ...core.nets.description import NETWORK
+
 _HEADS: Final = ("pi", "_pi_head", "af", "qf")
 _CLIP: Final = "log_std_clip_param_const"
 _LINEAR: Final = re.compile(r"net\.mlp\.(\d{1,9})\.weight")
@@ -27,7 +29,7 @@ def modern_settings(
         [7]
     """
     found = dict(settings)
-    if not shapes:
+    if not shapes or NETWORK in found:
         return found
     if found.get("encoder_latent_dim"):  # Ray 2.5 to 2.9: one more layer
         found["fcnet_hiddens"] = [*found.get("fcnet_hiddens", ()), found["encoder_latent_dim"]]

@@ -1,0 +1,230 @@
+"""Orders of layers in which each takes what the one before gives, the likeliest first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from .image_guesses import ways_through
+from .units import Unit
+
+Shape = tuple[int, ...]
+
+_STEPS: Final = 20_000
+
+
+@dataclass(frozen=True)
+class End:
+    """Something that a layer may take.
+
+    Args:
+        name: What the description calls it.
+        shape: Its shape.
+    """
+
+    name: str
+    shape: Shape
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Layers one after another.
+
+    Args:
+        layers: As a description has them, without activations.
+        ends: What is there to go on from; the last one came last.
+        nodes: All that came out of layers with weights, in order.
+        cost: How unusual it is.
+    """
+
+    layers: tuple[Mapping[str, Any], ...] = ()
+    ends: tuple[End, ...] = ()
+    nodes: tuple[End, ...] = ()
+    cost: float = 0.0
+
+
+@dataclass
+class Search:
+    """What a search for orders knows.
+
+    Args:
+        inputs: What is observed, vectors and images.
+        beside: Numbers of earlier actions and rewards that a recurrent layer may take, by name.
+        left: How many steps it may still take.
+        taken: Names that are given already.
+    """
+
+    inputs: Sequence[End]
+    beside: Mapping[str, int] = field(default_factory=dict)
+    left: int = _STEPS
+
+    def orders(
+        self, units: Sequence[Unit], start: Chain, may_begin: bool = True
+    ) -> Iterator[Chain]:
+        """Chains through all units, the order of the file first.
+
+        Args:
+            units: In the order of the file.
+            start: Where it begins.
+            may_begin: Whether a layer may begin at what is observed, beside what is there.
+        """
+        if not units:
+            yield start
+            return
+        for index, unit in enumerate(units):
+            if unit.kind == "convolution" and any(
+                other.kind == "convolution" for other in units[:index]
+            ):
+                continue  # images go through convolutions in the order of the file
+            self.left -= 1
+            if self.left < 0:
+                return
+            for run, grown in self._added(unit, units[index:], start, units, may_begin):
+                rest = [other for other in units if other not in run]
+                yield from self.orders(rest, grown, may_begin)
+
+    def _added(
+        self,
+        unit: Unit,
+        tail: Sequence[Unit],
+        start: Chain,
+        units: Sequence[Unit],
+        may_begin: bool,
+    ) -> Iterator[tuple[list[Unit], Chain]]:
+        sources: list[tuple[tuple[End, ...], float]] = []
+        if start.ends:
+            sources.append(((start.ends[-1],), 0.0))
+        if len(start.ends) > 1 and all(len(end.shape) == 1 for end in start.ends):
+            sources.append((start.ends, 0.2))
+        used = {name for layer in start.layers for name in _inputs(layer)}
+        fresh = [end for end in self.inputs if end.name not in used]
+        if start.ends and may_begin:
+            vectors = tuple(end for end in fresh if len(end.shape) == 1)
+            flat = tuple(end for end in start.ends if len(end.shape) == 1)
+            if vectors and len(flat) == len(start.ends):
+                sources.append(((*start.ends, *vectors), 0.6))
+        if may_begin:
+            sources += [((end,), 1.0 if start.ends else 0.0) for end in fresh]
+        for source, cost in sources:
+            is_new = bool(start.ends) and len(source) == 1 and source[0] != start.ends[-1]
+            kept = start.ends if is_new else start.ends[:-1] if len(source) == 1 else ()
+            for run, layers, ends, more in self._accepted(unit, tail, source, units):
+                yield (
+                    run,
+                    Chain(
+                        (*start.layers, *layers),
+                        (*kept, ends[-1]),
+                        (*start.nodes, *ends),
+                        start.cost + cost + more,
+                    ),
+                )
+
+    def _accepted(
+        self, unit: Unit, tail: Sequence[Unit], source: tuple[End, ...], units: Sequence[Unit]
+    ) -> Iterator[tuple[list[Unit], list[dict[str, Any]], list[End], float]]:
+        """Layers that let a unit take a source, with what comes out; none where it cannot."""
+        names = [end.name for end in source]
+        given: Any = names[0] if len(names) == 1 else names
+        shape = source[0].shape if len(source) == 1 else (sum(end.shape[0] for end in source),)
+        if unit.kind == "convolution":
+            yield from self._images(tail, source[0], units)
+            return
+        layer: dict[str, Any] = {unit.kind: unit.prefix, "input": given}
+        if unit.kind in ("dense", "lstm", "gru"):
+            if len(shape) > 1 and math.prod(shape) == unit.ins:
+                flat = f"{unit.prefix}_in"
+                before = {"flatten": True, "input": given, "name": flat}
+                layer["input"] = flat
+                yield [unit], [before, layer], [End(unit.prefix, (unit.outs,))], 0.0
+            elif shape == (unit.ins,):
+                yield [unit], [layer], [End(unit.prefix, (unit.outs,))], 0.0
+            elif unit.kind != "dense" and len(shape) == 1 and self.beside:
+                yield from self._with_earlier(unit, layer, names, shape[0])
+        elif unit.kind == "embedding":
+            if shape in ((unit.ins,), (1,), ()):
+                out = (unit.outs,) if shape != (1,) else (1, unit.outs)
+                yield [unit], [layer], [End(unit.prefix, out)], 0.0
+            elif len(shape) == 1 and shape[0] <= 64:
+                yield [unit], [layer], [End(unit.prefix, (*shape, unit.outs))], 0.5
+        elif unit.kind == "layer_norm":
+            if shape and shape[-1] == unit.ins:
+                yield [unit], [layer], [End(unit.prefix, shape)], 0.0
+        elif unit.kind == "batch_norm" and shape and unit.ins in (shape[0], shape[-1]):
+            yield [unit], [layer], [End(unit.prefix, shape)], 0.0
+
+    def _with_earlier(
+        self, unit: Unit, layer: dict[str, Any], names: list[str], width: int
+    ) -> Iterator[tuple[list[Unit], list[dict[str, Any]], list[End], float]]:
+        """A recurrent layer that sees earlier actions or rewards beside the features."""
+        actions, rewards = self.beside["prev_actions"], self.beside["prev_rewards"]
+        for extra, size in (
+            (["prev_actions"], actions),
+            (["prev_rewards"], rewards),
+            (["prev_actions", "prev_rewards"], actions + rewards),
+        ):
+            if width + size == unit.ins:
+                joined = {**layer, "input": [*names, *extra]}
+                yield [unit], [joined], [End(unit.prefix, (unit.outs,))], 0.4
+
+    def _images(
+        self, tail: Sequence[Unit], source: End, units: Sequence[Unit]
+    ) -> Iterator[tuple[list[Unit], list[dict[str, Any]], list[End], float]]:
+        """A run of convolutions over one image, every way that leads to a layer behind."""
+        run = _run_of(tail)
+        convolutions = [unit for unit in run if unit.kind == "convolution"]
+        first = convolutions[0]
+        if len(source.shape) != len(first.sides) + 1:
+            return
+        is_first, is_last = source.shape[0] == first.ins, source.shape[-1] == first.ins
+        turned: list[dict[str, Any]] = []
+        shape, name = source.shape, source.name
+        if first.is_keras:
+            if not is_last:
+                return
+        elif is_last and (not is_first or min(source.shape) == source.shape[-1]):
+            axes = len(shape)
+            name = f"{first.prefix}_in"
+            turned = [{"permute": [axes - 1, *range(axes - 1)], "input": source.name, "name": name}]
+            shape = (shape[-1], *shape[:-1])
+        elif not is_first:
+            return
+        rest = [unit for unit in units if unit not in run]
+        wanted = {unit.ins for unit in rest if unit.kind in ("dense", "lstm", "gru")}
+        for way in ways_through(convolutions, shape, wanted):
+            layers, ends, before = list(turned), [], name
+            steps = iter(zip(way.settings, way.pools, strict=True))
+            for unit in run:
+                if unit.kind != "convolution":
+                    layers.append({unit.kind: unit.prefix, "input": before})
+                    before = unit.prefix
+                    continue
+                settings, is_pooled = next(steps)
+                layers.append({"convolution": unit.prefix, "input": before, **settings})
+                before = unit.prefix
+                if is_pooled:
+                    pool = f"{unit.prefix}_pool"
+                    last = {"channels": "last"} if unit.is_keras else {}
+                    layers.append({"pool": "max", "size": 2, "input": before, "name": pool, **last})
+                    before = pool
+            ends.append(End(before, way.shape))
+            yield run, layers, ends, way.cost
+
+
+def _run_of(tail: Sequence[Unit]) -> list[Unit]:
+    """Convolutions that follow one another, with the norms among them."""
+    run = [tail[0]]
+    for unit in tail[1:]:
+        last = next(each for each in reversed(run) if each.kind == "convolution")
+        is_norm = unit.kind == "batch_norm" and unit.ins == last.outs
+        follows = unit.kind == "convolution" and unit.ins == last.outs
+        if not (is_norm or (follows and len(unit.sides) == len(last.sides))):
+            break
+        run.append(unit)
+    return run
+
+
+def _inputs(layer: Mapping[str, Any]) -> list[str]:
+    given = layer.get("input", [])
+    return [given] if isinstance(given, str) else list(given)

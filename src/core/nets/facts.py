@@ -1,0 +1,133 @@
+"""What is known of a policy beside the code of its network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
+
+from .observed import Part, encoded_shape, observed_parts
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known beside the weights.
+
+    Args:
+        shapes: Of the weights by name, in the order of the file.
+        inputs: Shapes of what is observed, by name; empty where the spaces are lost.
+        sizes: How many outputs the actions may need, the likeliest first; empty where unknown.
+        is_q: Whether the policy acts by the values of actions.
+        settings: The model settings.
+        action_width: Numbers of an encoded action.
+        same: Names of weights that repeat others, by name.
+        parts: Where the parts of an observation lie in the whole of it.
+        is_bytes: Whether images are bytes.
+    """
+
+    shapes: Mapping[str, Shape]
+    inputs: Mapping[str, Shape] = field(default_factory=dict)
+    sizes: tuple[int, ...] = ()
+    is_q: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    action_width: int = 0
+    same: Mapping[str, str] = field(default_factory=dict)
+    parts: dict[str, Part] = field(default_factory=dict)
+    is_bytes: bool = False
+
+
+def facts_of(
+    weights: Mapping[str, Any],
+    observation_space: Space[Any] | None,
+    action_space: Space[Any] | None,
+    settings: Mapping[str, Any],
+    *,
+    algorithm: str = "",
+) -> Facts:
+    """What is known of a policy or module whose network is to be guessed.
+
+    Args:
+        weights: Arrays by name.
+        observation_space: Of the environment, before preprocessing; None if lost.
+        action_space: None if lost.
+        settings: The model settings.
+        algorithm: Its name, where it is known.
+    """
+    parts: dict[str, Part] = {}
+    if observation_space is not None:
+        parts = observed_parts(observation_space, _seen_shape(settings))
+    inputs = {name: part.shape for name, part in parts.items()}
+    width, wide = (0, 0) if action_space is None else _action_sizes(action_space)
+    is_q = algorithm in ("DQN", "SimpleQ", "APEX", "R2D2")
+    sizes = () if action_space is None else (width,) if is_q else (wide, width)
+    shapes = {name: tuple(np.shape(array)) for name, array in weights.items()}
+    return Facts(
+        shapes,
+        inputs,
+        tuple(dict.fromkeys(sizes)),
+        is_q,
+        settings,
+        width,
+        _repeated(weights),
+        parts,
+        _has_bytes(observation_space),
+    )
+
+
+def _repeated(weights: Mapping[str, Any]) -> dict[str, str]:
+    """Names of arrays that are the same as one before: a layer kept under two names."""
+    seen: dict[tuple[Any, ...], str] = {}
+    found: dict[str, str] = {}
+    for name, array in weights.items():
+        held = np.asarray(array)
+        if held.size < 2 or held.size > 1 << 22 or not held.any():
+            continue
+        key = (
+            held.shape,
+            str(held.dtype),
+            held.tobytes() if held.size < 4096 else hash(held.tobytes()),
+        )
+        if key in seen:
+            found[name] = seen[key]
+        else:
+            seen[key] = name
+    return found
+
+
+def _seen_shape(settings: Mapping[str, Any]) -> Any:
+    """Shapes of leaves as the old stack's preprocessors leave them."""
+    dim, is_gray = settings.get("dim") or 84, bool(settings.get("grayscale"))
+
+    def shape(space: Space[Any]) -> Shape:
+        if isinstance(space, Box) and space.shape == (210, 160, 3) and isinstance(dim, int):
+            return (dim, dim, 1 if is_gray else 3)
+        return encoded_shape(space)
+
+    return shape
+
+
+def _action_sizes(space: Space[Any]) -> tuple[int, int]:
+    """Numbers of an encoded action, and inputs of its default distribution."""
+    if isinstance(space, Discrete):
+        return int(space.n), int(space.n)
+    if isinstance(space, MultiDiscrete):
+        total = int(np.sum(space.nvec))
+        return total, total
+    if isinstance(space, (Dict, Tuple)):
+        parts = space.spaces.values() if isinstance(space, Dict) else space.spaces
+        sizes = [_action_sizes(part) for part in parts]
+        return sum(size[0] for size in sizes), sum(size[1] for size in sizes)
+    size = int(np.prod(space.shape or ()))
+    return size, 2 * size
+
+
+def _has_bytes(space: Space[Any] | None) -> bool:
+    if isinstance(space, (Dict, Tuple)):
+        parts = space.spaces.values() if isinstance(space, Dict) else space.spaces
+        return any(_has_bytes(part) for part in parts)
+    return isinstance(space, Box) and space.dtype == np.uint8 and len(space.shape) == 3

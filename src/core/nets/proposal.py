@@ -1,0 +1,321 @@
+"""A network guessed from names and shapes of weights, with what they cannot tell marked as such.
+
+Layers with words such as `value` or `policy` in their names are heads or branches of their own,
+the others are shared; within each the order is the first in which every layer takes what the one
+before gives. Activations stand in no file: they are what the settings suggest, or a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import Any, Final
+
+from ..errors import RlconnectError
+from .activations import activation_name
+from .binding import bind
+from .chains import Chain, End, Search
+from .description import Network, network_of
+from .facts import Facts, Shape
+from .heads import with_heads
+from .image_guesses import other_scale
+from .units import Unit, units_of, words_of
+
+_MASKS: Final = ("mask", "avail", "valid", "legal")
+_IDLE: Final = ("target", "targets", "aux", "icm", "curiosity", "inverse", "decoder", "old", "rnd")
+_MOST_CANDIDATES: Final = 40
+_ADVANTAGE, _VALUE = "advantage_module.", "value_module."
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A guess.
+
+    Args:
+        network: What fits best.
+        others: Other orders of layers, strides or paddings that fit as well.
+        comments: What a file cannot tell, by layer.
+        guessed: Layers whose activation is a guess.
+        head: What is to be said of all.
+    """
+
+    network: Network
+    others: tuple[Network, ...]
+    comments: Mapping[str, str]
+    guessed: tuple[str, ...]
+    head: str
+
+
+def propose(facts: Facts) -> Proposal | None:
+    """The likeliest network for weights; None where no order of layers fits."""
+    shapes = {name: shape for name, shape in facts.shapes.items() if name not in facts.same}
+    actor = [name for name in shapes if name.startswith("action_model.")]
+    if actor and any(name.startswith("q_net.") for name in shapes):  # SAC's: critics stand beside
+        shapes = {name: shapes[name] for name in actor}
+    units, rest = units_of(shapes)
+    idle = [unit for unit in units if set(words_of(unit.prefix)) & set(_IDLE)]
+    for leave_values, leave_idle in ((False, False), (False, True), (True, False), (True, True)):
+        if leave_idle and not idle:
+            continue
+        kept = [unit for unit in units if not (leave_idle and unit in idle)]
+        if leave_values:
+            kept = [unit for unit in kept if unit.role != "value"]
+            if len(kept) == len(units):
+                continue
+        found = _candidates(kept, facts)
+        if found:
+            return _proposal(found, facts, kept, rest)
+    return None
+
+
+def _proposal(
+    found: Sequence[Network], facts: Facts, kept: Sequence[Unit], rest: Sequence[str]
+) -> Proposal:
+    network, others = found[0], tuple(found[1:])
+    _, reason = _suggested(facts.settings, kept)
+    comments: dict[str, str] = {}
+    guessed = []
+    for layer in network.layers:
+        if layer.activation != "linear":
+            comments[layer.name] = f"activation: {reason}"
+            guessed.append(layer.name)
+        if layer.kind == "divide":
+            comments[layer.name] = "a guess: code mostly brings bytes of images to 0 to 1"
+        if layer.kind == "convolution":
+            own = dict.fromkeys(
+                _settings_words(other_layer.settings)
+                for other in others
+                for other_layer in other.layers
+                if other_layer.name == layer.name and other_layer.settings != layer.settings
+            )
+            fits = f"; {' or '.join(list(own)[:3])} fits as well" if own else ""
+            text = f"stride and padding follow from the shapes{fits}"
+            comments[layer.name] = "\n".join([text, comments.get(layer.name, "")]).strip()
+    head = [
+        "Proposed from names and shapes of weights. What a file cannot tell is marked below:",
+        "look at it, or let recorded outputs decide (`rlconnect inspect PATH --data FILE`).",
+    ]
+    if network.unused:
+        head.append("Weights under `unused` have no place in the network.")
+    return Proposal(network, others, comments, tuple(guessed), "\n".join(head))
+
+
+def _settings_words(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in settings.items()) or "stride 1"
+
+
+def _candidates(units: Sequence[Unit], facts: Facts) -> list[Network]:
+    """Networks that bind, the most usual first."""
+    activation, _ = _suggested(facts.settings, units)
+    found: dict[str, tuple[float, Network]] = {}
+    for cost, data in islice(_descriptions(units, facts), _MOST_CANDIDATES * 4):
+        key = str(data)
+        if key in found:
+            continue
+        network = _bound(data, units, facts, activation)
+        if network is not None:
+            found[key] = cost, network
+        if len(found) >= _MOST_CANDIDATES:
+            break
+    networks = [network for _, network in sorted(found.values(), key=lambda pair: pair[0])]
+    if facts.is_bytes and any(unit.kind == "convolution" for unit in units):
+        return list(map(other_scale, networks))
+    return networks
+
+
+def _bound(
+    data: dict[str, Any], units: Sequence[Unit], facts: Facts, activation: str
+) -> Network | None:
+    layers = _with_activations(data, units, activation)
+    used = {name for unit in units for name in unit.names if unit.prefix in _prefixes(layers)}
+    unused = _patterns([name for name in facts.shapes if name not in used], facts.shapes)
+    try:
+        network = network_of({"layers": layers, "outputs": data["outputs"], "unused": unused})
+        inputs = facts.inputs or {"obs": data["lost"]}
+        bind(network, facts.shapes, _with_earlier(inputs, facts))
+    except RlconnectError:
+        return None
+    return network
+
+
+def _with_earlier(inputs: Mapping[str, Shape], facts: Facts) -> dict[str, Shape]:
+    return {**inputs, "prev_actions": (facts.action_width,), "prev_rewards": (1,)}
+
+
+def _descriptions(units: Sequence[Unit], facts: Facts) -> Iterator[tuple[float, dict[str, Any]]]:
+    layers = [unit for unit in units if unit.kind != "parameter"]
+    free = [unit for unit in units if unit.kind == "parameter" and unit.role == "spread"]
+    dueling = [unit for unit in layers if unit.prefix.startswith((_ADVANTAGE, _VALUE))]
+    inputs, masks = _inputs_of(facts, layers)
+    beside = {"prev_actions": facts.action_width, "prev_rewards": 1}
+    search = Search(inputs, beside if facts.inputs else {})
+    for trunk, policy, value, spread in _roles(layers, dueling, facts):
+        for chain in islice(search.orders(trunk, Chain()), 24):
+            for cost, data in with_heads(
+                search, chain, policy, value, [*spread, *free], bool(dueling), facts
+            ):
+                if masks and "logits" in data["outputs"]:
+                    data = _masked(data, masks[0])
+                yield cost, data
+
+
+def _roles(
+    layers: Sequence[Unit], dueling: Sequence[Unit], facts: Facts
+) -> Iterator[tuple[list[Unit], list[Unit], list[Unit], list[Unit]]]:
+    """Shared layers, the policy's, the value's, and those of deviations."""
+    if dueling:
+        yield (
+            [unit for unit in layers if unit not in dueling],
+            [unit for unit in dueling if unit.prefix.startswith(_ADVANTAGE)],
+            [unit for unit in dueling if unit.prefix.startswith(_VALUE)],
+            [],
+        )
+        return
+    trunk, policy, value, spread = (
+        [unit for unit in layers if unit.role == role] for role in ("", "policy", "value", "spread")
+    )
+    yield trunk, policy, value, spread
+    single = [unit for unit in trunk if unit.kind == "dense" and unit.outs == 1]
+    if not value and single and facts.sizes != (1,):
+        rest = [unit for unit in trunk if unit is not single[-1]]
+        yield rest, policy, single[-1:], spread
+    if not policy:
+        heads = [
+            u for u in trunk if u.kind == "dense" and (not facts.sizes or u.outs in facts.sizes)
+        ]
+        for head in reversed(heads):
+            yield [unit for unit in trunk if unit is not head], [head], value, spread
+            if not value and single and single[-1] is not head:
+                rest = [unit for unit in trunk if unit not in (head, single[-1])]
+                yield rest, [head], single[-1:], spread
+
+
+def _masked(data: dict[str, Any], mask: str) -> dict[str, Any]:
+    layers = [*data["layers"], {"mask": mask, "input": data["outputs"]["logits"], "name": "masked"}]
+    return {**data, "layers": layers, "outputs": {**data["outputs"], "logits": "masked"}}
+
+
+def _inputs_of(facts: Facts, layers: Sequence[Unit]) -> tuple[list[End], list[str]]:
+    """What the first layers may take, and masks of actions."""
+    if not facts.inputs:
+        first = next((unit for unit in layers if unit.kind in ("dense", "lstm", "gru")), None)
+        return [End("obs", (first.ins if first else 0,))], []
+    parts = {name: shape for name, shape in facts.inputs.items() if name != "obs"}
+    masks = [
+        name
+        for name, shape in parts.items()
+        if len(shape) == 1
+        and shape[0] in facts.sizes
+        and any(word in name.rpartition(".")[2].lower() for word in _MASKS)
+    ]
+    whole = [End("obs", facts.inputs["obs"])]
+    inner = [
+        End(name, shape)
+        for name, shape in parts.items()
+        if name not in masks and not any(other.startswith(f"{name}.") for other in parts)
+    ]
+    containers = [
+        End(name, shape)
+        for name, shape in parts.items()
+        if any(other.startswith(f"{name}.") for other in parts)
+    ]
+    widths = {unit.ins for unit in layers}
+    if masks or whole[0].shape[-1] not in widths:
+        return [*containers, *inner, *whole] if parts else whole, masks
+    return [*whole, *containers, *inner], masks
+
+
+def _with_activations(
+    data: Mapping[str, Any], units: Sequence[Unit], activation: str
+) -> list[dict[str, Any]]:
+    """Each layer that another one follows with the suggested activation behind it."""
+    known = {unit.prefix: unit for unit in units}
+    layers = [dict(layer) for layer in data["layers"]]
+    readers: dict[str, list[str]] = {}
+    for layer in layers:
+        names: Any = layer.get("input", layer.get("dueling", []))
+        for name in [names] if isinstance(names, str) else names:
+            readers.setdefault(name, []).append(_kind_of(layer))
+    lists: dict[str, list[int]] = {}
+    for unit in units:
+        head, place = unit.place
+        if place >= 0:
+            lists.setdefault(head, []).append(place)
+    for layer in layers:
+        kind = _kind_of(layer)
+        found = known.get(str(layer.get(kind, "")))
+        if found is None or kind not in ("dense", "convolution", "layer_norm", "batch_norm"):
+            continue
+        behind = readers.get(str(layer.get("name", found.prefix)), [])
+        goes_on = {"dense", "convolution", "lstm", "gru", "pool", "flatten"} & set(behind)
+        is_head = not goes_on or (
+            "flatten" in behind and not {"dense", "convolution"} & set(behind) and kind == "dense"
+        )
+        before_norm = {"layer_norm", "batch_norm"} & set(behind)
+        if before_norm:
+            is_head = not _is_slim(found)
+        if is_head or _is_followed_at_once(found, lists):
+            continue
+        if kind.endswith("_norm") and any(map(_is_slim, units)):
+            continue
+        is_ours = found.prefix.startswith((_ADVANTAGE, _VALUE))
+        layer["activation"] = "relu" if is_ours else activation
+    return layers
+
+
+def _is_slim(unit: Unit) -> bool:
+    """Whether a unit is RLlib's own layer, which holds its activation."""
+    return any("._model." in name for name in unit.names)
+
+
+def _is_followed_at_once(unit: Unit, lists: Mapping[str, list[int]]) -> bool:
+    """Whether the next layer of its list stands right behind it, where others leave a gap."""
+    head, place = unit.place
+    places = sorted(lists.get(head, []))
+    gaps = [after - before for before, after in pairwise(places)]
+    return place >= 0 and max(gaps, default=1) > 1 and place + 1 in places
+
+
+def _kind_of(layer: Mapping[str, Any]) -> str:
+    return next(iter(layer))
+
+
+def _prefixes(layers: Sequence[Mapping[str, Any]]) -> set[str]:
+    return {str(layer[_kind_of(layer)]) for layer in layers}
+
+
+def _suggested(settings: Mapping[str, Any], units: Sequence[Unit]) -> tuple[str, str]:
+    """The activation that the settings suggest, and how sure that is."""
+    inner = settings.get("custom_model_config")
+    own = inner if isinstance(inner, Mapping) else {}
+    places = [(own, key) for key in own if "activ" in str(key)]
+    if any("_hidden_layers" in unit.prefix for unit in units):  # RLlib's own network inside
+        held = settings.get("fcnet_activation", "tanh")
+        places.append(({"fcnet_activation": held}, "fcnet_activation"))
+    elif str(settings.get("fcnet_activation")) != "tanh":  # it stands there where nobody chose
+        places.append((settings, "fcnet_activation"))
+    for where, key in places:
+        try:
+            given = where.get(key)
+            name = activation_name(given) if isinstance(given, str) else "linear"
+        except RlconnectError:
+            continue
+        if name != "linear":
+            return name, f"{name} is what {key} of the settings says; the code may say otherwise"
+    return "relu", "relu is a guess, the file does not tell"
+
+
+def _patterns(names: Sequence[str], shapes: Mapping[str, Shape]) -> list[str]:
+    """Names, and one pattern where all that begin alike are among them."""
+    found: list[str] = []
+    left = list(names)
+    while left:
+        head = left[0].split(".")[0]
+        alike = [name for name in shapes if name.startswith(f"{head}.")]
+        if len(alike) > 1 and set(alike) <= set(left) and not set(head) & set("*?["):
+            found.append(f"{head}.*")
+            left = [name for name in left if name not in alike]
+        else:
+            found.append(left.pop(0))
+    return found

@@ -1,0 +1,143 @@
+"""Networks proposed for records whose code is not here; recorded outputs beside them decide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ..errors import RlconnectError
+from ..nets.description import NETWORK, Network, network_of
+from ..nets.evidence import Decision, decide
+from ..nets.facts import facts_of
+from ..nets.files import toml_text, toml_value
+from ..nets.proposal import propose
+from ..nets.records import Records, records_beside
+from ..nets.units import units_of
+from .records import Checkpoint, ModuleRecord, PolicyRecord
+from .remote import is_url
+from .verdict import own_class
+
+_MOST_WEIGHTS: Final = 2_000
+
+Record = PolicyRecord | ModuleRecord
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """A network that may be a policy's.
+
+    Args:
+        network: What is proposed.
+        comments: What no file tells, by layer.
+        guessed: Layers whose activation is a guess.
+        head: What is to be said of all.
+        decision: What records beside the checkpoint, or given ones, say; None without any.
+        records: Where those lie.
+    """
+
+    network: Network
+    comments: Mapping[str, str]
+    guessed: tuple[str, ...]
+    head: str
+    decision: Decision | None = None
+    records: str = ""
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the network gives all that was recorded."""
+        decision = self.decision
+        return decision is not None and len(decision.decided) == len(decision.errors)
+
+    def toml(self) -> str:
+        """The file to edit."""
+        said = "" if self.decision is None else f"\n{self.decision}\n({self.records})"
+        return toml_text(self.network, self.comments, self.head + said)
+
+
+def needs_network(record: Record) -> bool:
+    """Whether a record's network is its author's own class, and nobody described it."""
+    return bool(record.weights) and bool(own_class(record)) and NETWORK not in record.model_config
+
+
+def proposed_network(
+    record: Record, records: Sequence[Records] = (), *, given: bool = False
+) -> Proposed | None:
+    """The network that names and shapes of a record's weights suggest.
+
+    Args:
+        record: A policy or a module.
+        records: Recorded outputs that decide what names and shapes do not.
+        given: Whether they are surely the policy's; others count where a network gives them again.
+
+    Returns:
+        The network; None where no order of layers fits.
+    """
+    if len(record.weights) > _MOST_WEIGHTS or not record.weights.named:
+        return None
+    try:
+        held = record.model_config.get(NETWORK)
+        if held is not None:
+            return Proposed(network_of(held), {}, (), "The network that is described already.")
+        return _proposed(record, records, given)
+    except RlconnectError:  # weights that cannot be read, spaces without a shape
+        return None
+
+
+def _proposed(record: Record, records: Sequence[Records], given: bool) -> Proposed | None:
+    weights = dict(record.weights)
+    seen = (
+        record.environment_space if isinstance(record, PolicyRecord) else (record.observation_space)
+    )
+    algorithm = record.algorithm if isinstance(record, PolicyRecord) else ""
+    facts = facts_of(weights, seen, record.action_space, record.model_config, algorithm=algorithm)
+    found = propose(facts)
+    if found is None:
+        return None
+    proposed = Proposed(found.network, found.comments, found.guessed, found.head)
+    for each in records:
+        decision = decide(found, facts, weights, each)
+        if decision is None:
+            continue
+        proven = len(decision.decided) == len(decision.errors)
+        if not (proven or given):
+            continue
+        proposed = Proposed(
+            decision.network,
+            {} if proven else found.comments,
+            () if proven else found.guessed,
+            "Proposed from names and shapes of weights, and from recorded outputs:",
+            decision,
+            each.path,
+        )
+        if proven:
+            break
+    return proposed
+
+
+def records_near(checkpoint: Checkpoint) -> list[Records]:
+    """Recorded outputs among the files of a checkpoint, and of the folder it lies in."""
+    if is_url(checkpoint.path):
+        return []
+    place = Path(checkpoint.path)
+    folder = place if place.is_dir() else place.parent
+    return [found for each in (folder, folder.parent) for found in records_beside(each)]
+
+
+def layers_in_order_of_the_file(record: Record) -> str:
+    """A file to start from where no order of layers fits: what there is, to be put in order."""
+    units, rest = units_of({name: record.weights.describe(name)[0] for name in record.weights})
+    lines = [
+        "# Names and shapes of the weights fit no chain of layers that is known. These are the",
+        "# layers in the order of the file: put them in the order they are computed, say what",
+        "# goes in (`input`) and what stands behind (`activation`).",
+        "",
+    ]
+    if rest:
+        lines += [f"unused = {toml_value(rest)}", ""]
+    for unit in units:
+        size = f"{unit.ins} -> {unit.outs}" if unit.outs else str(unit.ins)
+        lines += [f"# {size}", "[[layers]]", f"{unit.kind} = {toml_value(unit.prefix)}", ""]
+    lines += ["[outputs]", "# which layers they are:", '# logits = "..."', '# value = "..."']
+    return "\n".join(lines) + "\n"

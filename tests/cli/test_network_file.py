@@ -1,0 +1,94 @@
+"""The network of a policy whose code is not here: proposed, written, passed, acted with."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rlconnect.cli.app import main
+from rlconnect.core.errors import ConfigError
+from rlconnect.legacy import Policy
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "custom_networks"
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with one checkpoint and what it computed in it, and nothing else."""
+    monkeypatch.setenv("COLUMNS", "400")
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(GOLDEN / "old" / "gauss", "trial/gauss")
+    shutil.copy(GOLDEN / "old" / "gauss.json", "kept.json")
+    return tmp_path
+
+
+def test_from_the_error_to_a_policy_that_acts(place, capsys):
+    """The error names a command; what that writes, looked over, makes the policy act."""
+    with pytest.raises(ConfigError, match="--write-model gauss-network") as raised:
+        Policy.from_checkpoint("trial/gauss")
+    assert "`rlconnect inspect trial/gauss --write-model gauss-network.toml`" in raised.value.hint
+
+    assert main(["inspect", "trial/gauss", "--write-model", "network.toml"]) == 0
+    assert "guesses" in capsys.readouterr().out
+    text = Path("network.toml").read_text()
+    assert text.count("# activation: relu is a guess") == 3
+    Path("network.toml").write_text(text.replace('"relu"', '"tanh"'))
+
+    policy = Policy.from_checkpoint("trial/gauss", model="network.toml")
+    kept = json.loads(Path("kept.json").read_text())
+    fetches = policy.compute_actions(np.array(kept["obs"], np.float32), explore=False)[2]
+    np.testing.assert_allclose(fetches["vf_preds"], kept["vf_preds"], rtol=1e-5, atol=1e-5)
+    assert main(["migrate", "trial/gauss", "--model", "network.toml", "--out", "new"]) == 0
+    assert main(["verify", "trial/gauss", "new", "--model", "network.toml"]) == 0
+
+
+def test_recorded_outputs_decide(place, capsys):
+    """With --data the file holds what gives them again, and nothing in it is a guess."""
+    assert main(["inspect", "trial/gauss", "--write-model", "n.toml", "--data", "kept.json"]) == 0
+
+    assert "reproduces the 6 recorded steps" in capsys.readouterr().out
+    assert "guess" not in Path("n.toml").read_text()
+    assert Path("n.toml").read_text().count('"tanh"') == 3
+
+
+def test_the_page_and_the_document_tell_the_proposal(place, capsys):
+    """Guesses are marked; the command that writes them is printed."""
+    assert main(["inspect", "trial/gauss"]) == 0
+    page = capsys.readouterr().out
+    assert "actor.0: dense of obs, relu (?)" in page
+    assert "rlconnect inspect trial/gauss --write-model gauss-network.toml" in page
+
+    assert main(["inspect", "trial/gauss", "--json"]) == 0
+    proposal = json.loads(capsys.readouterr().out)["policies"]["default_policy"]["proposal"]
+    assert proposal["guessed"] == ["actor.0", "actor.2", "critic.0"]
+    Path("n.json").write_text(json.dumps(proposal["network"]))
+    assert main(["inspect", "trial/gauss", "--data", "kept.json", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["network"]["outputs"]["value"] == "critic.2"
+    Policy.from_checkpoint("trial/gauss", model="n.json")
+
+
+def test_a_file_with_something_else_stays(place, capsys):
+    """What a user wrote is not written over; the same text may be written again."""
+    Path("n.toml").write_text("mine")
+    assert main(["inspect", "trial/gauss", "--write-model", "n.toml"]) == 2
+    assert "there already" in capsys.readouterr().err
+    assert Path("n.toml").read_text() == "mine"
+
+    for _ in range(2):
+        assert main(["inspect", "trial/gauss", "--write-model", "other.toml"]) == 0
+
+
+def test_a_described_policy_needs_no_code(place, capsys):
+    """Saved with its description, its page calls it complete and tells the layers."""
+    Policy.from_checkpoint("trial/gauss", model=GOLDEN / "old" / "gauss.toml").export_checkpoint(
+        "s"
+    )
+
+    assert main(["inspect", "s"]) == 0
+
+    page = capsys.readouterr().out
+    assert "described: 2 dense tanh, dense, parameter, dense tanh, dense -> logits, value" in page
+    assert "needs code" not in page
+    assert main(["inspect", "s", "--write-model", "again.toml"]) == 0
+    Policy.from_checkpoint("trial/gauss", model="again.toml")
