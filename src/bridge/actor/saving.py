@@ -14,7 +14,7 @@ from ...legacy.export import export_policies
 from ...legacy.policy import Policy
 from ..loading.natives import source_of
 from ..loading.several import is_several, save_several
-from ..loading.triples import METADATA, STEPS
+from ..loading.triples import METADATA, POLICY, STEPS
 
 if TYPE_CHECKING:
     from .actor import Actor
@@ -49,7 +49,7 @@ def _save_one(name: str, source: Any, path: Path) -> None:
     with replaced_tree(path, is_several) as folder:
         for each, part in parts:
             part.save_to_path(folder / each)
-        text = json.dumps({STEPS: source.timestep})
+        text = json.dumps({STEPS: source.timestep, POLICY: source.name})
         (folder / METADATA).write_text(text, encoding="utf-8")
 
 

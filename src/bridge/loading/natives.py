@@ -17,11 +17,12 @@ from ...core.vault.layout import MIGRATION_FILE, newest_below, program_in
 from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.one_save import of_one_save
 from ...core.vault.places import named, on_disk
+from ...core.vault.players import saved_players
 from ...legacy.policy import Policy
 from ..triple import V2Triple, is_triple
 from .mapping import PolicyMapping
 from .options import legacy_options, module_options, words_of
-from .several import mapping_of, saved_several
+from .several import mapping_of
 from .triples import has_pipelines, triples_in
 
 Native: TypeAlias = Any
@@ -29,6 +30,7 @@ Native: TypeAlias = Any
 
 
 _PIECES: Final = ("ray.rllib.connectors.", "rlconnect.v2.")
+"""Where classes of pieces are from, as files name them."""
 
 
 class ChosenCheckpointWarning(UserWarning):
@@ -190,7 +192,7 @@ def _at_or_below(
 def _in_folder(
     path: Path, wanted: Sequence[str] | None, mapping: PolicyMapping, options: Mapping[str, Any]
 ) -> Natives:
-    several = saved_several(path, wanted)
+    several = saved_players(path, wanted)
     if several is not None:
         folders, content = several
         players = {
@@ -246,10 +248,14 @@ def _parts(checkpoint: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """
     from ...v2.connector import ConnectorV2
 
-    held = checkpoint.components
-    tops = [each for each in held if not each.path] or [e for e in held if "/" not in e.path]
-    pieces = [each for each in tops if each.pieces or each.component_class.startswith(_PIECES)]
-    if not pieces:
+    pieces = [
+        each
+        for each in checkpoint.components
+        if each.pieces or each.component_class.startswith(_PIECES)
+    ]
+    places = {each.path for each in pieces}
+    tops = [each for each in pieces if not any(_is_below(each.path, place) for place in places)]
+    if not tops:
         raise NotACheckpointError(
             f"{checkpoint.path} holds nothing that acts",
             expected="policies, modules or pipelines",
@@ -260,5 +266,9 @@ def _parts(checkpoint: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         each.path or Path(checkpoint.path).name: ConnectorV2.from_checkpoint(
             Path(checkpoint.path, each.path), **words_of(options)
         )
-        for each in pieces
+        for each in tops
     }
+
+
+def _is_below(path: str, place: str) -> bool:
+    return path != place and (not place or path.startswith(f"{place}/"))

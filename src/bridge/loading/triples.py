@@ -34,6 +34,8 @@ from .options import words_of
 METADATA: Final = "metadata.json"
 STEPS: Final = "num_env_steps_sampled_lifetime"
 """What RLlib's env runners call their count."""
+POLICY: Final = "policy"
+"""The id of a policy that was saved alone."""
 
 _RUNNERS: Final = ("env_runner/", "eval_env_runner/", "")
 """Where pipelines lie: below an algorithm, or in the folder itself."""
@@ -113,7 +115,7 @@ def triples_in(
         before, module, after = load_triple(path, **options)
     else:
         before, module, after = None, RLModule.from_checkpoint(path, **options), None
-    modules = dict(module.items()) if hasattr(module, "items") else {DEFAULT_MODULE_ID: module}
+    modules = dict(module.items()) if hasattr(module, "items") else {_id_in(path): module}
     names = list(modules) if module_ids is None else list(module_ids)
     for name in names:
         if name not in modules:
@@ -142,6 +144,14 @@ def _set_mapping(pipelines: Sequence[Any], casting: Casting, *, is_given: bool) 
         own = getattr(piece, "agent_to_module_mapping_fn", None)
         if own is not None and (is_given or isinstance(own, LostMapping)):
             piece.agent_to_module_mapping_fn = lambda agent, *rest, **more: casting(agent)
+
+
+def _id_in(path: Any) -> str:
+    """What a policy that was saved alone is called."""
+    file = Path(path) / METADATA
+    said = read_json(file, DEFAULT_LIMITS) if file.is_file() else {}
+    name = said.get(POLICY)
+    return name if isinstance(name, str) and name else DEFAULT_MODULE_ID
 
 
 def _module_in(folder: Path) -> Path | None:

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import CheckpointError, CorruptCheckpointError, MissingPartError
 from .audit.warning import unsafe_line
 from .decoding import Decoding
-from .layout import KNOWN_VERSIONS, Node, locate
+from .layout import ACTOR_FILE, KNOWN_VERSIONS, Node, locate
 from .limits import DEFAULT_LIMITS, Limits, one_load
 from .one_save import read_as_one
 from .places import is_elsewhere, named, on_disk
@@ -61,6 +61,12 @@ def _in_memory(checkpoint: Checkpoint) -> Checkpoint:
 
 
 def _open(root: Path, limits: Limits) -> Checkpoint:
+    if os.path.isfile(root / ACTOR_FILE):
+        from .players import read_players
+
+        several = read_players(root, lambda folder: _open(folder, limits))
+        if several is not None:
+            return several
     node = locate(root, limits)
     decoding = Decoding(root if root.is_dir() else root.parent, limits, root)
     try:

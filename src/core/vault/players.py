@@ -1,0 +1,112 @@
+"""An actor of several players as one folder: each player's own, and who plays whom.
+
+actor.json          the players' ids in order, who plays whom
+player_0/, ...      each player as an actor of it alone is saved
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from ..errors import CorruptCheckpointError, UnknownNameError
+from .files import part_of
+from .layout import ACTOR_FILE
+from .own.own_format import read_document
+from .records import Checkpoint, ModuleRecord, PolicyRecord
+
+FORMAT: Final = "rlconnect actor"
+_Part = TypeVar("_Part")
+
+
+def saved_players(
+    path: str | os.PathLike[str], wanted: Sequence[str] | None = None
+) -> tuple[dict[str, Path], Mapping[str, Any]] | None:
+    """The folders of an actor's players by id, and what it is beside them; None of another folder.
+
+    Args:
+        path: The actor's folder.
+        wanted: Only these players.
+
+    Raises:
+        CorruptCheckpointError: `actor.json` is not what we write.
+        UnknownNameError: There is no such player.
+    """
+    file = Path(path) / ACTOR_FILE
+    if not os.path.isfile(file):
+        return None
+    content = read_document(part_of(path, ACTOR_FILE))
+    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
+        raise CorruptCheckpointError(f"{file} is no saved actor", expected=repr(FORMAT))
+    names = content.get("players")
+    if not isinstance(names, list) or not names:
+        raise CorruptCheckpointError(f"{file} names no players", found=repr(names)[:80])
+    folders = {str(name): part_of(path, f"player_{at}") for at, name in enumerate(names)}
+    for name in wanted or ():
+        if name not in folders:
+            raise UnknownNameError(
+                f"no player {name!r} in {path}", expected=", ".join(map(repr, folders))
+            )
+    return {name: folders[name] for name in wanted or folders}, content
+
+
+def read_players(root: Path, open_one: Callable[[Path], Checkpoint]) -> Checkpoint | None:
+    """The checkpoints of an actor's players as one, their parts by player; None of another folder.
+
+    Args:
+        root: The actor's folder.
+        open_one: Opens one player's folder.
+
+    Raises:
+        CheckpointError: A player cannot be read.
+    """
+    found = saved_players(root)
+    if found is None:
+        return None
+    folders, content = found
+    policies: dict[str, PolicyRecord] = {}
+    modules: dict[str, ModuleRecord] = {}
+    held: list[Checkpoint] = []
+    for name, folder in folders.items():
+        own = _placed(open_one(folder), folder.name)
+        held.append(own)
+        for policy in own.policies.values():
+            policies[name] = policy
+        for module in own.modules.values():
+            modules[name] = module
+    return replace(
+        held[0],
+        path=str(root),
+        kind="multi_module" if modules else "policies",
+        is_ours=True,
+        policies={name: replace(each, id=name) for name, each in policies.items()},
+        modules={name: replace(each, id=name) for name, each in modules.items()},
+        components=_joined(each.components for each in held),
+        problems=_joined(each.problems for each in held),
+        files=_joined(each.files for each in held),
+        foreign=_joined(each.foreign for each in held),
+        unsafe=_joined(each.unsafe for each in held),
+        skipped=_joined(each.skipped for each in held),
+        extra={"actor": content.get("actor", {})},
+    )
+
+
+def _placed(checkpoint: Checkpoint, folder: str) -> Checkpoint:
+    """A player's checkpoint, its parts told by their places in the actor's folder."""
+
+    def below(place: str) -> str:
+        return f"{folder}/{place}".rstrip("/")
+
+    return replace(
+        checkpoint,
+        components=tuple(replace(e, path=below(e.path)) for e in checkpoint.components),
+        problems=tuple(replace(e, where=below(e.where)) for e in checkpoint.problems),
+        files=tuple(replace(e, name=below(e.name)) for e in checkpoint.files),
+    )
+
+
+def _joined(parts: Iterable[tuple[_Part, ...]]) -> tuple[_Part, ...]:
+    return tuple(part for each in parts for part in each)
