@@ -33,6 +33,8 @@ def migrate_page(path: str, plan: MigrationPlan) -> RenderableType:
     lines: list[RenderableType] = [head, Text()]
     for step in plan.steps:
         lines += _step(step)
+    if not plan.steps:
+        return Group(*lines, Text("of the new stack already: there is no step to take", "good"))
     total = f"{native} of {len(plan.steps)} pieces become native or go; {done} proven so far"
     lines += [Text(), Text(total, "title")]
     return Group(*lines)

@@ -104,6 +104,12 @@ def undo(
     if sum((step is not None, every, source is not None)) > 1:
         raise ConfigError("rlconnect migration undo", expected="one of --step, --all, --source")
     plan = _plan(path, loading)
+    if not plan.steps:
+        raise ConfigError(
+            f"{path} has no step to take back",
+            found="a policy that was of the new stack before",
+            hint=f"it is what it was: rlconnect migration check {path}",
+        )
     if source is not None:
         plan.policy.export_checkpoint(source)
         _told({"written": str(source), "undone": []}, as_json)

@@ -62,7 +62,6 @@ def test_a_plan_goes_on_where_it_was_left(capsys, tmp_path):
     [
         (["migrate", "nowhere"], "nowhere"),
         (["migrate", CARTPOLE, "--until", "nothing"], "nothing"),
-        (["migrate", str(SAMPLES / "ppo-module-ray-2.60")], "module"),
         (["migrate", CARTPOLE, "--to", "tensorflow"], "tensorflow"),
     ],
 )
@@ -105,3 +104,17 @@ def test_json_holds_the_last_proof(capsys, tmp_path):
     assert told["verdict"]["is_equal"]
     assert told["verdict"]["evidence"]["sides"][0]["path"] == CARTPOLE
     assert told["verdict"]["evidence"]["command"].startswith("rlconnect migrate ")
+
+
+def test_a_module_of_the_new_stack_has_no_step_to_take(capsys, tmp_path):
+    """The page says so; --out writes it in the layout of migrations, which checks."""
+    module, out = str(SAMPLES / "ppo-module-ray-2.60"), str(tmp_path / "v2")
+
+    assert main(["migrate", module, "--out", out, "--report", str(tmp_path / "r.html")]) == 0
+    said = capsys.readouterr().out
+    assert main(["migration", "check", out]) == 0
+    assert main(["migration", "history", out]) == 0
+    assert main(["migration", "undo", out]) == 2
+
+    assert "of the new stack already" in said
+    assert "of the new stack already" in (tmp_path / "r.html").read_text()

@@ -35,7 +35,6 @@ from ...core.vault.own.document import encode
 from ...core.vault.own.json_text import format_json
 from ...core.vault.own.own_format import read_document
 from ...core.vault.saved_tree import replaced_tree
-from ...legacy.certificate import certificate_of
 from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ...v2.learner.defaults import learner_pipeline
 from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
@@ -45,7 +44,6 @@ from ..proof.verify import staged
 from ..triple import V2Triple
 from .observation_form import in_form_of
 from .plan import MigrationPlan
-from .saved_plan import keep_source
 
 _CERTIFICATE: Final = "certificate.json"
 
@@ -82,7 +80,7 @@ def save_migrated(plan: MigrationPlan, out: str | os.PathLike[str], *, command: 
                 part.save_to_path(Path(scratch, name))
             lost = write_without_pickles(Path(scratch), folder)
         beside: dict[str, Any] = {"not_kept": [[each.where, each.what] for each in lost]}
-        why = keep_source(policy, folder)
+        why = plan.keep_source(folder)
         if why:
             beside["without_source"] = why
         write_evidence(plan, folder, **beside)
@@ -98,7 +96,7 @@ def write_evidence(plan: MigrationPlan, folder: Path, **beside: Any) -> None:
     """
     for name, content in (
         (MIGRATION_FILE, {**plan.to_dict(), **beside}),
-        (_CERTIFICATE, certificate_of(plan.policy)),
+        (_CERTIFICATE, plan.certificate()),
     ):
         (folder / name).write_text(format_json(encode(content)), encoding="utf-8")
 

@@ -25,10 +25,12 @@ from ...core.vault.own.atomic import replaced_file
 from ...core.vault.own.leftovers import removed
 from ...core.vault.own.writer import is_own
 from ...legacy.adapted import seen_space
+from ...legacy.certificate import certificate_of
 from ...legacy.defaults import create_connectors_for_policy
 from ...legacy.policy import Policy
 from ...v2.connector import ConnectorV2
 from ..loading.natives import natives_of
+from ..loading.options import words_of
 from ..proof.evidence import Evidence
 from ..proof.recorded import courses_for, played_courses
 from ..proof.v2_stages import without_checks
@@ -39,9 +41,11 @@ from .mixture import learner_pieces, mixture
 from .native_module import native_module
 from .saved_plan import (
     FORMAT,
+    NATIVE,
     VERSION,
     history_in,
     is_migrated,
+    keep_source,
     origin_of,
     proofs_in,
     saved_plan,
@@ -274,6 +278,8 @@ class MigrationPlan:
         target = Path(path)
         with one_load(), at(target.name):
             data, source = saved_plan(target)
+            if data.get("kind") == NATIVE:
+                return _native_plan(source, data, options)
             policy = one_policy(source, str(data["policy"]), **options)
             seen = data.get("observation_space")
             plan = cls(
@@ -315,6 +321,14 @@ class MigrationPlan:
             "steps": [step.to_data() for step in self.steps],
             "history": self.history,
         }
+
+    def certificate(self) -> dict[str, Any]:
+        """What the source makes of a few observations, to be kept with what becomes of it."""
+        return certificate_of(self.policy)
+
+    def keep_source(self, folder: Path) -> str:
+        """Put the source beside what became of it; why it cannot be, if it cannot."""
+        return keep_source(self.policy, folder)
 
     def note(self, command: str = "") -> None:
         """Take down in the history what stands now, where that is another thing than before.
@@ -377,13 +391,28 @@ def plan_migration(
     is_path = isinstance(path_or_policy, (str, os.PathLike))
     if is_path and is_migrated(path_or_policy):
         return MigrationPlan.load(path_or_policy, **options)
-    policy = one_policy(path_or_policy, policy_id, **options)
+    native = one_native(path_or_policy, policy_id, **options)
+    source = os.path.abspath(path_or_policy) if is_path else ""
+    if isinstance(native, V2Triple):
+        from .native_plan import NativePlan
+
+        return NativePlan(native, source=source, custom=_custom(options))
     return MigrationPlan(
-        policy,
-        source=os.path.abspath(path_or_policy) if is_path else "",
-        custom=_custom(options),
-        observation_space=observation_space,
+        native, source=source, custom=_custom(options), observation_space=observation_space
     )
+
+
+def _native_plan(folder: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> MigrationPlan:
+    """The plan of a folder whose policy was of the new stack when it was written."""
+    from .checkpoint import load_migrated
+    from .native_plan import NativePlan
+
+    triple = load_migrated(folder, **words_of(options))
+    plan = NativePlan(triple, source=folder, custom=_custom(options), migration=data)
+    plan.history = history_in(data)
+    plan.origin = dict(mapping(data.get("origin") or {}))
+    plan.proof = proof_from(data.get("proof") or {})
+    return plan
 
 
 def one_policy(source: Any, policy_id: str | None, **options: Any) -> Policy:
@@ -393,22 +422,44 @@ def one_policy(source: Any, policy_id: str | None, **options: Any) -> Policy:
         ConfigError: There are several, and none was named; or it is of the new stack.
         UnknownNameError: There is none of that id.
     """
-    found = natives_of(source, **options).policies
+    policy = one_native(source, policy_id, **options)
+    if not isinstance(policy, Policy):
+        raise ConfigError(
+            "this is no policy of the old stack",
+            found="a module of the new stack",
+            hint="it is there already: load it, adapt it, verify it, export it.",
+        )
+    return policy
+
+
+def one_native(source: Any, policy_id: str | None, **options: Any) -> Policy | V2Triple:
+    """A policy of either stack, of a checkpoint or of anything that holds one.
+
+    Raises:
+        ConfigError: There are several, and none was named; or it is an exported program.
+        UnknownNameError: There is none of that id.
+    """
+    natives = natives_of(source, **options)
+    found = natives.policies or {"": natives.only}
     names = ", ".join(map(repr, found))
     if policy_id not in found and len(found) != 1:
         if policy_id is not None:
             raise UnknownNameError(f"no policy {policy_id!r} in {source}", expected=names)
         raise ConfigError(
-            f"{source} holds {len(found)} policies", expected=f"policy_id=, one of {names}"
+            f"{source} holds {len(found)} policies",
+            expected=f"policy_id=, one of {names}",
+            hint="name one: migrate(PATH, policy=ID); in a terminal --policy ID.",
         )
     policy = next(each for name, each in found.items() if name == policy_id or len(found) == 1)
-    if not isinstance(policy, Policy):
-        raise ConfigError(
-            "only policies of the old stack migrate",
-            found="a module of the new stack" if is_triple(policy) else "an exported program",
-            hint="it is there already: load it, adapt it, verify it, export it.",
-        )
-    return policy
+    if isinstance(policy, (Policy, V2Triple)):
+        return policy
+    if is_triple(policy):
+        return V2Triple.of(policy)
+    raise ConfigError(
+        "an exported program cannot be migrated",
+        found=type(policy).__name__,
+        hint="migrate the checkpoint that it was exported from, and export that.",
+    )
 
 
 def _custom(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -38,7 +38,6 @@ def save_migration_report(
 
 def migration_page(plan: MigrationPlan, verdict: Verdict) -> str:
     """The whole page of a migration; arguments as of `save_migration_report`."""
-    done = sum(step.is_applied for step in plan.steps)
     first = verdict.first_difference
     answer = "It does the same" if first is None else f"It parts from its source at: {first.name}"
     name = f"{plan.policy.algorithm} {plan.policy.name}"
@@ -48,15 +47,23 @@ def migration_page(plan: MigrationPlan, verdict: Verdict) -> str:
             f"<h1>{escape(name)} <span class=soft>in the new stack</span></h1>",
             f"<p class=soft>{escape(plan.source) or 'a live policy'}</p>",
             pill(answer, is_good=first is None),
-            f"<p>{done} of {len(plan.steps)} pieces are native or gone, each step proven equal to "
-            "the source; the others run as they were, wrapped.</p>",
-            "<h2>Old and new</h2>",
-            *(_side(plan, side, title) for side, title in _SIDES),
-            "<h2>Why, and how equal</h2>",
-            _reasons(plan),
+            *(_steps(plan) if plan.steps else ["<p>It was of the new stack already.</p>"]),
             *sections_of(verdict),
         ],
     )
+
+
+def _steps(plan: MigrationPlan) -> list[str]:
+    """Old and new side by side, and why each step was taken or not."""
+    done = sum(step.is_applied for step in plan.steps)
+    return [
+        f"<p>{done} of {len(plan.steps)} pieces are native or gone, each step proven equal to "
+        "the source; the others run as they were, wrapped.</p>",
+        "<h2>Old and new</h2>",
+        *(_side(plan, side, title) for side, title in _SIDES),
+        "<h2>Why, and how equal</h2>",
+        _reasons(plan),
+    ]
 
 
 def _side(plan: MigrationPlan, side: str, title: str) -> str:

@@ -26,6 +26,9 @@ from ...legacy.policy import Policy
 
 FORMAT: Final = "rlconnect-migration"
 VERSION: Final = 1
+NATIVE: Final = "native"
+"""The kind of a plan whose policy was of the new stack already."""
+
 SOURCE: Final = "source.rlconnect"
 """The policy that was migrated, in our own format, beside what became of it."""
 
@@ -76,6 +79,8 @@ def _of_folder(folder: Path) -> tuple[Mapping[str, Any], str]:
     with at(MIGRATION_FILE):
         data = mapping(content)
     kept = part_of(folder, SOURCE)
+    if data.get("kind") == NATIVE:
+        return data, str(folder)
     if kept.is_dir():
         return data, str(kept)
     source = str(data.get("source") or "")

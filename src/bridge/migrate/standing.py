@@ -8,10 +8,12 @@ from typing import Any
 
 from ...core.vault.fingerprint import fingerprint_of
 from ..loading.options import words_of
+from ..proof.certified import verify_certificate
 from ..proof.v2_stages import without_checks
 from ..proof.verdict import Verdict
 from ..proof.verify import verify
 from .checkpoint import load_migrated
+from .native_plan import NativePlan
 from .plan import MigrationPlan
 from .source_stages import SourceStages
 
@@ -64,9 +66,12 @@ def check_migration(path: str | os.PathLike[str], *, samples: int = 64, **option
     """
     plan = MigrationPlan.load(path, **options)
     triple = load_migrated(path, **words_of(options))
-    source = SourceStages(plan.policy, plan.observation_space)
-    how: dict[str, Any] = {**plan.proofs, "samples": samples}
-    verdict = verify(without_checks(triple), source, **how)
+    if isinstance(plan, NativePlan):
+        verdict = verify_certificate(triple)
+    else:
+        source = SourceStages(plan.policy, plan.observation_space)
+        how: dict[str, Any] = {**plan.proofs, "samples": samples}
+        verdict = verify(without_checks(triple), source, **how)
     origin = plan.origin.get("path", "")
     now = fingerprint_of(origin) if origin else ""
     return Standing(

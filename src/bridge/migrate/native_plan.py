@@ -1,0 +1,174 @@
+"""The plan of a policy that is of the new stack already: nothing is left to do."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from typing_extensions import override
+
+from ...core.batching import batch
+from ...core.courses import sampled_courses
+from ...core.errors import PieceError
+from ...core.space_codec import space_to_data
+from ...v2.connector import ConnectorV2
+from ..proof.v2_stages import V2Stages
+from ..proof.verdict import Verdict
+from ..proof.verify import verify
+from ..triple import V2Triple
+from .plan import MigrationPlan
+from .saved_plan import FORMAT, NATIVE, VERSION, origin_of
+from .step import summary_of
+
+_COURSES: Final = 3
+_LENGTH: Final = 3
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a plan's page tells of a policy.
+
+    Args:
+        name: Its id.
+        algorithm: The class of its module, which is what a checkpoint knows.
+        action_space: What an environment takes from it.
+        config: Of training; nothing is known.
+    """
+
+    name: str
+    algorithm: str
+    action_space: Any
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+
+class NativePlan(MigrationPlan):
+    """A migration without steps; what is written is the same policy, with a certificate.
+
+    Args:
+        triple: The policy; it is not changed.
+        source: Where it was loaded from.
+        custom: The author's own classes that it needs.
+        migration: What a migrated folder says of it, if it came from one.
+    """
+
+    def __init__(
+        self,
+        triple: V2Triple,
+        *,
+        source: str = "",
+        custom: Mapping[str, Any] | None = None,
+        migration: Mapping[str, Any] | None = None,
+    ) -> None:
+        said = migration or triple.migration
+        self.native = triple.with_pipelines()
+        self.source = source
+        self.custom = dict(custom or {})
+        self.observation_space = self.native.observation_space
+        self.proofs = {"samples": 8, "length": 3, "seed": 0, "absolute": 1e-5, "relative": 1e-5}
+        self.module = self.native.module
+        self.policy: Any = Described(
+            triple.name, type(triple.module).__name__, self.native.action_space
+        )
+        self.training = dict(said.get("training") or {})
+        self.steps = []
+        self.proof = {}
+        self.met = []
+        self.history = []
+        self.origin = {}
+
+    @property
+    @override
+    def explore(self) -> bool:
+        """Whether the policy explores when nobody says."""
+        return self.native.explore
+
+    @override
+    def triple(self) -> V2Triple:
+        """A copy of the policy."""
+        return copy.deepcopy(self.native)
+
+    @override
+    def learner_pieces(self) -> list[ConnectorV2]:
+        """None: what learning needs in front is the old stack's."""
+        return []
+
+    @override
+    def apply(self, until: str | int | None = None) -> MigrationPlan:
+        """Do nothing, but look whether a copy does the same."""
+        if until is not None:
+            self._place(until)
+        self.proof = summary_of(self.verify())
+        return self
+
+    @override
+    def verify(self, **options: Any) -> Verdict:
+        """Compare a copy with the policy; options as of `verify`."""
+        return verify(self.triple(), self.native, **{**self.proofs, **options})
+
+    @override
+    def prove_on(self, **given: Any) -> MigrationPlan:
+        """Take how many observations are drawn; there is no step to prove on others."""
+        for name in ("samples", "seed"):
+            if given.get(name) is not None:
+                self.proofs[name] = given[name]
+        return self
+
+    @override
+    def certificate(self) -> dict[str, Any]:
+        """What the policy makes of a few random observations."""
+        try:
+            courses = sampled_courses(
+                self.observation_space, count=_COURSES, length=_LENGTH, seed=0, with_corners=False
+            )
+            observations = [batch(list(step)) for step in zip(*courses, strict=True)]
+            stages = V2Stages(self.triple())
+            slots = [f"certificate-{number}" for number in range(len(courses))]
+            steps = [
+                stages.step(slots, list(seen), None if number == 0 else [0.0] * len(slots))
+                for number, seen in enumerate(zip(*courses, strict=True))
+            ]
+        except Exception as error:  # pieces of the author's own may stand anywhere in between
+            return {"missing": f"{type(error).__name__}: {error}"[:300]}
+        return {"observations": observations, "steps": steps}
+
+    @override
+    def keep_source(self, folder: Path) -> str:
+        """Keep nothing: what is written is the policy itself."""
+        return ""
+
+    @override
+    def save(self, path: Any) -> None:
+        """Refuse: there is no plan to go on with.
+
+        Raises:
+            PieceError: Always.
+        """
+        raise PieceError(
+            "a policy of the new stack has no plan to save",
+            hint="write the policy itself: migrate(PATH, out=DIR).",
+        )
+
+    @override
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": NATIVE,
+            "policy": self.policy.name,
+            "source": self.source,
+            "origin": self.origin or origin_of(self.source),
+            "observation_space": space_to_data(self.observation_space),
+            "proofs": self.proofs,
+            "explore": self.explore,
+            "training": self.training,
+            "proof": self.proof,
+            "steps": [],
+            "history": self.history,
+        }
+
+    def __str__(self) -> str:
+        return f"{self.policy.algorithm} {self.policy.name}: of the new stack already"
