@@ -25,7 +25,7 @@ def offered(tmp_path_factory):
 
 def test_the_front_door_is_offered(offered):
     """After `rlconnect.` an editor offers all of the front door."""
-    assert {*rlconnect.__all__, "legacy", "v2"} <= offered("import rlconnect\nrlconnect.")
+    assert {*rlconnect.__all__} <= offered("import rlconnect\nrlconnect.")
 
 
 @pytest.mark.parametrize("stack", [legacy, v2], ids=["legacy", "v2"])
@@ -38,12 +38,23 @@ def test_the_methods_of_a_config_are_offered(offered):
     """After `PPOConfig().` come the methods that take settings, also in a chain of them."""
     start = "from rlconnect.v2 import PPOConfig\nPPOConfig()"
 
-    assert {*SettingMethods.SECTIONS, "build_algo"} <= offered(f"{start}.")
+    found = offered(f"{start}.")
+
+    assert {*SettingMethods.SECTIONS, "build_algo"} <= found
+    assert not found & {"exploration", "rollouts"}
     assert {"learners"} == offered(f"{start}.training(lr=0.1).env_runners(explore=True).learn")
 
 
-def test_what_a_policy_can_do_is_offered(offered):
-    """After `policy.` come the methods of a policy."""
+@pytest.mark.parametrize("loaded", ["load('path', 'id')", "load('path').only"])
+def test_what_a_loaded_policy_can_do_is_offered(offered, loaded):
+    """After `policy.` comes what a policy of either stack has."""
+    found = offered(f"import rlconnect\npolicy = rlconnect.{loaded}\npolicy.")
+
+    assert {"act", "reset", "stages", "save", "native", "id", "action_space"} <= found
+
+
+def test_what_a_policy_of_the_old_stack_can_do_is_offered(offered):
+    """After `policy.` come the methods of an old policy, under RLlib's names."""
     code = "from rlconnect.legacy import Policy\ndef act(policy: Policy):\n    policy."
 
     assert {"compute_single_action", "export_checkpoint", "get_weights"} <= offered(code)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from typing_extensions import Self, Unpack
 
-from ...core.errors import ConfigError
 from . import sections
 from .not_provided import NotProvided
-from .section import Section, takes
+from .section import Section, UnknownSettingError, takes
 from .store import SettingsStore
 
 if TYPE_CHECKING:
     from . import keywords
+
+
+# Methods that others have taken the place of
+_GONE: Final = {"exploration": "env_runners(explore=...)", "rollouts": "env_runners(...)"}
 
 
 class SettingMethods(SettingsStore):
@@ -135,23 +138,9 @@ class SettingMethods(SettingsStore):
         self.learners(**moved)
         return {name: value for name, value in given.items() if name not in moved}
 
-    def exploration(self, *args: Any, **kwargs: Any) -> Self:
-        """Tell what took this method's place.
-
-        Raises:
-            ConfigError: Always.
-        """
-        raise ConfigError(
-            "config.exploration() is gone since Ray 2.40",
-            hint="use config.env_runners(explore=...).",
-        )
-
-    def rollouts(self, *args: Any, **kwargs: Any) -> Self:
-        """Tell what took this method's place.
-
-        Raises:
-            ConfigError: Always.
-        """
-        raise ConfigError(
-            "config.rollouts() is gone since Ray 2.40", hint="use config.env_runners(...)."
-        )
+    def __getattr__(self, name: str) -> Any:  # only for what is not there
+        if name in _GONE:
+            raise UnknownSettingError(
+                f"config.{name}() is gone since Ray 2.40", hint=f"use config.{_GONE[name]}."
+            )
+        return super().__getattr__(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import Any
 
@@ -62,7 +62,7 @@ class DefaultModelConfig:
         [64]
     """
 
-    fcnet_hiddens: list[int] = field(default_factory=lambda: [256, 256])
+    fcnet_hiddens: Sequence[int] = field(default_factory=lambda: [256, 256])
     fcnet_activation: str = "tanh"
     fcnet_kernel_initializer: Initializer = None
     fcnet_kernel_initializer_kwargs: dict[str, Any] | None = None
@@ -70,14 +70,14 @@ class DefaultModelConfig:
     fcnet_bias_initializer_kwargs: dict[str, Any] | None = None
     fcnet_use_layernorm: bool = False
 
-    conv_filters: list[Any] | None = None
+    conv_filters: Sequence[Any] | None = None
     conv_activation: str = "relu"
     conv_kernel_initializer: Initializer = None
     conv_kernel_initializer_kwargs: dict[str, Any] | None = None
     conv_bias_initializer: Initializer = None
     conv_bias_initializer_kwargs: dict[str, Any] | None = None
 
-    head_fcnet_hiddens: list[int] = field(default_factory=list)
+    head_fcnet_hiddens: Sequence[int] = field(default_factory=list)
     head_fcnet_activation: str = "relu"
     head_fcnet_kernel_initializer: Initializer = None
     head_fcnet_kernel_initializer_kwargs: dict[str, Any] | None = None
@@ -99,7 +99,7 @@ class DefaultModelConfig:
     lstm_bias_initializer: Initializer = None
     lstm_bias_initializer_kwargs: dict[str, Any] | None = None
 
-    fusionnet_hiddens: list[int] = field(default_factory=lambda: [256, 256])
+    fusionnet_hiddens: Sequence[int] = field(default_factory=lambda: [256, 256])
     fusionnet_activation: str = "tanh"
     fusionnet_kernel_initializer: Initializer = None
     fusionnet_kernel_initializer_kwargs: dict[str, Any] | None = None
