@@ -16,7 +16,8 @@ from .save_manifest import COMPONENT_FILES, SAVE_MANIFEST, check_save
 _Result = TypeVar("_Result")
 _Loader = TypeVar("_Loader", bound=Callable[..., Any])
 _TRIES: Final = 8
-_held: ContextVar[Path | None] = ContextVar("held_folder", default=None)
+_held: ContextVar[tuple[Path, bool] | None] = ContextVar("held_folder", default=None)
+"""The folder that is being read, and whether its files were held to their save."""
 
 
 def of_one_save(load: _Loader) -> _Loader:
@@ -40,7 +41,7 @@ def of_one_save(load: _Loader) -> _Loader:
 def read_as_one(
     path: str | os.PathLike[str],
     read: Callable[[Path | None], _Result],
-    check: Callable[[Path], None] = check_save,
+    check: Callable[[Path], None] | None = check_save,
 ) -> _Result:
     """What `read` gives of a folder that nobody replaced while it ran; it may run again.
 
@@ -49,7 +50,8 @@ def read_as_one(
         read: Reads it. Where a writer died between two renames and nothing lies at the path, it is
             given the place of the older folder, else None. Calls of this function inside, for
             parts of the folder, check nothing more.
-        check: Holds its files to the manifest of their save, if there is one.
+        check: Holds its files to the manifest of their save, if there is one; None leaves that to
+            `read`, which `was_checked` tells whether it is to.
 
     Raises:
         CheckpointError: Files are damaged or of several saves, `read` says so, or the folder was
@@ -57,15 +59,16 @@ def read_as_one(
     """
     folder = Path(os.path.abspath(path))
     held = _held.get()
-    if held is not None and folder.is_relative_to(held):
+    if held is not None and folder.is_relative_to(held[0]):
         return read(None)
     error: Exception | None = None
     for _ in range(_TRIES):
         before = _mark(folder)
         kept = survivor(folder)
-        token = _held.set(kept or folder)
+        token = _held.set((kept or folder, check is not None))
         try:
-            check(kept or folder)
+            if check is not None:
+                check(kept or folder)
             found = read(kept)
         except Exception as failure:
             if _mark(folder) == before:
@@ -80,6 +83,12 @@ def read_as_one(
         f"{folder} was replaced while it was read, {_TRIES} times",
         hint="read it again when nobody saves to it, or let them save to a folder for each save.",
     ) from error
+
+
+def was_checked(folder: Path) -> bool:
+    """Whether whoever reads a folder now has held its files to their save."""
+    held = _held.get()
+    return held is not None and held[1] and folder.is_relative_to(held[0])
 
 
 def _mark(folder: Path) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from .audit.warning import unsafe_line
 from .decoding import Decoding
 from .layout import ACTOR_FILE, KNOWN_VERSIONS, Node, locate
 from .limits import DEFAULT_LIMITS, Limits, one_load
-from .one_save import read_as_one
+from .one_save import read_as_one, was_checked
 from .places import is_elsewhere, named, on_disk
 from .records import Checkpoint
 from .save_manifest import KEY, SAVE_MANIFEST, check_save
@@ -43,7 +44,7 @@ def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = Non
             with on_disk(path, limits) as local:
                 return replace(_in_memory(_open(local, limits)), path=named(path))
         root = Path(os.path.abspath(path))
-        return read_as_one(root, lambda kept: _open(root, limits), check=lambda folder: None)
+        return read_as_one(root, lambda kept: _open(root, limits), check=None)
 
 
 def _in_memory(checkpoint: Checkpoint) -> Checkpoint:
@@ -83,15 +84,14 @@ def _described(root: Path, node: Node, decoding: Decoding) -> Checkpoint:
             place = decoding.place(part.path / part.metadata_file)
             decoding.problem(place, part.problem, "the other files are read without it.")
         for folder in part.apart:
-            import shlex
-
             decoding.problem(
                 decoding.place(folder),
                 "holds checkpoints of its own, of which nothing is taken",
                 f"list them: rlconnect scan {shlex.quote(str(folder))}",
             )
     try:
-        check_save(root)
+        if not was_checked(root):
+            check_save(root)
     except CheckpointError as error:
         decoding.problem(error.facts.get("file", ""), error.summary, error.hint, "damaged")
     checkpoint = _read(node, decoding)
