@@ -22,6 +22,8 @@ class PieceFace(ConnectorV2):  # type: ignore[misc]  # Ray has no types where it
     Args:
         input_observation_space: Of what comes in.
         input_action_space: Of what comes in.
+        module_action_space: What the module gives, where the environment takes something else:
+            Ray tells a pipeline the environment's space.
         **settings: Those of our piece.
 
     Attributes:
@@ -31,8 +33,14 @@ class PieceFace(ConnectorV2):  # type: ignore[misc]  # Ray has no types where it
     own: ClassVar[Any]
 
     def __init__(
-        self, input_observation_space: Any = None, input_action_space: Any = None, **settings: Any
+        self,
+        input_observation_space: Any = None,
+        input_action_space: Any = None,
+        *,
+        module_action_space: Any = None,
+        **settings: Any,
     ) -> None:
+        self.module_action_space = module_action_space
         self.piece = self.own(**settings)
         super().__init__(input_observation_space, input_action_space)
 
@@ -47,8 +55,9 @@ class PieceFace(ConnectorV2):  # type: ignore[misc]  # Ray has no types where it
         self, input_observation_space: Any, input_action_space: Any
     ) -> Any:
         """The space of actions after our piece."""
-        self.piece.input_action_space = input_action_space
-        return self.piece.action_space
+        pinned = self.module_action_space
+        self.piece.input_action_space = input_action_space if pinned is None else pinned
+        return self.piece.action_space if pinned is None else input_action_space
 
     def __call__(
         self,
@@ -94,6 +103,7 @@ class PieceFace(ConnectorV2):  # type: ignore[misc]  # Ray has no types where it
         spaces = {
             "input_observation_space": self.input_observation_space,
             "input_action_space": self.input_action_space,
+            "module_action_space": self.module_action_space,
         }
         return args, {**kwargs, **spaces}
 

@@ -18,6 +18,7 @@ PIECE_HOMES: Final = {
     "LegacyAgentConnectorV2": "..wrap.agent_connector",
     "LegacyColumnsV2": "..wrap.legacy_columns",
     "MeanStdFilter": "...v2.env_to_module.mean_std_filter",
+    "NormalizeAndClipActions": "...v2.module_to_env.normalize_and_clip_actions",
     "PreprocessObservations": "...v2.env_to_module.preprocess_observations",
     "SquashGreedyActions": "...v2.module_to_env.squash_greedy_actions",
 }

@@ -43,10 +43,15 @@ def flat(nest):
 
 def answers(folder):
     """What Ray answers to the observations of one case, by stage."""
-    steps = pickle.loads((folder / "asked.pkl").read_bytes())
     module = RLModule.from_checkpoint(folder / "rl_module")
     to_module = EnvToModulePipeline.from_checkpoint(folder / "env_to_module_connector")
     to_env = ModuleToEnvPipeline.from_checkpoint(folder / "module_to_env_connector")
+    return answers_of(folder, module, to_module, to_env)
+
+
+def answers_of(folder, module, to_module, to_env):
+    """The same of parts that live already."""
+    steps = pickle.loads((folder / "asked.pkl").read_bytes())
     spaces = {
         "observation_space": to_module.input_observation_space,
         "action_space": to_module.input_action_space,

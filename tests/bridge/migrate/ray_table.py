@@ -1,7 +1,8 @@
 """`make ray`: every recorded policy back into a real Ray, and what it answers there.
 
 Each is migrated and written by `to_ray`; RLC_RAY_PYTHON loads what is complete for Ray alone
-without rlconnect, the rest with it, and plays both on the same observations as the source.
+without rlconnect, the rest with it, and plays both on the same observations as the source. With
+`--algorithms` it opens whole algorithms, samples with them and trains them, which takes longer.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from rlconnect.core import nest
 from rlconnect.core.batching import unbatch
 from rlconnect.core.courses import sampled_courses
 from rlconnect.core.errors import RlconnectError
+from rlconnect.legacy.adapted import acted_space
 from rlconnect.legacy.stages import LegacyStages
 
 from tests.legacy.frame_stacking import MODELS
@@ -77,7 +79,30 @@ def write_case(plan, folder):
     return needs
 
 
-def ask(python, root, *, with_us):
+def write_algorithm(recording, folder):
+    """All policies of a recording as one algorithm for Ray, with an environment for it."""
+    plans = {name: plan_of(recording, name) for name in recording.policy_ids}
+    folder = Path(folder)
+    if len(plans) > 1:
+        needs = to_ray(plans, folder)
+        worlds = {name: _world(recording, plan) for name, plan in plans.items()}
+        (folder / "spaces.pkl").write_bytes(pickle.dumps(worlds))
+        return needs, {}
+    (plan,) = plans.values()
+    needs = write_case(plan, folder)
+    (folder / "spaces.pkl").write_bytes(pickle.dumps(_world(recording, plan)))
+    return needs, old_answers(plan, courses_of(plan))
+
+
+def _world(recording, plan):
+    """What the environment of a policy gives and takes."""
+    takes = acted_space(plan.policy)
+    if recording.meta["options"].get("adapt"):
+        takes = spaces.Dict({"ON": takes, "BOGUS": spaces.MultiDiscrete([3, 3])})
+    return plan.observation_space, takes
+
+
+def ask(python, root, *, with_us, script="ask_ray.py"):
     """Let a real Ray answer; with rlconnect it finds ours and the recordings' own connectors."""
     place = {"PATH": os.environ.get("PATH", ""), "HOME": os.environ.get("HOME", "")}
     modules = []
@@ -88,10 +113,9 @@ def ask(python, root, *, with_us):
             (package / "rlconnect").symlink_to(SRC)
         place["PYTHONPATH"] = os.pathsep.join(map(str, (package, ROOT)))
         modules = ["tests.legacy.replay"]
-    script = Path(__file__).with_name("ask_ray.py")
     out = root / "answers.npz"
     run = subprocess.run(
-        [python, str(script), str(root), str(out), *modules],
+        [python, str(Path(__file__).with_name(script)), str(root), str(out), *modules],
         env=place,
         capture_output=True,
         text=True,
@@ -107,7 +131,7 @@ def differences(name, wanted, answers):
     if f"{name}|error" in answers:
         return str(answers[f"{name}|error"]).strip().splitlines()[-1]
     found = []
-    compared = 0
+    compared = not wanted or f"{name}|sampled" in answers
     for stage, value in wanted.items():
         got = answers.get(f"{name}|{stage}")
         if got is None:
@@ -126,52 +150,72 @@ def main(argv):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("more", nargs="*", type=Path, help="folders with further recordings")
     parser.add_argument("--only", default="", help="cases whose name holds this")
-    parser.add_argument("-v", "--verbose", action="store_true", help="one line for each policy")
+    parser.add_argument("--algorithms", action="store_true", help="whole algorithms")
+    parser.add_argument("-v", "--verbose", action="store_true", help="one line for each")
     given = parser.parse_args(argv)
     python = os.environ.get("RLC_RAY_PYTHON", "")
     if not python:
         print("RLC_RAY_PYTHON names no python that has Ray; nothing to do.")
         return 0
-    kinds, wanted, names = {}, {}, {}
     found = [each for root in (GOLDEN / "legacy", *given.more) for each in folders(root)]
+    recordings = {each.name: each for each in map(Recording, found) if given.only in each.name}
+    cases = {
+        f"{name} {policy}": (recording, policy)
+        for name, recording in recordings.items()
+        for policy in ([""] if given.algorithms else recording.policy_ids)
+    }
+    script = "run_in_ray.py" if given.algorithms else "ask_ray.py"
+    kinds, wanted, needed, answers = {}, {}, {}, {}
     with tempfile.TemporaryDirectory() as held:
-        for folder in found:
-            recording = Recording(folder)
-            for policy_id in recording.policy_ids if given.only in recording.name else ():
-                name = f"{recording.name} {policy_id}"
-                if name in kinds:
-                    continue
-                key = name.replace("/", "-").replace(" ", "-")
-                try:
-                    plan = plan_of(recording, policy_id)
-                    place = Path(held) / "parting" / key
-                    needs = write_case(plan, place)
-                except RlconnectError as error:
-                    kinds[name] = f"refused: {type(error).__name__}: {error.summary[:100]}"
-                    continue
-                kinds[name] = BESIDE if needs.faces else ALONE
-                target = Path(held) / kinds[name].replace(" ", "-") / key
-                target.parent.mkdir(exist_ok=True)
-                place.rename(target)
-                names[name], wanted[name] = key, old_answers(plan, courses_of(plan))
-        answers = {}
+        for name, (recording, policy) in cases.items():
+            place = Path(held) / "parting" / _key(name)
+            try:
+                if given.algorithms:
+                    needs, answer = write_algorithm(recording, place)
+                else:
+                    plan = plan_of(recording, policy)
+                    needs, answer = write_case(plan, place), old_answers(plan, courses_of(plan))
+            except RlconnectError as error:
+                kinds[name] = f"refused: {type(error).__name__}: {error.summary[:100]}"
+                continue
+            named = needs.faces + (needs.to_learn if given.algorithms else ())
+            kinds[name] = BESIDE if named else ALONE
+            wanted[name], needed[name] = answer, needs
+            target = Path(held) / kinds[name].replace(" ", "-") / _key(name)
+            target.parent.mkdir(exist_ok=True)
+            place.rename(target)
         for kind in (ALONE, BESIDE):
             root = Path(held) / kind.replace(" ", "-")
             if root.is_dir():
-                answers |= ask(python, root, with_us=kind == BESIDE)
+                answers |= ask(python, root, with_us=kind == BESIDE, script=script)
     table = Counter()
     for name, kind in kinds.items():
-        apart = differences(names[name], wanted[name], answers) if name in names else ""
-        table[kind, not apart] += 1
-        if given.verbose or apart or name not in names:
-            print(f"{name:<50} {kind}{': ' + apart if apart else ''}")
+        apart = differences(_key(name), wanted[name], answers) if name in wanted else ""
+        did = _told(needed.get(name), answers, _key(name)) if given.algorithms else ""
+        table[kind, did, not apart] += 1
+        if given.verbose or apart or name not in wanted:
+            print(f"{name:<50} {kind}{did and ', ' + did}{apart and ': ' + apart}")
     print()
-    for (kind, is_equal), count in sorted(table.items()):
+    for (kind, did, is_equal), count in sorted(table.items()):
         equal = "" if kind.startswith("refused") else ("equal" if is_equal else "NOT equal")
-        print(f"{count:>5}  {kind}  {equal}")
-    complete = sum(count for (kind, ok), count in table.items() if ok and kind in (ALONE, BESIDE))
-    print(f"{complete} of {len(kinds)} recorded policies are complete exports, equal at 1e-5")
-    return int(any(not ok for _, ok in table))
+        print(f"{count:>5}  {kind}{did and ', ' + did}  {equal}")
+    complete = sum(n for (kind, _, ok), n in table.items() if ok and kind in (ALONE, BESIDE))
+    print(f"{complete} of {len(kinds)} are complete exports, equal at 1e-5")
+    return int(complete < len(kinds))
+
+
+def _key(name):
+    return name.strip().replace("/", "-").replace(" ", "-")
+
+
+def _told(needs, answers, key):
+    """What an algorithm of Ray's did."""
+    trained = str(answers.get(f"{key}|trained", "0 of 0"))
+    if needs is None or f"{key}|sampled" not in answers:
+        return "does nothing"
+    if needs.no_training:
+        return "plays"
+    return "plays" if trained.startswith("0") else "plays and trains"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,287 @@
+"""A migrated algorithm as a folder that `Algorithm.from_checkpoint` of Ray opens.
+
+rllib_checkpoint.json, class_and_ctor_args.pkl     Ray's class and settings, by their names
+algorithm_state.pkl                                empty: it begins at iteration 0
+learner_group/learner/rl_module/<id>/              the modules
+env_runner/                                        the states of the pipelines
+
+Settings are values alone, and Ray makes pipelines by functions; `_given` is one that it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from gymnasium.envs.registration import registry
+
+from ...core.columns import DEFAULT_MODULE_ID
+from ...core.vault.layout import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
+from ...legacy.heads.algorithms import FAMILIES
+from ...legacy.policy import Policy
+from ...v2.checkpoint_files import write_component
+from ...v2.common.add_observations import AddObservationsFromEpisodesToBatch
+from ...v2.connector import ConnectorV2
+from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
+from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ...v2.modules.multi_rl_module import MultiRLModule
+from ...v2.modules.multi_spec import MultiRLModuleSpec
+from ...v2.modules.spec import RLModuleSpec
+from .ray_parts import is_face
+from .training_settings import training_settings
+
+_LEARNER: Final = "learner_group/learner"
+_RUNNER: Final = "env_runner"
+_BY_MODULE: Final = {
+    "DefaultAPPOTorchRLModule": ("APPO",),
+    "DefaultDQNTorchRLModule": ("DQN",),
+    "DefaultPPOTorchRLModule": ("PPO", "IMPALA"),
+    "DefaultSACTorchRLModule": ("SAC",),
+    "DescribedTorchRLModule": ("PPO",),
+    "LegacyPolicyModule": ("PPO",),
+}
+"""Class of a module -> the algorithms of Ray's that learn with it, the usual one first."""
+_OF_MODULES: Final = {
+    "DQN": ("double_q", "dueling", "epsilon", "num_atoms", "v_max", "v_min"),
+    "SAC": ("twin_q",),
+}
+_FOR_ANY: Final = frozenset({"gamma", "lr", "grad_clip", "train_batch_size_per_learner"})
+"""What all of them learn by; the rest is PPO's."""
+
+
+def _named(module: str, name: str) -> Any:
+    """Something that is saved as a reference to a class or function of Ray's."""
+    return type(name, (), {"saved_as": (module, name)})
+
+
+_given: Final = _named("ray.rllib.utils.framework", "get_variable")
+"""A function of Ray's that gives back its first argument, whatever else it is called with."""
+
+
+@dataclass(frozen=True)
+class Acting:
+    """Parts that act in Ray.
+
+    Args:
+        policies: Where they came from, by module id.
+        modules: By module id.
+        to_module: The pieces to the modules, all of them.
+        to_env: The pieces from there to the environment, likewise.
+        learner: The pieces in front of the learner's pipeline.
+        spaces: What pipelines are saved with; None where nobody knows.
+        module_action_space: What the module gives, where the environment takes something else.
+    """
+
+    policies: Mapping[str, Policy]
+    modules: Mapping[str, Any]
+    to_module: list[ConnectorV2]
+    to_env: list[ConnectorV2]
+    learner: list[ConnectorV2]
+    spaces: tuple[Any, Any]
+    module_action_space: Any = None
+
+    def save_pipelines(self, folder: Path) -> None:
+        """Write both pipelines with their states."""
+        for kind, name, pieces in (
+            (EnvToModulePipeline, ENV_TO_MODULE, self.to_module),
+            (ModuleToEnvPipeline, MODULE_TO_ENV, self.to_env),
+        ):
+            kind(*self.spaces, connectors=pieces).save_to_path(folder / name)
+
+
+class RayAlgorithm:
+    """The folder of one of Ray's algorithms.
+
+    Args:
+        acting: What acts in it.
+        env: The name of the environment; what the config says if None.
+        policy_mapping_fn: Which module an agent has: a dict by agent id, or a function that Ray can
+            import. An agent's own name by default.
+    """
+
+    def __init__(
+        self, acting: Acting, *, env: str | None = None, policy_mapping_fn: Any = None
+    ) -> None:
+        self.acting = acting
+        self.first = next(iter(acting.policies.values()))
+        self.is_single = [*acting.modules] == [DEFAULT_MODULE_ID]
+        self.name = _algorithm_of(acting)
+        self.env = _name_of(self.first.config.get("env")) if env is None else env
+        self.mapping: Any = policy_mapping_fn
+        self.specs = {name: _spec_of(module) for name, module in acting.modules.items()}
+
+    def facts(self) -> dict[str, str]:
+        """What has to be told of it, by the names of `RayNeeds`."""
+        return {
+            "algorithm": self.name,
+            "env": "" if self.env in registry else self.env,
+            "no_training": self._no_training(),
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write it."""
+        home = f"ray.rllib.algorithms.{self.name.lower()}.{self.name.lower()}"
+        config = _named(home, f"{self.name}Config")
+        _write(
+            folder,
+            _named(home, self.name),
+            {"class": config, **self._settings()},
+            state="algorithm_state",
+            metadata="rllib_checkpoint.json",
+            type="Algorithm",
+            format="cloudpickle",
+        )
+        _write(
+            folder / _LEARNER.partition("/")[0],
+            _named("ray.rllib.core.learner.learner_group", "LearnerGroup"),
+        )
+        _write(folder / _LEARNER, _named("ray.rllib.core.learner.learner", "Learner"))
+        modules = MultiRLModule()
+        for name, module in self.acting.modules.items():
+            modules.add_module(name, module)
+            modules.rl_module_specs[name] = self.specs[name]
+        modules.save_to_path(folder / _LEARNER / MODULE)
+        kind = "SingleAgentEnvRunner" if self.is_single else "MultiAgentEnvRunner"
+        home = "single_agent_env_runner" if self.is_single else "multi_agent_env_runner"
+        _write(folder / _RUNNER, _named(f"ray.rllib.env.{home}", kind))
+        self.acting.save_pipelines(folder / _RUNNER)
+
+    def _settings(self) -> dict[str, Any]:
+        config = self.first.config
+        acting = self.acting
+        env_config = config.get("env_config")
+        learning = training_settings(config)
+        if self.name not in ("PPO", "APPO"):
+            learning = {key: each for key, each in learning.items() if key in _FOR_ANY}
+        if self.name == "SAC":  # it has three rates, each by its own name
+            learning.pop("lr", None)
+        settings: dict[str, Any] = {
+            **learning,
+            **self._told_of_modules(),
+            "env": self.env or None,
+            "env_config": dict(env_config or {}) if _is_plain(env_config) else {},
+            "explore": bool(config.get("explore", True)),
+            "num_env_runners": 0,
+            "num_learners": 0,
+            "_env_to_module_connector": partial(_given, _builds(self._own_to_module())),
+            "_module_to_env_connector": partial(_given, self._to_env()),
+            "add_default_connectors_to_module_to_env_pipeline": False,
+            "_rl_module_spec": MultiRLModuleSpec(rl_module_specs=dict(self.specs)),
+        }
+        if acting.learner:
+            settings["_learner_connector"] = partial(_given, _builds(acting.learner))
+        if self.is_single:
+            return {**settings, "_rl_module_spec": self.specs[DEFAULT_MODULE_ID]}
+        policies: dict[str, Any] = {
+            name: (None, module.observation_space, module.action_space, {})
+            for name, module in acting.modules.items()
+        }
+        return {**settings, "policies": policies, "policy_mapping_fn": self._mapping()}
+
+    def _told_of_modules(self) -> dict[str, Any]:
+        """What learners look up in the settings of the algorithm, not of the module."""
+        known = _OF_MODULES.get(self.name, ())
+        held = next(iter(self.specs.values())).model_config
+        return {key: held[key] for key in known if key in held}
+
+    def _to_env(self) -> list[tuple[Any, ...]]:
+        """How Ray builds the pieces after the module; ours know what it gives."""
+        made = _builds(self.acting.to_env)
+        space = self.acting.module_action_space
+        if space is not None:
+            for piece, (_, _, kwargs) in zip(self.acting.to_env, made, strict=True):
+                if is_face(piece):
+                    kwargs["module_action_space"] = space
+        return made
+
+    def _own_to_module(self) -> list[ConnectorV2]:
+        """The pieces before Ray's defaults, which its runners add with what they know."""
+        pieces = self.acting.to_module
+        kinds = [type(each) for each in pieces]
+        return pieces[: kinds.index(AddObservationsFromEpisodesToBatch)]
+
+    def _mapping(self) -> Any:
+        mapping = self.mapping
+        if mapping is None:
+            return _given  # of an agent and an episode it is the agent
+        return partial(dict.get, dict(mapping)) if isinstance(mapping, Mapping) else mapping
+
+    def _no_training(self) -> str:
+        for name, module in self.acting.modules.items():
+            kind, policy = type(module).__name__, self.acting.policies[name]
+            has_value = FAMILIES[policy.algorithm] == "actor_critic"
+            if kind == "DescribedTorchRLModule":
+                has_value = "value" in module.network.outputs
+            learns = self.name in _BY_MODULE.get(kind, ())
+            if not learns or (self.name == "PPO" and not has_value):
+                return f"{self.name} does not learn with the network of {policy.algorithm}"
+        return ""
+
+
+def _algorithm_of(acting: Acting) -> str:
+    """The algorithm of Ray's that goes on with most of the modules."""
+    named = []
+    for name, module in acting.modules.items():
+        possible = _BY_MODULE.get(type(module).__name__, ("PPO",))
+        own = acting.policies[name].algorithm
+        named.append(own if own in possible else possible[0])
+    return max(named, key=named.count)
+
+
+def _spec_of(module: Any) -> RLModuleSpec:
+    kwargs = module.get_ctor_args_and_kwargs()[1]
+    return RLModuleSpec(
+        type(module),
+        module.observation_space,
+        module.action_space,
+        model_config=kwargs["model_config"],
+    )
+
+
+def _builds(pieces: Iterable[ConnectorV2]) -> list[tuple[Any, ...]]:
+    """How Ray builds each piece anew; it tells them their spaces."""
+    made = []
+    for piece in pieces:
+        args, kwargs = piece.get_ctor_args_and_kwargs()
+        rest = {key: each for key, each in kwargs.items() if not key.startswith("input_")}
+        made.append((type(piece), args, rest))
+    return made
+
+
+def _name_of(env: Any) -> str:
+    """An environment's name as a config has it; the last part of a class's."""
+    name = env if isinstance(env, str) else getattr(env, "name", getattr(env, "__name__", ""))
+    return str(name or "").rpartition(".")[2] if not isinstance(env, str) else env
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _is_plain(each) for key, each in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, (str, int, float, bool))
+
+
+def _write(
+    folder: Path,
+    cls: Any,
+    *args: Any,
+    state: str = "state",
+    metadata: str = "metadata.json",
+    **told: Any,
+) -> None:
+    write_component(
+        folder,
+        cls=cls,
+        args=args,
+        kwargs={},
+        state={},
+        state_name=state,
+        class_name="class_and_ctor_args.pkl",
+        metadata_name=metadata,
+        metadata=told,
+        use_msgpack=False,
+    )
