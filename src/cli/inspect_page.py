@@ -25,7 +25,6 @@ from ..core.visible import visible, visible_data
 from .hints import shell_hint
 from .theme import LEVEL_MARKS, LEVEL_STYLES
 
-_WROTE = {"old": "old API stack", "new": "new API stack", "rlconnect": "rlconnect"}
 _KINDS = {
     "algorithm": "algorithm checkpoint",
     "policy": "policy checkpoint",
@@ -33,6 +32,8 @@ _KINDS = {
     "module": "RLModule checkpoint",
     "multi_module": "MultiRLModule checkpoint",
     "component": "component checkpoint",
+    "actor": "saved actor",
+    "migrated": "migrated policy",
 }
 _WIDE = 96  # columns a terminal needs for all that is said of an array
 _MAX_SHOWN = 12
@@ -96,8 +97,9 @@ def _header(d: dict[str, Any]) -> Panel:
     written = f"Ray {d['ray_version']}" if d["ray_version"] else "a Ray that left no version"
     if d["is_ours"]:
         written = "rlconnect" if d["stack"] == "rlconnect" else "rlconnect, in Ray's layout"
+    stack = "new API stack" if d["stack"] == "new" else "old API stack"
     lines: list[tuple[str | Text, Any]] = [
-        ("written by", f"{written}, {_WROTE[d['stack']]}"),
+        ("written by", written if d["stack"] == "rlconnect" else f"{written}, {stack}"),
         ("layout", f"version {d['version']}, {d['encoding'] or 'no state files'}"),
         ("environment", d["environment"]),
         ("trained", _trained(d)),
@@ -127,10 +129,8 @@ def _trained(d: dict[str, Any]) -> str:
     if d["training_iteration"] is not None:
         count = d["training_iteration"]
         found.append(f"{_number(count)} iteration{'' if count == 1 else 's'}")
-    told = [policy["global_timestep"] for policy in d["policies"].values()]
-    steps = max((count for count in told if isinstance(count, int)), default=0)
-    if steps:
-        found.append(f"{_number(steps)} steps")
+    if d["steps"] is not None:
+        found.append(f"{_number(d['steps'])} steps")
     return ", ".join(found)
 
 

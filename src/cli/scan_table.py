@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +20,7 @@ from rich.text import Text
 
 from ..core.errors import CheckpointError, CheckpointNotFoundError, NotACheckpointError
 from ..core.vault import DEFAULT_LIMITS, Checkpoint, open_checkpoint
+from ..core.vault.description import trained_steps
 from ..core.vault.files import entries
 from ..core.vault.layout import checkpoints_below
 from ..core.vault.next_steps import shell_path
@@ -27,7 +30,18 @@ from .theme import LEVEL_MARKS, LEVEL_STYLES, errors_console
 
 _QUIET: Final = ("complete", "state only")
 # The columns beside the path, and how wide a terminal must be to hold each.
-_COLUMNS: Final = (("what", 0), ("Ray", 0), ("layout", 84), ("numbers", 96), ("verdict", 0))
+_COLUMNS: Final = (
+    ("what", 0),
+    ("environment", 112),
+    ("iterations", 92),
+    ("steps", 92),
+    ("date", 136),
+    ("Ray", 70),
+    ("layout", 170),
+    ("numbers", 170),
+    ("verdict", 0),
+)
+_NUMBERS: Final = ("iterations", "steps", "numbers")
 _GAP: Final = 3
 _EDGES: Final = 2
 _LEAST_PATH: Final = 16
@@ -46,6 +60,10 @@ class ScanRow:
     parameters: int
     level: str
     reason: str
+    environment: str = ""
+    iterations: int | None = None
+    steps: int | None = None
+    date: str = ""
 
     def as_data(self) -> dict[str, Any]:
         """The row as plain data."""
@@ -110,14 +128,33 @@ def _row(path: Path) -> ScanRow:
         parameters=sum(record.weights.parameter_count for record in checkpoint.acting.values()),
         level=judged.level,
         reason=judged.reason,
+        environment=checkpoint.environment,
+        iterations=checkpoint.training_iteration,
+        steps=trained_steps(checkpoint),
+        date=_date(path, checkpoint),
     )
+
+
+def _date(path: Path, checkpoint: Checkpoint) -> str:
+    """When the newest of its files was written, to the minute."""
+    root = path if path.is_dir() else path.parent
+    found = [path.lstat().st_mtime] if path.is_file() else []
+    for file in checkpoint.files:
+        with contextlib.suppress(OSError, ValueError):
+            found.append((root / file.name).lstat().st_mtime)
+    return datetime.fromtimestamp(max(found)).strftime("%Y-%m-%d %H:%M") if found else ""
 
 
 def _what(checkpoint: Checkpoint) -> str:
     """The checkpoint in a few words: "PPO algorithm", "DQN, 2 modules"."""
     count = len(checkpoint.acting)
     noun = "policies" if checkpoint.policies else "modules"
-    kinds = {"policies": "policies", "multi_module": "modules", "component": "part"}
+    kinds = {
+        "policies": "policies",
+        "multi_module": "modules",
+        "component": "part",
+        "migrated": "migrated",
+    }
     kind = kinds.get(checkpoint.kind, checkpoint.kind)
     if count < 2:
         return f"{checkpoint.algorithm} {kind}".strip()
@@ -134,7 +171,7 @@ def scan_table(folder: Path, rows: list[ScanRow], *, width: int = 100) -> Render
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="label")
     table.add_column("checkpoint", style="name", overflow="fold")
     for title in titles:
-        numeric = title == "numbers"
+        numeric = title in _NUMBERS
         table.add_column(
             title,
             no_wrap=True,
@@ -158,12 +195,23 @@ def _cells(row: ScanRow, width: int) -> list[Text]:
     """What is said of a row beside its path, as much as `width` has room for."""
     told = {
         "what": Text(visible(row.what, 24)),
+        "environment": Text(visible(row.environment.rpartition(".")[2], 24) or "–"),
+        "iterations": Text(_count(row.iterations)),
+        "steps": Text(_count(row.steps)),
+        "date": Text(row.date or "–"),
         "Ray": Text(visible(row.ray_version, 12) or "–"),
         "layout": Text(visible(row.version, 12) or "–"),
         "numbers": Text(f"{row.parameters:,}"),
         "verdict": _mark(row.level),
     }
     return [told[title] for title, least in _COLUMNS if width >= least]
+
+
+def _count(number: int | None) -> str:
+    """A number from a file, in as much room as a column has."""
+    if number is None:
+        return "–"
+    return f"{number:,}" if abs(number) < 10**12 else "over 10^12"
 
 
 def _folded(path: str, room: int) -> str:

@@ -4,11 +4,12 @@ import io
 
 import pytest
 from rich.console import Console
+from rlconnect.cli.app import main
 from rlconnect.cli.scan_table import ScanRow, lines_below, scan_rows, scan_table
 from rlconnect.cli.theme import LEVEL_STYLES, THEME
 from rlconnect.core.vault.next_steps import shell_path
 
-from ..core.vault.recorded import RECORDINGS
+from ..core.vault.recorded import PENDULUM, RECORDINGS, WORKER, copy_of
 
 LONG = "results/PPO_2023-05-01/PPO_MultiAgentWarehouse-v0_1a2b3_00000_0_lr=0.0001/checkpoint_000123"
 
@@ -26,6 +27,10 @@ def rows():
             10**9,
             level,
             level,
+            "my.envs:Warehouse-v0",
+            12,
+            10**6,
+            "2023-05-01 12:00",
         )
         for i, level in enumerate(LEVEL_STYLES)
     ]
@@ -49,11 +54,14 @@ def test_the_table_fits(width):
 
 
 def test_a_wide_terminal_shows_more():
-    """Layout and size come with the room for them."""
-    narrow, wide = (page(scan_table("/runs", rows(), width=w), w) for w in (80, 140))
+    """Environment, training, date, layout and size come with the room for them."""
+    narrow, middle, wide = (page(scan_table("/runs", rows(), width=w), w) for w in (80, 100, 180))
 
     assert "layout" not in narrow
+    assert "steps" in middle
     assert "1,000,000,000" in wide
+    assert "Warehouse-v0" in wide
+    assert "2023-05-01 12:00" in wide
 
 
 def test_reasons_stand_below_the_table():
@@ -90,3 +98,59 @@ def test_every_recording_is_found():
         "weights only",
     }
     assert not any(a != b and a.startswith(f"{b}/") for a in paths for b in paths)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """What rlconnect writes: a migrated policy, and actors of one and of several."""
+    from rlconnect import Actor, load, migrate
+
+    folder = tmp_path_factory.mktemp("saved")
+    policy = load(RECORDINGS / PENDULUM).only
+    migrate(RECORDINGS / PENDULUM, out=folder / "migrated")
+    triple = load(folder / "migrated").only
+    Actor.from_policy({"old": policy, "new": triple}).save(folder / "several")
+    Actor.from_policy({"new": triple}).save(folder / "one")
+    return folder
+
+
+def test_what_we_write_is_one_row_each(saved):
+    """A migrated policy and a saved actor are one checkpoint, not a list of their parts."""
+    found = {row.path.rpartition("/")[2]: row for row in scan_rows(saved, show_progress=False)}
+
+    assert sorted(found) == ["migrated", "one", "several"]
+    assert {row.level for row in found.values()} == {"complete"}
+    assert found["several"].acting == 2
+
+
+def test_a_saved_actor_shows_its_players(saved, capsys):
+    """`inspect` tells of each player by its name, whichever stack it is of."""
+    assert main(["inspect", str(saved / "several")]) == 0
+
+    shown = capsys.readouterr().out
+    assert "policy old" in shown
+    assert "module new" in shown
+    assert "Ray that left no version" not in shown
+
+
+def test_checkpoints_below_checkpoints_are_listed(tmp_path):
+    """Trials below a checkpoint, in its parts too, and older files beside the newest."""
+    outer = copy_of(PENDULUM, tmp_path)
+    copy_of(PENDULUM, outer / "tune" / "PPO_x")
+    copy_of(PENDULUM, outer / "policies" / "extra")
+    worker = copy_of(WORKER, tmp_path / "worker")
+    (file,) = worker.glob("checkpoint-*[0-9]")
+    file.with_name("checkpoint-1").write_bytes(file.read_bytes())
+
+    rows = {row.path: row for row in scan_rows(tmp_path, show_progress=False)}
+
+    held = {path.removeprefix(f"{tmp_path}/") for path in rows}
+    assert held == {
+        "checkpoint",
+        "checkpoint/policies/extra/checkpoint",
+        "checkpoint/tune/PPO_x/checkpoint",
+        "worker/checkpoint",
+        "worker/checkpoint/checkpoint-0",
+    }
+    assert rows[str(outer)].iterations is not None
+    assert all(row.date.startswith("20") for row in rows.values())

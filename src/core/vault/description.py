@@ -27,6 +27,7 @@ from .verdict import judge, verdict
 from .weights import WeightTable
 
 _MOST_BITS: Final = 4096
+_STEPS: Final = ("timesteps_total", "num_env_steps_sampled", "num_env_steps_sampled_lifetime")
 
 
 def describe_checkpoint(
@@ -67,6 +68,7 @@ def describe_checkpoint(
         "algorithm_class": checkpoint.algorithm_class,
         "environment": checkpoint.environment,
         "training_iteration": _json(checkpoint.training_iteration),
+        "steps": _json(trained_steps(checkpoint)),
         "verdict": {"level": judged.level, "reason": judged.reason},
         "policies": {
             name: {**_policy(record), "proposal": _proposal(record, records)}
@@ -88,6 +90,18 @@ def describe_checkpoint(
         "config": jsonable(checkpoint.config),
         "next": next_steps(checkpoint),
     }
+
+
+def trained_steps(checkpoint: Checkpoint) -> int | None:
+    """How many steps of environments it has learnt from, as far as its files tell."""
+    told: list[Any] = [checkpoint.counters.get(name) for name in _STEPS]
+    told += [each.global_timestep for each in checkpoint.policies.values()]
+    told += [
+        each.state.get(_STEPS[-1])
+        for each in checkpoint.components
+        if each.path == "env_runner" and isinstance(each.state, Mapping)
+    ]
+    return max((each for each in told if type(each) is int and each > 0), default=None)
 
 
 def _policy(record: PolicyRecord) -> dict[str, Any]:

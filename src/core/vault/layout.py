@@ -394,26 +394,57 @@ def _is_experiment(node: Node) -> bool:
     )
 
 
-def checkpoints_below(path: Path, limits: Limits, deepest: int = 6) -> Iterator[Path]:
-    """Folders below `path` that hold a checkpoint of their own, in order of name."""
-    pending = [(path, 0)]
+def checkpoints_below(path: Path, limits: Limits, deepest: int = 12) -> Iterator[Path]:
+    """Checkpoints at and below `path`, those below others too, in order of name.
+
+    Each is its folder; where a folder holds several `checkpoint-<n>` files, the older ones come
+    as files. Parts of a checkpoint are none by themselves.
+    """
+    pending: list[tuple[Path, int, frozenset[Path]]] = [(path, 0, frozenset())]
     left = limits.max_entries
     while pending and left > 0:
-        folder, depth = pending.pop(0)
+        folder, depth, parts = pending.pop(0)
         try:
             node = _Survey(limits, deepest=2).folder(folder)
-            below = [
-                Path(e.path) for e in entries(folder, limits) if e.is_dir(follow_symlinks=False)
-            ]
+            held = entries(folder, limits)
         except CheckpointError:
             continue
-        left -= 1 + len(below)
-        if node is not None and (node.role != "folder" or _only_policies(node)):
+        left -= 1 + len(held)
+        below = [
+            Path(each.path)
+            for each in held
+            if each.is_dir(follow_symlinks=False)
+            and each.name != _INNER_STATE
+            and not each.name.endswith(DOCUMENT_ENDING)
+        ]
+        if node is not None and _is_one(node) and (folder not in parts or node.role in _WHOLE):
             yield folder
-            parts = {*_KNOWN_FOLDERS, _INNER_STATE, *(child.name for child in node.children)}
-            below = [child for child in below if child.name not in parts]
+            if node.role == "worker":
+                files = [each.name for each in held if _WORKER.fullmatch(each.name)]
+                yield from (folder / name for name in sorted(files, key=_iteration)[:-1])
+            whole = _Survey(limits).folder(folder)
+            parts = frozenset(part.path for part in (whole or node).walk())
+            is_actor = any(name == ACTOR_FILE for name, _ in node.files)
+            below = [] if is_actor else below
         if depth < deepest:
-            pending[:0] = [(child, depth + 1) for child in sorted(below)]
+            pending[:0] = [(child, depth + 1, parts) for child in sorted(below)]
+
+
+def _is_one(node: Node) -> bool:
+    """Whether a folder is a checkpoint by itself."""
+    return (
+        node.role != "folder"
+        or _only_policies(node)
+        or is_with_pipelines(node)
+        or any(name == ACTOR_FILE for name, _ in node.files)
+    )
+
+
+def is_with_pipelines(node: Node) -> bool:
+    """Whether a folder is a module with its pipelines: a migrated policy, or a saved actor."""
+    return node.role == "folder" and all(
+        node.child(name) is not None for name in (ENV_TO_MODULE, MODULE, MODULE_TO_ENV)
+    )
 
 
 def newest_below(path: Path, limits: Limits) -> Path | None:
@@ -427,7 +458,8 @@ def newest_below(path: Path, limits: Limits) -> Path | None:
         The only checkpoint below it, or the one with the highest number among those of one trial;
         None of any other folder.
     """
-    held = list(islice(checkpoints_below(path, limits), limits.max_entries))
+    below = islice(checkpoints_below(path, limits), limits.max_entries)
+    held = [each for each in below if each.is_dir()]
     is_trial = len({each.parent for each in held}) == 1 and all(
         _TRIAL_CHECKPOINT.fullmatch(each.name) for each in held
     )

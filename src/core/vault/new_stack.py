@@ -13,7 +13,7 @@ from .decode.standins import class_path, integer, mapping_of, version_text
 from .decoding import Decoding
 from .files import base_name
 from .filters_in_files import filter_from_params
-from .layout import Node
+from .layout import MIGRATION_FILE, Node, is_with_pipelines
 from .names import algorithm_name
 from .old_policy import plain_config
 from .records import (
@@ -95,6 +95,8 @@ def _miss_weights(record: ModuleRecord, decoding: Decoding) -> None:
 def _kind(node: Node, modules: Mapping[str, ModuleRecord]) -> Kind:
     if node.role == "algorithm":
         return "algorithm"
+    if is_with_pipelines(node):
+        return "migrated" if any(name == MIGRATION_FILE for name, _ in node.files) else "actor"
     if node.role != "module":
         return "component"
     return "multi_module" if node.children or len(modules) > 1 else "module"

@@ -80,7 +80,7 @@ def read_players(root: Path, open_one: Callable[[Path], Checkpoint]) -> Checkpoi
     return replace(
         held[0],
         path=str(root),
-        kind="multi_module" if modules else "policies",
+        kind="actor",
         is_ours=True,
         policies={name: replace(each, id=name) for name, each in policies.items()},
         modules={name: replace(each, id=name) for name, each in modules.items()},

@@ -21,7 +21,9 @@ from gymnasium import Space
 
 from .weights import WeightTable
 
-Kind = Literal["algorithm", "policy", "policies", "module", "multi_module", "component"]
+Kind = Literal[
+    "algorithm", "policy", "policies", "module", "multi_module", "component", "actor", "migrated"
+]
 Stack = Literal["old", "new", "rlconnect"]
 ProblemKind = Literal["note", "missing", "damaged"]
 
@@ -358,7 +360,9 @@ class Checkpoint:
 
     @property
     def acting(self) -> Mapping[str, PolicyRecord | ModuleRecord]:
-        """Policies or modules by id, whichever the checkpoint holds."""
+        """Policies or modules by id, whichever the checkpoint holds; all of a saved actor's."""
+        if self.kind == "actor":
+            return {**self.policies, **self.modules}
         return self.policies or self.modules
 
     @property
