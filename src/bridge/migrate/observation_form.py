@@ -24,6 +24,6 @@ def in_form_of(
     """
     seen = stages["observation"]
     is_nested = isinstance(space, (spaces.Dict, spaces.Tuple)) and not isinstance(seen, np.ndarray)
-    if not (is_nested and isinstance(other["observation"], np.ndarray)):
+    if not (is_nested and isinstance(other.get("observation"), np.ndarray)):
         return dict(stages)
     return {**stages, "observation": flatten_observations_plan(space).transform_batch(seen)}

@@ -149,6 +149,16 @@ def test_an_exported_program_is_a_policy(tmp_path, rng):
         program.act(obs, explore=True)
 
 
+def test_an_exported_program_of_nested_observations_is_compared(tmp_path):
+    """It shows its actions alone, whatever form the other's observation has."""
+    pytest.importorskip("onnxruntime")
+    nested = GOLDEN / "legacy" / "2.7.2" / "ppo_dict_obs_complex" / "algo_checkpoint"
+
+    rlconnect.export(nested, tmp_path / "nested.onnx")
+
+    assert rlconnect.verify(nested, tmp_path / "nested.onnx", samples=2, length=2).is_equal
+
+
 def test_a_recurrent_program_remembers_by_slot(tmp_path, rng):
     """Its states are kept for each environment, and forgotten when the episode is over."""
     pytest.importorskip("onnxruntime")
