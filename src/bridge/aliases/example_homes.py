@@ -40,6 +40,17 @@ HOMES: Final = {
     "examples.rl_modules.classes.action_masking_rlm": (
         "bridge.examples.action_masking: ActionMaskingTorchRLModule"
     ),
+    "core.testing.torch.bc_module": "bridge.examples.policy_gradient: DiscreteBCTorchModule",
+    "examples.rl_modules.classes.autoregressive_actions_rlm": (
+        "bridge.examples.autoregressive: AutoregressiveActionsRLM"
+    ),
+    "examples.rl_modules.classes.vpg_torch_rlm": (
+        "bridge.examples.policy_gradient: VPGTorchRLModule"
+    ),
+    "examples.rl_modules.classes.vpg_using_shared_encoder_rlm": (
+        "bridge.examples.policy_gradient: SHARED_ENCODER_ID SharedEncoder "
+        "VPGMultiRLModuleWithSharedEncoder VPGPolicyAfterSharedEncoder"
+    ),
     "examples.rl_modules.classes.lstm_containing_rlm": (
         "bridge.examples.lstm_module: LSTMContainingRLModule"
     ),

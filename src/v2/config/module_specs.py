@@ -75,7 +75,9 @@ def multi_spec(
     """The specs of all modules of a config."""
     given = own_spec(config)
     is_multi = isinstance(given, MultiRLModuleSpec)
-    default = config.get_default_rl_module_spec() if is_multi else (single or given)
+    default: Any = config.get_default_rl_module_spec() if is_multi else (single or given)
+    if isinstance(default, MultiRLModuleSpec):  # of an algorithm for several modules alone
+        default = RLModuleSpec()
     if is_multi and single is not None:
         default = filled(single, default)
     made = given if is_multi else MultiRLModuleSpec()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from copy import copy as shallow_copy
+from types import FunctionType
 from typing import Any, ClassVar, Final
 
 from typing_extensions import Self
@@ -83,6 +84,10 @@ class SettingsStore:
             if name not in ("_is_frozen", "algo_class")
         }
 
+    def serialize(self) -> dict[str, Any]:
+        """Give all settings as a dict with the dotted names of classes and functions in it."""
+        return {name: _named(value) for name, value in self.to_dict().items()}
+
     @classmethod
     def from_dict(cls, config_dict: Mapping[str, Any]) -> Self:
         """Make a config and update it from a dict."""
@@ -128,6 +133,10 @@ class SettingsStore:
                 value = _merged(getattr(self, attribute), value)
             setattr(self, attribute, value)
         return self
+
+    def pop(self, key: str, *default: Any) -> Any:
+        """Give a setting; it stays, as a config without it would be none."""
+        return self.get(key, *default) if default else self[key]
 
     @classmethod
     def overrides(cls, **kwargs: Any) -> dict[str, Any]:
@@ -224,4 +233,15 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, PolicySpec):
         return (value.policy_class, value.observation_space, value.action_space, value.config)
+    return value
+
+
+def _named(value: Any) -> Any:
+    """A value with classes and functions by their dotted names."""
+    if isinstance(value, dict):
+        return {key: _named(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return type(value)(map(_named, value))
+    if isinstance(value, (type, FunctionType)):
+        return f"{value.__module__}.{value.__qualname__}"
     return value

@@ -141,7 +141,19 @@ def test_names_lie_where_upstream_has_them():
         # Of examples, which the recording does not hold.
         "ray.rllib.examples.connectors.classes.add_other_agents_row_index_to_xy_pos"
         ".AddOtherAgentsRowIndexToXYPos",
+        "ray.rllib.core.testing.torch.bc_module.DiscreteBCTorchModule",
+        "ray.rllib.examples.rl_modules.classes.autoregressive_actions_rlm.AutoregressiveActionsRLM",
         "ray.rllib.examples.rl_modules.classes.lstm_containing_rlm.LSTMContainingRLModule",
+        "ray.rllib.examples.rl_modules.classes.vpg_torch_rlm.VPGTorchRLModule",
+        *(
+            f"ray.rllib.examples.rl_modules.classes.vpg_using_shared_encoder_rlm.{name}"
+            for name in (
+                "SHARED_ENCODER_ID",
+                "SharedEncoder",
+                "VPGMultiRLModuleWithSharedEncoder",
+                "VPGPolicyAfterSharedEncoder",
+            )
+        ),
         "ray.rllib.connectors.env_to_module.prev_actions_prev_rewards"
         ".PrevActionsPrevRewardsConnector",
     }

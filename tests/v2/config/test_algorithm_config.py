@@ -11,9 +11,12 @@ from rlconnect.v2 import (
     PPO,
     AlgorithmConfig,
     DefaultModelConfig,
+    DefaultPPOTorchRLModule,
+    MultiRLModuleSpec,
     NotProvided,
     PolicySpec,
     PPOConfig,
+    RLModuleSpec,
 )
 from rlconnect.v2.config.section import UnknownSettingError
 from rlconnect.v2.config.store import FrozenConfigError
@@ -440,3 +443,31 @@ def test_messages_that_tests_of_others_look_for():
         frozen.lr = 0.1
     with pytest.raises(KeyError, match="Invalid property name nope for config class PPOConfig"):
         PPOConfig.overrides(lr=0.1, nope=1)
+
+
+def test_a_config_is_told_as_data():
+    """Classes and functions by their names, everything else as it is; popping leaves a setting."""
+    config = PPOConfig().callbacks(on_episode_end=test_a_config_is_told_as_data)
+
+    told = config.serialize()
+
+    assert told["callbacks_on_episode_end"].endswith(".test_a_config_is_told_as_data")
+    assert told["lr"] == config.pop("lr") == config.lr
+    assert config.pop("nothing", 3) == 3
+
+
+def test_a_default_for_several_modules_alone_is_no_default_for_one():
+    """An algorithm of several modules asks for a class of each."""
+
+    class Several(AlgorithmConfig):
+        def get_default_rl_module_spec(self):
+            return MultiRLModuleSpec(rl_module_specs={"a": RLModuleSpec(DefaultPPOTorchRLModule)})
+
+    spaces = {"a": (Box(-1, 1, (3,)), Discrete(2)), "b": (Box(-1, 1, (3,)), Discrete(2))}
+    config = Several().multi_agent(policies={"a", "b"}, policy_mapping_fn=lambda *a, **k: "a")
+
+    specs = config.get_multi_rl_module_spec(spaces=spaces).rl_module_specs
+
+    assert specs["a"].module_class is DefaultPPOTorchRLModule
+    with pytest.raises(ConfigError, match="module_class"):
+        specs["b"].build()
