@@ -30,7 +30,7 @@ ifneq ($(shell test -x $(PY) && cat $(MADE_IN) 2>/dev/null),$(CURDIR))
 $(STAMP): broken-venv
 endif
 
-.PHONY: help demo test lint types stubs matrix conformance parity ratio ray bench docs fuzz slots kills threads walk clean broken-venv
+.PHONY: help demo test coverage lint types stubs matrix conformance parity ratio ray bench docs fuzz slots kills threads walk clean broken-venv
 broken-venv: ;
 
 # The stamp is written last, so an interrupted installation is picked up by the next call.
@@ -56,6 +56,9 @@ demo: $(STAMP)  ## inspect, act, adapt, migrate, prove: the whole story on a sam
 
 test: $(STAMP)  ## run the test suite
 	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) $(ARGS)
+
+coverage: $(STAMP)  ## run the test suite and tell which lines and branches nothing ran
+	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) --cov --cov-report=term $(ARGS)
 
 lint: $(STAMP)  ## check style and formatting
 	@$(BIN)/ruff check $(wildcard $(CHECKED))
@@ -113,5 +116,5 @@ walk: $(STAMP)  ## take every checkpoint the whole way: load, act, adapt, migrat
 	@OMP_NUM_THREADS=1 $(PY) -m tests.walk.walk tests/golden $(wildcard $(SHARED)/reference/legacy) $(ARGS)
 
 clean:  ## remove what was built and cached; .venv stays
-	@rm -rf build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf build dist site .coverage* *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
