@@ -18,7 +18,7 @@ def test_the_lowest_cell_has_every_bound_as_it_is_stated():
     found = {each.name: str(each.specifier) for each in wanted}
 
     assert {name: found[name] for name in bounds} == {
-        name: "==" + line.split(">=")[1] for name, line in bounds.items()
+        name: "==" + line.split(">=")[1].partition(";")[0] for name, line in bounds.items()
     }
 
 
