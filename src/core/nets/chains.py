@@ -52,12 +52,14 @@ class Search:
     Args:
         inputs: What is observed, vectors and images.
         beside: Numbers of earlier actions and rewards that a recurrent layer may take, by name.
+        widths: Numbers that layers of any branch take, and what else may stand beside an image.
         left: How many steps it may still take.
         taken: Names that are given already.
     """
 
     inputs: Sequence[End]
     beside: Mapping[str, int] = field(default_factory=dict)
+    widths: frozenset[int] = frozenset()
     left: int = _STEPS
 
     def orders(
@@ -96,14 +98,13 @@ class Search:
         sources: list[tuple[tuple[End, ...], float]] = []
         if start.ends:
             sources.append(((start.ends[-1],), 0.0))
-        if len(start.ends) > 1 and all(len(end.shape) == 1 for end in start.ends):
+        if len(start.ends) > 1:
             sources.append((start.ends, 0.2))
         used = {name for layer in start.layers for name in _inputs(layer)}
         fresh = [end for end in self.inputs if end.name not in used]
         if start.ends and may_begin:
-            vectors = tuple(end for end in fresh if len(end.shape) == 1)
-            flat = tuple(end for end in start.ends if len(end.shape) == 1)
-            if vectors and len(flat) == len(start.ends):
+            vectors = tuple(end for end in fresh if len(end.shape) == 1 and self._is_leaf(end))
+            if vectors:
                 sources.append(((*start.ends, *vectors), 0.6))
         if may_begin:
             sources += [((end,), 1.0 if start.ends else 0.0) for end in fresh]
@@ -127,9 +128,17 @@ class Search:
         """Layers that let a unit take a source, with what comes out; none where it cannot."""
         names = [end.name for end in source]
         given: Any = names[0] if len(names) == 1 else names
-        shape = source[0].shape if len(source) == 1 else (sum(end.shape[0] for end in source),)
+        shape = source[0].shape
+        joined: list[dict[str, Any]] = []
+        if len(source) > 1:
+            shape = (sum(math.prod(end.shape) for end in source),)
+            if any(len(end.shape) != 1 for end in source):
+                given = f"{unit.prefix}_in"
+                joined = [{"flatten": True, "input": names, "name": given}]
+                names = [given]
         if unit.kind == "convolution":
-            yield from self._images(tail, source[0], units)
+            if len(source) == 1:
+                yield from self._images(tail, source[0], units)
             return
         layer: dict[str, Any] = {unit.kind: unit.prefix, "input": given}
         if unit.kind in ("dense", "lstm", "gru"):
@@ -139,7 +148,7 @@ class Search:
                 layer["input"] = flat
                 yield [unit], [before, layer], [End(unit.prefix, (unit.outs,))], 0.0
             elif shape == (unit.ins,):
-                yield [unit], [layer], [End(unit.prefix, (unit.outs,))], 0.0
+                yield [unit], [*joined, layer], [End(unit.prefix, (unit.outs,))], 0.0
             elif unit.kind != "dense" and len(shape) == 1 and self.beside:
                 yield from self._with_earlier(unit, layer, names, shape[0])
         elif unit.kind == "embedding":
@@ -153,6 +162,19 @@ class Search:
                 yield [unit], [layer], [End(unit.prefix, shape)], 0.0
         elif unit.kind == "batch_norm" and shape and unit.ins in (shape[0], shape[-1]):
             yield [unit], [layer], [End(unit.prefix, shape)], 0.0
+
+    def _is_leaf(self, end: End) -> bool:
+        """Whether no other input is a part of this one."""
+        return not any(other.name.startswith(f"{end.name}.") for other in self.inputs)
+
+    def _wanted(self, run: Sequence[Unit], units: Sequence[Unit]) -> Iterator[int]:
+        """Numbers that what comes out of convolutions may have."""
+        yield from self.widths
+        vectors = [end.shape[0] for end in self.inputs if len(end.shape) == 1]
+        beside = {*vectors, *(unit.outs for unit in units if unit not in run and unit.outs)}
+        for width in self.widths:
+            yield from (width - other for other in beside)
+            yield from (width - one - other for one in beside for other in beside)
 
     def _with_earlier(
         self, unit: Unit, layer: dict[str, Any], names: list[str], width: int
@@ -190,9 +212,7 @@ class Search:
             shape = (shape[-1], *shape[:-1])
         elif not is_first:
             return
-        rest = [unit for unit in units if unit not in run]
-        wanted = {unit.ins for unit in rest if unit.kind in ("dense", "lstm", "gru")}
-        for way in ways_through(convolutions, shape, wanted):
+        for way in ways_through(convolutions, shape, set(self._wanted(run, units))):
             layers, ends, before = list(turned), [], name
             steps = iter(zip(way.settings, way.pools, strict=True))
             for unit in run:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
@@ -12,6 +12,8 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
 from .observed import Part, encoded_shape, observed_parts
 
 Shape = tuple[int, ...]
+
+_MOST_COMPARED: Final = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -85,18 +87,26 @@ def _repeated(weights: Mapping[str, Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, array in weights.items():
         held = np.asarray(array)
-        if held.size < 2 or held.size > 1 << 22 or not held.any():
+        if held.ndim < 2 or held.size < 2 or held.size > _MOST_COMPARED:
             continue
-        key = (
-            held.shape,
-            str(held.dtype),
-            held.tobytes() if held.size < 4096 else hash(held.tobytes()),
-        )
-        if key in seen:
-            found[name] = seen[key]
-        else:
-            seen[key] = name
+        if (held == held.flat[0]).all():
+            continue
+        first = seen.setdefault((held.shape, held.tobytes()), name)
+        if first != name:
+            found[name] = first
+            found.update(_beside(name, first, weights))
     return found
+
+
+def _beside(name: str, first: str, weights: Mapping[str, Any]) -> dict[str, str]:
+    """The other weights of a repeated layer."""
+    stem, other = name.rpartition(".")[0], first.rpartition(".")[0]
+    pairs = {own: other + own[len(stem) :] for own in weights if own.startswith(f"{stem}.")}
+    return {
+        own: known
+        for own, known in pairs.items()
+        if known in weights and own != known and np.array_equal(weights[own], weights[known])
+    }
 
 
 def _seen_shape(settings: Mapping[str, Any]) -> Any:

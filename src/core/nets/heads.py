@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -25,10 +26,13 @@ def with_heads(
     free = [unit for unit in spread if unit.kind == "parameter"]
     for acting, source in _branches(search, chain, policy):
         out = acting.nodes[-1] if acting.nodes else None
-        if out is None or len(out.shape) != 1:
+        if out is None:
             continue
         layers, cost = list(acting.layers), acting.cost
-        name, size = out.name, out.shape[0]
+        name, size = out.name, math.prod(out.shape)
+        if len(out.shape) != 1:  # a convolution of one cell
+            layers.append({"flatten": True, "input": name, "name": "outputs"})
+            name = "outputs"
         if dense_spread and acting.layers:
             unit = dense_spread[-1]
             layers.append({"dense": unit.prefix, "input": acting.layers[-1]["input"]})
@@ -45,7 +49,7 @@ def with_heads(
         for own, more in _values(search, chain, source, value, layers):
             outputs = {"q" if facts.is_q or is_dueling else "logits": name}
             after = [*layers, *own]
-            if is_dueling and value:
+            if (is_dueling or facts.is_q) and value:
                 after.append({"dueling": [name, value[-1].prefix], "name": "q"})
                 outputs = {"q": "q"}
             elif value:

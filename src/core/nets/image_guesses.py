@@ -91,7 +91,7 @@ def _steps(unit: Unit, way: Way) -> Iterator[Way]:
                 **({"padding": padding} if padding else {}),
             }
             cost = way.cost + stride_cost + padding_cost
-            if way.settings and str(padding) not in modes:
+            if way.settings and not unit.padding and str(padding) not in modes:
                 cost += 0.5  # layers of one network are mostly padded alike
             yield Way((*way.settings, settings), (*way.pools, False), sides, cost)
             if stride == 1 and min(sides) > 1:
@@ -110,6 +110,8 @@ def _strides(unit: Unit) -> list[tuple[int, float]]:
 
 
 def _paddings(unit: Unit) -> list[tuple[Any, float]]:
+    if unit.padding:
+        return [("same" if unit.padding == "same" else 0, 0.0)]
     side = max(unit.sides)
     found: list[tuple[Any, float]] = [(0, 0.0)]
     if side > 1:

@@ -24,6 +24,7 @@ from .units import Unit, units_of, words_of
 
 _MASKS: Final = ("mask", "avail", "valid", "legal")
 _IDLE: Final = ("target", "targets", "aux", "icm", "curiosity", "inverse", "decoder", "old", "rnd")
+_OUTPUTS: Final = ("heads", "logits", "outputs")
 _MOST_CANDIDATES: Final = 40
 _ADVANTAGE, _VALUE = "advantage_module.", "value_module."
 
@@ -53,6 +54,8 @@ def propose(facts: Facts) -> Proposal | None:
     actor = [name for name in shapes if name.startswith("action_model.")]
     if actor and any(name.startswith("q_net.") for name in shapes):  # SAC's: critics stand beside
         shapes = {name: shapes[name] for name in actor}
+    if any(name.endswith("in_proj_weight") for name in shapes):
+        return None  # attention has no kind of layer here
     units, rest = units_of(shapes)
     idle = [unit for unit in units if set(words_of(unit.prefix)) & set(_IDLE)]
     for leave_values, leave_idle in ((False, False), (False, True), (True, False), (True, True)):
@@ -149,7 +152,9 @@ def _descriptions(units: Sequence[Unit], facts: Facts) -> Iterator[tuple[float, 
     dueling = [unit for unit in layers if unit.prefix.startswith((_ADVANTAGE, _VALUE))]
     inputs, masks = _inputs_of(facts, layers)
     beside = {"prev_actions": facts.action_width, "prev_rewards": 1}
-    search = Search(inputs, beside if facts.inputs else {})
+    widths = {unit.ins for unit in layers if unit.kind in ("dense", "lstm", "gru")}
+    wanted = frozenset(widths | set(facts.sizes) if widths else ())
+    search = Search(inputs, beside if facts.inputs else {}, wanted)
     for trunk, policy, value, spread in _roles(layers, dueling, facts):
         for chain in islice(search.orders(trunk, Chain()), 24):
             for cost, data in with_heads(
@@ -181,14 +186,25 @@ def _roles(
         rest = [unit for unit in trunk if unit is not single[-1]]
         yield rest, policy, single[-1:], spread
     if not policy:
-        heads = [
-            u for u in trunk if u.kind == "dense" and (not facts.sizes or u.outs in facts.sizes)
-        ]
+        dense = [unit for unit in trunk if unit.kind == "dense"]
+        heads = [unit for unit in dense if not facts.sizes or unit.outs in facts.sizes]
+        for several in _heads_side_by_side(dense, facts):
+            yield [unit for unit in trunk if unit not in several], several, value, spread
         for head in reversed(heads):
             yield [unit for unit in trunk if unit is not head], [head], value, spread
             if not value and single and single[-1] is not head:
                 rest = [unit for unit in trunk if unit not in (head, single[-1])]
                 yield rest, [head], single[-1:], spread
+
+
+def _heads_side_by_side(dense: Sequence[Unit], facts: Facts) -> Iterator[list[Unit]]:
+    """Layers in a row that take the same and give one output for each action together."""
+    for start in range(len(dense)):
+        for stop in range(start + 2, len(dense) + 1):
+            several = list(dense[start:stop])
+            is_one = len({unit.ins for unit in several}) == 1
+            if is_one and sum(unit.outs for unit in several) in facts.sizes:
+                yield several
 
 
 def _masked(data: dict[str, Any], mask: str) -> dict[str, Any]:
@@ -234,8 +250,7 @@ def _with_activations(
     layers = [dict(layer) for layer in data["layers"]]
     readers: dict[str, list[str]] = {}
     for layer in layers:
-        names: Any = layer.get("input", layer.get("dueling", []))
-        for name in [names] if isinstance(names, str) else names:
+        for name in _names_in(layer):
             readers.setdefault(name, []).append(_kind_of(layer))
     lists: dict[str, list[int]] = {}
     for unit in units:
@@ -249,9 +264,7 @@ def _with_activations(
             continue
         behind = readers.get(str(layer.get("name", found.prefix)), [])
         goes_on = {"dense", "convolution", "lstm", "gru", "pool", "flatten"} & set(behind)
-        is_head = not goes_on or (
-            "flatten" in behind and not {"dense", "convolution"} & set(behind) and kind == "dense"
-        )
+        is_head = not goes_on or _is_output(layer, found, layers)
         before_norm = {"layer_norm", "batch_norm"} & set(behind)
         if before_norm:
             is_head = not _is_slim(found)
@@ -262,6 +275,18 @@ def _with_activations(
         is_ours = found.prefix.startswith((_ADVANTAGE, _VALUE))
         layer["activation"] = "relu" if is_ours else activation
     return layers
+
+
+def _is_output(layer: Mapping[str, Any], unit: Unit, layers: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether only what flattens the outputs reads a layer."""
+    name = layer.get("name", unit.prefix)
+    readers = [each for each in layers if name in _names_in(each)]
+    return bool(readers) and all(each.get("name") in _OUTPUTS for each in readers)
+
+
+def _names_in(layer: Mapping[str, Any]) -> list[str]:
+    names: Any = layer.get("input", layer.get("dueling", []))
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _is_slim(unit: Unit) -> bool:

@@ -29,7 +29,7 @@ _INSIDE: Final = re.compile(r"(\._model(\.[01])?|/lstm_cell)$")
 _KERAS: Final = ("kernel", "gamma", "embeddings", "recurrent_kernel", "beta", "moving_mean")
 
 VALUE: Final = frozenset(
-    ("value", "values", "vf", "critic", "baseline", "valuehead", "vhead", "vfnet", "val")
+    ("value", "values", "vf", "v", "critic", "baseline", "valuehead", "vhead", "vfnet", "val")
 )
 POLICY: Final = frozenset(
     (
@@ -66,6 +66,7 @@ class Unit:
         names: Of its weights.
         role: "value", "policy", "spread" or "" by its name.
         order: Its place in the file.
+        padding: "same" or "valid" where the names tell it, as those of RLlib's own layers do.
     """
 
     kind: str
@@ -77,6 +78,7 @@ class Unit:
     sides: Shape = ()
     is_keras: bool = False
     role: str = ""
+    padding: str = ""
 
     @property
     def place(self) -> tuple[str, int]:
@@ -183,7 +185,12 @@ def _unit(
         ins, outs, sides = weight[-2], weight[-1], weight[:-2]
     else:
         ins, outs, sides = weight[1], weight[0], weight[2:]
-    return Unit("convolution", stem, ins, outs, names, order, sides, is_keras)
+    told = {".1.": "same", ".0.": "valid"}
+    ending = (
+        names[0][len(stem) + len("._model") :][:3] if names[0].startswith(f"{stem}._model.") else ""
+    )
+    unit = Unit("convolution", stem, ins, outs, names, order, sides, is_keras)
+    return replace(unit, padding=told.get(ending, ""))
 
 
 def _recurrent(

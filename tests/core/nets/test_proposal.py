@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Dict, Discrete
+from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rlconnect.core.errors import ConfigError
@@ -145,6 +145,72 @@ def test_branches_of_a_dict_are_joined(rng):
     assert told["pos_net"] == ("obs.pos",)
     assert told["goal_net"] == ("obs.goal",)
     assert set(told["joint"]) == {"pos_net", "goal_net"}
+
+
+def test_an_image_beside_a_vector(rng):
+    """Convolutions lead to what is left of the layer that takes both."""
+    held = weights(
+        rng,
+        cnn__0__weight=(8, 3, 3, 3),
+        cnn__2__weight=(16, 8, 3, 3),
+        joint__weight=(32, 68),
+        pi__weight=(3, 32),
+        vf__weight=(1, 32),
+    )
+    space = Dict(image=Box(0, 1, (12, 12, 3)), vec=Box(-1, 1, (4,)))
+
+    found = proposed(held, space, Discrete(3))
+
+    told = {name: inputs for _, name, inputs, _ in lines(found)}
+    assert told["joint_in"] == ("cnn.2", "obs.vec")
+    assert found.network.layers[1].settings == {"stride": 2}
+
+
+def test_rllibs_own_convolutions_tell_their_padding(rng):
+    """A padding layer in front moves a convolution one place back in its list."""
+    held = weights(
+        rng,
+        _convs__0___model__1__weight=(16, 3, 4, 4),
+        _convs__1___model__0__weight=(32, 16, 21, 21),
+        _logits___model__1__weight=(5, 32, 1, 1),
+        _value_branch___model__0__weight=(1, 32),
+    )
+
+    found = proposed(held, Box(0, 1, (42, 42, 3)), Discrete(5))
+
+    settings = {layer.name: dict(layer.settings) for layer in found.network.layers}
+    assert settings["_convs.0"] == {"stride": 2, "padding": "same"}
+    assert settings["_convs.1"] == {}
+    assert found.network.outputs["value"] == "_value_branch"
+
+
+def test_norms_and_several_heads(rng):
+    """An activation stands behind a norm; heads of several choices stand side by side."""
+    held = weights(
+        rng,
+        net__0__weight=(16, 5),
+        net__1__weight=(16,),
+        net__1__bias=(16,),
+        net__1__running_mean=(16,),
+        net__1__running_var=(16,),
+        head_0__weight=(2, 16),
+        head_1__weight=(3, 16),
+        value__weight=(1, 16),
+    )
+
+    found = proposed(held, Box(-1, 1, (5,)), MultiDiscrete([2, 3]))
+
+    acts = {name: act for _, name, _, act in lines(found)}
+    assert acts["net.0"] == "linear"
+    assert acts["net.1"] == "relu"
+    assert found.network.outputs["logits"] == "heads"
+
+
+def test_what_no_layer_computes_has_no_proposal(rng):
+    """Attention is none of the kinds: nothing is guessed."""
+    held = weights(rng, attn__in_proj_weight=(24, 8), attn__out_proj__weight=(8, 8))
+
+    assert propose(facts_of(held, Box(-1, 1, (8,)), Discrete(8), {})) is None
 
 
 def test_layers_kept_under_two_names_count_once(rng):
