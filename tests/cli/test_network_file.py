@@ -1,6 +1,8 @@
 """The network of a policy whose code is not here: proposed, written, passed, acted with."""
 
 import json
+import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from rlconnect.core.errors import ConfigError
 from rlconnect.legacy import Policy
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "custom_networks"
+PAGE = Path(__file__).parents[2] / "docs" / "custom-networks.md"
 
 
 @pytest.fixture
@@ -92,3 +95,20 @@ def test_a_described_policy_needs_no_code(place, capsys):
     assert "needs code" not in page
     assert main(["inspect", "s", "--write-model", "again.toml"]) == 0
     Policy.from_checkpoint("trial/gauss", model="again.toml")
+
+
+COMMANDS = re.findall(
+    r"```console\n\$ rlconnect (.*)\n(?:\$ rlconnect (.*)\n)?```", PAGE.read_text()
+)
+
+
+def test_the_commands_of_the_page(place):
+    """Run one after the other beside such a checkpoint, each ends well."""
+    shutil.copytree("trial/gauss", "policy")
+    shutil.rmtree("trial")
+    shutil.move("policy", "trial")
+    shutil.copy("kept.json", "samples.json")
+
+    for command in (each for pair in COMMANDS for each in pair if each):
+        assert main(shlex.split(command)) == 0, command
+    assert len(COMMANDS) == 3

@@ -1,6 +1,7 @@
 """Policies whose network is data compute what real Ray computed with their authors' classes."""
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -177,3 +178,50 @@ def test_doubled_inputs_meet_the_bound():
 
     with pytest.raises(ConfigError, match="far more than there are weights"):
         Policy.from_checkpoint(OLD / "mlp", model={"layers": layers, "outputs": {"logits": "x50"}})
+
+
+@pytest.mark.parametrize("framework", ["torch", "tf"])
+def test_files_of_ray_1(framework, tmp_path, rng):
+    """A `checkpoint-N` holds weights by torch's names or Keras's; spaces come from the caller."""
+    shapes = {"fc": (8, 4), "policy": (2, 8), "value": (1, 8)}
+    kernels = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    weights = {}
+    for name, kernel in kernels.items():
+        if framework == "torch":
+            weights |= {f"{name}.weight": kernel, f"{name}.bias": np.zeros(len(kernel), np.float32)}
+        else:
+            weights |= {f"default_policy/{name}/kernel": kernel.T}
+            weights |= {f"default_policy/{name}/bias": np.zeros(len(kernel), np.float32)}
+    worker = {"filters": {"default_policy": {}}, "state": {"default_policy": {"weights": weights}}}
+    folder = tmp_path / "checkpoint_000001"
+    folder.mkdir()
+    (folder / "checkpoint-1").write_bytes(pickle.dumps({"worker": pickle.dumps(worker)}))
+    settings = {"env": "X", "framework": framework, "model": {"custom_model": "theirs"}}
+    (tmp_path / "params.pkl").write_bytes(pickle.dumps(settings))
+    head = "" if framework == "torch" else "default_policy/"
+    network = {
+        "layers": [
+            {"dense": f"{head}fc", "activation": "tanh"},
+            {"dense": f"{head}policy"},
+            {"dense": f"{head}value", "input": f"{head}fc"},
+        ],
+        "outputs": {"logits": f"{head}policy", "value": f"{head}value"},
+    }
+
+    policy = Policy.from_checkpoint(
+        folder,
+        model=network,
+        algorithm="PPO",
+        observation_space=Box(-1, 1, (4,)),
+        action_space=Discrete(2),
+    )["default_policy"]
+
+    obs = rng.uniform(-1, 1, (5, 4)).astype(np.float32)
+    fetches = policy.compute_actions(obs, explore=False)[2]
+    features = np.tanh(obs @ kernels["fc"].T)
+    np.testing.assert_allclose(
+        fetches["action_dist_inputs"], features @ kernels["policy"].T, rtol=1e-5, atol=1e-5
+    )
+    np.testing.assert_allclose(
+        fetches["vf_preds"], (features @ kernels["value"].T)[:, 0], rtol=1e-5, atol=1e-5
+    )
