@@ -24,6 +24,7 @@ class V2Triple:
         explore: Whether it explores when nobody says, as its training config had it.
         migration: How it came about, as plain data, if it was migrated.
         certificate: What its source made of a few observations, likewise.
+        learner: The pipeline of learners, where it was migrated with one.
 
     Example:
         >>> env_to_module, module, module_to_env = V2Triple(None, "a module", None)
@@ -39,6 +40,7 @@ class V2Triple:
     explore: bool = True
     migration: Mapping[str, Any] = field(default_factory=dict)
     certificate: Mapping[str, Any] = field(default_factory=dict)
+    learner: Any = None
 
     @classmethod
     def of(cls, given: V2Triple | Sequence[Any]) -> V2Triple:

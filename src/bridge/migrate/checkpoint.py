@@ -37,6 +37,7 @@ from ...core.vault.own.own_format import read_document
 from ...core.vault.saved_tree import replaced_tree
 from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ...v2.learner.defaults import learner_pipeline
+from ...v2.learner.learner_connector_pipeline import LearnerConnectorPipeline
 from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ...v2.modules.rl_module import RLModule
 from ..proof.v2_stages import without_checks
@@ -123,10 +124,12 @@ def load_migrated(path: str | os.PathLike[str], *, check: bool = False, **option
             with at(name):
                 return cls.from_checkpoint(part_of(folder, name), **options)
 
-        to_module, module, to_env = together(
+        has_learner = part_of(folder, LEARNER).is_dir()
+        to_module, module, to_env, learner = together(
             lambda: part(EnvToModulePipeline, ENV_TO_MODULE),
             lambda: part(RLModule, MODULE),
             lambda: part(ModuleToEnvPipeline, MODULE_TO_ENV),
+            lambda: part(LearnerConnectorPipeline, LEARNER) if has_learner else None,
         )
         explore = bool(migration.get("explore", True))
         certificate = _read(folder, _CERTIFICATE)
@@ -138,6 +141,7 @@ def load_migrated(path: str | os.PathLike[str], *, check: bool = False, **option
             explore=explore,
             migration=migration,
             certificate=certificate,
+            learner=learner,
         )
     if check:
         for stage in compare_with_source(found):

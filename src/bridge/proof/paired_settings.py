@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
-from gymnasium.spaces import Space
+from gymnasium.spaces import Box, Dict, Space, Tuple
 
 from ...core.errors import RlconnectError
 from ...legacy.policy import Policy
 from ...legacy.stages import LegacyStages
 from ...v2.connector import ConnectorV2
-from ..migrate.mixture import mixed_pipelines
+from ...v2.learner.defaults import learner_pipeline
+from ..migrate.mixture import learner_pieces, mixed_pipelines
 from ..migrate.native_module import native_module
 from ..migrate.refusal import Refusal
 from ..migrate.step_order import steps_of
@@ -58,11 +59,18 @@ def paired_settings(ours: Staged, theirs: Staged) -> PairedSettings | None:
     """
     try:
         mine, yours = _settings(ours, theirs), _settings(theirs, ours)
+        bounds = _bounds(ours), _bounds(theirs)
     except RlconnectError:  # a connector of the author's own that cannot say what it holds
         return None
     if mine is None or yours is None or [name for name, _ in mine] != [name for name, _ in yours]:
         return None
-    return mine, yours
+    return [("spaces", bounds[0]), *mine], [("spaces", bounds[1]), *yours]
+
+
+def _bounds(staged: Staged) -> dict[str, Any]:
+    """The bounds of what goes in and comes out, by place."""
+    spaces = {"observation": staged.observation_space, "action": staged.action_space}
+    return dict(_leaves(spaces))
 
 
 def settings_stage(mine: Settings, yours: Settings) -> tuple[dict[str, Any], dict[str, Any], str]:
@@ -97,7 +105,16 @@ def _settings(staged: Staged, beside: Staged) -> Settings | None:
         return _of_policy(staged.policy, beside)
     if not isinstance(staged, V2Stages):
         return None
-    return _of_pieces(staged.env_to_module, staged.module_to_env) + _exploring(staged.module)
+    learner = [staged.triple.learner] if _learn(staged, beside) else []
+    pipelines = (staged.env_to_module, staged.module_to_env, *learner)
+    return _of_pieces(*pipelines) + _exploring(staged.module)
+
+
+def _learn(*both: Staged) -> bool:
+    """Whether both have what learning needs in front; an old policy's connectors say it."""
+    return all(
+        each.triple.learner is not None if isinstance(each, V2Stages) else True for each in both
+    )
 
 
 def _of_pieces(*pipelines: Any) -> Settings:
@@ -133,7 +150,9 @@ def _of_policy(policy: Policy, beside: Staged) -> Settings | None:
     for step in steps:
         own = step.name.rpartition("_")[0] if step.name[-1:].isdigit() else step.name
         step.is_applied = step.is_native and own not in wrapped and step.name not in wrapped
-    return _of_pieces(*mixed_pipelines(policy, steps, is_native=is_native)) + exploring
+    learner = [learner_pipeline(custom=learner_pieces(steps))] if _learn(beside) else []
+    pipelines = (*mixed_pipelines(policy, steps, is_native=is_native), *learner)
+    return _of_pieces(*pipelines) + exploring
 
 
 def _explored(policy: Policy) -> Settings:
@@ -169,6 +188,10 @@ def _leaves(value: Any, place: str = "", depth: int = 0) -> Iterator[tuple[str, 
         yield place, np.asarray(value)
     elif value is None or isinstance(value, (bool, int, float, str)):
         yield place, value
+    elif isinstance(value, Box):
+        yield from _leaves({"low": value.low, "high": value.high}, place, depth + 1)
+    elif isinstance(value, (Dict, Tuple)):
+        yield from _leaves(value.spaces, place, depth + 1)
     elif isinstance(value, Space):
         yield place, str(value)
     elif type(value).__module__.partition(".")[0] == _OURS and hasattr(value, "__dict__"):
