@@ -77,7 +77,9 @@ class Distribution(abc.ABC):
 
             @staticmethod
             def required_input_dim(space: Space[Any], **kwargs: Any) -> int:
-                return base.required_input_dim(space, **Partial._merged(kwargs))
+                merged = Partial._merged(kwargs)
+                merged.pop("space", None)  # a fixed one tells what logits are of; this one decides
+                return base.required_input_dim(space, **merged)
 
             @classmethod
             def _merged(cls, kwargs: Mapping[str, Any]) -> dict[str, Any]:

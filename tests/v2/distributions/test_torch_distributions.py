@@ -247,3 +247,12 @@ def test_known_actions_of_several_kinds_have_one_density_a_row():
 
     assert drawn.logp(drawn.sample()).shape == (5,)
     torch.testing.assert_close(known.logp(known.sample()), torch.zeros(5))
+
+
+def test_a_space_may_be_fixed_beside_the_lengths():
+    """As custom modules for MultiDiscrete actions write it."""
+    space = MultiDiscrete([2, 3])
+    kind = v2.TorchMultiCategorical.get_partial_dist_cls(space=space, input_lens=[2, 3])
+
+    assert kind.required_input_dim(space) == 5
+    assert kind.from_logits(torch.zeros(4, 5)).sample().shape == (4, 2)
