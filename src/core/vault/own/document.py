@@ -32,6 +32,7 @@ from .dtype_storage import Array, dtype_name, to_stored
 from .inline_values import to_values
 from .json_text import TAG, Json, compact
 
+_MOST_READABLE: Final = 10_000
 MAX_WRITE_DEPTH: Final = 60
 EXACT_INT: Final = 2**53
 MAX_HEX_DIGITS: Final = 2048
@@ -149,8 +150,9 @@ class _Encoder:
             return {"$objects": self._items(value.flat, path), "shape": shape}
         dtype, stored = self._stored(value, path)
         is_inline = self.arrays is None or value.size <= self.inline_up_to
-        # Text reads better in the JSON, whatever its amount.
-        rows = to_values(value) if is_inline or value.dtype.kind == "U" else None
+        # Text reads better in the JSON, whatever its amount; nobody reads a picture's numbers.
+        is_readable = value.dtype.kind == "U" or (is_inline and value.size <= _MOST_READABLE)
+        rows = to_values(value) if is_readable else None
         if rows is not None:
             return {"$inline": rows, "dtype": dtype, "shape": shape}
         if self.arrays is None or is_inline:

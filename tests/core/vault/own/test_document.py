@@ -286,3 +286,14 @@ def test_many_arrays_of_one_path_are_named_in_few_looks():
     assert len(set(names)) == 500
     assert taken.looks < 1500
     assert free_name(("a", "b"), dict(taken)) == "a/b~502"
+
+
+def test_pictures_are_bytes_in_a_single_file(rng):
+    """As rows of numbers an image takes more memory to read than its file may ask for."""
+    image = rng.integers(0, 255, (84, 84, 4)).astype(np.uint8)
+
+    tree = encode({"image": image, "mean": np.float32([0.5])})
+
+    assert set(tree["image"]) == {"$base64", "dtype", "shape"}
+    assert tree["mean"]["$inline"] == [0.5]
+    np.testing.assert_array_equal(decode(tree, "it", find=None)["image"], image)
