@@ -9,31 +9,38 @@ from rich.table import Table
 from rich.text import Text
 
 _TOUR: Final = (
+    ("rlconnect sample .", "a checkpoint to try all of this with"),
     ("rlconnect scan .", "which checkpoints lie here, how whole?"),
-    ("rlconnect inspect PATH", "what one is, needs, and has lost"),
-    ("rlconnect inspect PATH --weights", "every array, its shape and range"),
-    ("rlconnect inspect PATH --policy ID", "one policy or module of many"),
-    ("rlconnect inspect PATH --json", "all of it, config included, for a script"),
-    ("rlconnect inspect PATH --audit", "what would run if others opened it?"),
+    ("rlconnect inspect ppo-pendulum-ray-2.7", "what one is, needs and has lost; what to do next"),
+    ("rlconnect inspect ppo-pendulum-ray-2.7 --weights", "every array, its shape and range"),
+    ("rlconnect inspect ppo-pendulum-ray-2.7 --audit", "what would run if others opened it?"),
+    ("rlconnect inspect ppo-pendulum-ray-2.7 --json", "all of it, config included, for a script"),
 )
 _PROOF: Final = (
-    ("rlconnect rollout PATH --env CartPole-v1", "let it play, see what it earns"),
-    ("rlconnect adapt PATH --env ENV", "the environment changed: what absorbs it?"),
-    ("rlconnect convert PATH --out DIR", "a copy without a pickle in it"),
-    ("rlconnect migrate PATH", "what becomes of it in the new stack?"),
-    (
-        "rlconnect migration check DIR",
-        "does what migrate wrote still hold? (current, history, undo)",
-    ),
-    ("rlconnect verify PATH", "does it still act as when it was saved?"),
-    ("rlconnect verify PATH OTHER --report r.html", "do two do the same, stage by stage?"),
-    ("rlconnect export PATH --to onnx --out FILE", "one file: raw observations in, actions out"),
-    ("rlconnect codemod PATH", "your own sources: from ray.rllib to rlconnect"),
+    ("rlconnect rollout ppo-pendulum-ray-2.7 --env Pendulum-v1", "let it play, see what it earns"),
+    ("rlconnect adapt ppo-pendulum-ray-2.7 --env Pendulum-v1", "the environment changed?"),
+    ("rlconnect migrate ppo-pendulum-ray-2.7 --out migrated", "bring it to the new stack"),
+    ("rlconnect verify ppo-pendulum-ray-2.7 migrated", "do two do the same, stage by stage?"),
+    ("rlconnect migration check migrated", "does what migrate wrote still hold?"),
+    ("rlconnect export ppo-pendulum-ray-2.7 --out policy.onnx", "one file for other programs"),
+    ("rlconnect convert ppo-pendulum-ray-2.7 --out kept.zip", "a copy without a pickle in it"),
+    ("rlconnect codemod .", "your own sources: from ray.rllib to rlconnect"),
+)
+_OPTIONS: Final = (
+    ("--policy ID", "one policy of several, again for more; --all for all"),
+    ("--env ENV", "an id of gymnasium's, MODULE:NAME or FILE.py:NAME of your own"),
+    ("--env-config K=V", "its settings; the checkpoint's own if left out"),
+    ("--map AGENT=ID", "who plays whom, where there are several agents"),
+    ("--trust FILE.py:NAME", "code of yours that a checkpoint names; --import FILE.py"),
+    ("--model FILE", "a network as data; --config FILE, --algorithm NAME, --trained-in ENV"),
+    ("--out WHERE", "write; --dry-run does all but that, --yes asks nothing"),
+    ("--json", "one document in place of a page, of what failed too"),
 )
 _PATHS: Final = (
     ("a folder", "that holds policy_state, module_state or such files"),
-    ("a file", "named checkpoint-<n>, as Ray 2.0 and older wrote them"),
-    ("what is left", "of either: a lost file does not stop the others"),
+    ("a file", "named checkpoint-<n>, as Ray 2.0 and older wrote them; .zip, .tgz, .onnx, .pt2"),
+    ("a URL", "s3://..., hf://...; with the extra rlconnect[remote]"),
+    ("what is left", "of any: a lost file does not stop the others"),
 )
 _CODES: Final = (
     ("0", "done"),
@@ -55,23 +62,33 @@ def help_page(version: str) -> RenderableType:
         headline,
         Text(),
         Text("a first tour", "title"),
-        _columns(_TOUR, "command"),
+        _steps(_TOUR),
         Text(),
         Text("let it act, adapt it, prove it", "title"),
-        _columns(_PROOF, "command"),
+        _steps(_PROOF),
         Text(),
-        Text("PATH is", "title"),
+        Text("said alike everywhere", "title"),
+        _columns(_OPTIONS, "name"),
+        Text(),
+        Text("a checkpoint is", "title"),
         _columns(_PATHS, "name"),
         Text(),
         Text("exit codes", "title"),
         _columns(_CODES, "number"),
         Text(),
         promise,
-        Text("rlconnect COMMAND --help lists a command's options.", "label"),
+        Text("all options of a command", "label"),
+        Text("  rlconnect help verify", "command"),
     )
 
 
-def _columns(lines: tuple[tuple[str, str], ...], style: str) -> Table:
+def _steps(lines: tuple[tuple[str, str], ...]) -> RenderableType:
+    """Commands, each by itself on a line below what it is for."""
+    rows = ((Text(f"  {right}", "label"), Text(f"    {left}", "command")) for left, right in lines)
+    return Group(*(part for row in rows for part in row))
+
+
+def _columns(lines: tuple[tuple[str, str], ...], style: str) -> RenderableType:
     table = Table.grid(padding=(0, 3, 0, 0))
     table.add_column(style=style, no_wrap=True)
     table.add_column()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ..core.vault.next_steps import shell_path
+from ..core.shell import shell_path
 from ..core.visible import visible
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -19,11 +18,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ..core.errors import CheckpointError, CheckpointNotFoundError, NotACheckpointError
+from ..core.shell import command, shell_path
 from ..core.vault import DEFAULT_LIMITS, Checkpoint, open_checkpoint
 from ..core.vault.description import trained_steps
 from ..core.vault.files import entries
 from ..core.vault.layout import checkpoints_below
-from ..core.vault.next_steps import shell_path
 from ..core.vault.verdict import verdict
 from ..core.visible import visible
 from .theme import LEVEL_MARKS, LEVEL_STYLES, errors_console
@@ -86,7 +85,7 @@ def checkpoints_in(folder: Path, progress: Progress | None = None) -> list[Path]
         raise NotACheckpointError(
             f"{folder} is a file",
             expected="a folder to look through",
-            hint=f"rlconnect scan {shlex.quote(str(folder.parent))}",
+            hint=f"look through its folder: {command('scan', folder.parent)}",
         ) from None
     found = []
     looking = progress.add_task("looking for checkpoints", total=None) if progress else None

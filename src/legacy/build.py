@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..core.checked import count, mapping
 from ..core.damage import at
 from ..core.errors import MissingPartError, PipelineError, UnknownNameError
+from ..core.shell import command
 from ..core.trust import Trust
 from ..core.trust.names import words
 from ..core.vault import Checkpoint, ConnectorRecord, PolicyRecord, open_checkpoint
@@ -59,7 +60,7 @@ def load_policies(
             raise UnknownNameError(
                 f"no policy {name!r} in {checkpoint.path}",
                 expected=", ".join(map(repr, checkpoint.policies)),
-                hint=f"rlconnect inspect {checkpoint.path} shows what it holds.",
+                hint=f"see what it holds: {command('inspect', checkpoint.path)}",
             )
     settings = options.pop("config", None)
     networks = described_networks(checkpoint.policies, options.pop("model", None))
@@ -94,7 +95,7 @@ def _no_policies(checkpoint: Checkpoint) -> MissingPartError:
         f"{checkpoint.path} holds no policy that can be read",
         found=f"{first.where}: {first.what}" if first else "no policy at all",
         hint=(first.hint if worst and first else "")
-        or f"rlconnect inspect {checkpoint.path} tells what is left.",
+        or f"see what is left: {command('inspect', checkpoint.path)}",
     )
 
 

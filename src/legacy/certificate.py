@@ -64,7 +64,7 @@ def compare_with_certificate(
         raise WeightsError(
             "this policy has no parity certificate",
             found=str(certificate.get("missing", "none was saved")),
-            hint="compare it with its source: rlconnect verify PATH SOURCE.",
+            hint="compare it with its source: give `verify` both.",
         )
     rows = [list(unbatch(step)) for step in certificate["observations"]]
     courses: list[Course] = [list(course) for course in zip(*rows, strict=True)]
@@ -91,7 +91,7 @@ def check_certificate(policy: Policy, *, absolute: float = 1e-5, relative: float
                 f"policy {policy.name!r} does not act as it did when it was saved",
                 expected=f"stage {stage.name!r} within {absolute:g}",
                 found=stage.note or f"a difference of {stage.largest:.2g}",
-                hint="rlconnect verify PATH shows every stage; connectors of your own may differ.",
+                hint="`verify` shows every stage; connectors of your own may differ.",
                 stage=stage.name,
             )
 

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from ...core.budget import one_load
 from ...core.errors import NotACheckpointError, PieceError, UnknownNameError
+from ...core.shell import command
 from ...core.torch_needed import torch_needed
 from ...core.vault import open_checkpoint
 from ...core.vault.layout import MIGRATION_FILE, newest_below, program_in
@@ -260,7 +261,7 @@ def _parts(checkpoint: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             f"{checkpoint.path} holds nothing that acts",
             expected="policies, modules or pipelines",
             found=f"kind {checkpoint.kind!r} of the {checkpoint.stack} stack",
-            hint="rlconnect inspect PATH tells what it holds.",
+            hint=f"see what it holds: {command('inspect', checkpoint.path)}",
         )
     return {
         each.path or Path(checkpoint.path).name: ConnectorV2.from_checkpoint(

@@ -107,7 +107,7 @@ def network_of(data: Any) -> Network:
             "the description of a network has no layers",
             expected="a list `layers`, one table each",
             found=type(held).__name__ if held is not None else "none",
-            hint="rlconnect inspect PATH --write-model FILE.toml writes one to start from.",
+            hint="`inspect --write-model FILE.toml` writes one to start from.",
         )
     if len(held) > BOUNDS["layers"].most:
         raise ConfigError(

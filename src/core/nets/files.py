@@ -81,7 +81,7 @@ def read_description(path: str | os.PathLike[str]) -> Any:
             f"the network in {file} cannot be read",
             expected="a TOML or JSON file that describes it",
             found=error.strerror or str(error),
-            hint="rlconnect inspect PATH --write-model FILE.toml writes one to start from.",
+            hint="`inspect --write-model FILE.toml` writes one to start from.",
         ) from None
     except (ValueError, RecursionError) as error:
         if isinstance(error, ConfigError):

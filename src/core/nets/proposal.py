@@ -97,7 +97,7 @@ def _proposal(
             comments[layer.name] = "\n".join([text, comments.get(layer.name, "")]).strip()
     head = [
         "Proposed from names and shapes of weights. What a file cannot tell is marked below:",
-        "look at it, or let recorded outputs decide (`rlconnect inspect PATH --data FILE`).",
+        "look at it, or let recorded outputs decide (`inspect --data FILE`).",
     ]
     if network.unused:
         head.append("Weights under `unused` have no place in the network.")

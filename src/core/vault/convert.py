@@ -21,6 +21,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import CheckpointWriteError, MissingPartError, UnknownNameError
+from ..shell import command
 from .archives import write_zip
 from .audit.files import with_audit
 from .audit.wrappings import HEAD, bytes_in_text, starts_pickle
@@ -118,7 +119,8 @@ def _write_players(source: Path, folder: Path, policies: Iterable[str] | None) -
     if policies is not None:
         raise UnknownNameError(
             f"{source} is an actor of several players, which have folders instead of names",
-            hint=f"convert all, or one: rlconnect convert {source / players[0]} --out DIR",
+            hint="convert all of them, or the folder of one: "
+            + command("convert", source / players[0], "--out", f"{players[0]}.zip"),
         )
     folder.mkdir()
     _copy(source, ACTOR_FILE, folder)
@@ -156,7 +158,7 @@ def _chosen(checkpoint: Checkpoint, policies: Iterable[str] | None) -> Checkpoin
     if not acting and not checkpoint.components:
         raise MissingPartError(
             f"{checkpoint.path} holds no policy or module to convert",
-            hint="rlconnect inspect PATH tells what is left of it.",
+            hint=f"see what is left of it: {command('inspect', checkpoint.path)}",
         )
     if policies is None:
         return checkpoint

@@ -9,10 +9,11 @@ from typing import Any, Final
 from ..errors import UnknownNameError
 from ..nets.records import Records
 from ..nets.words import layer_words
+from ..shell import command
 from ..space_codec import space_to_data
 from ..space_text import describe
 from .network_words import network
-from .next_steps import next_steps, shell_path
+from .next_steps import next_steps
 from .plain import Plainer
 from .proposed_networks import needs_network, proposed_network, records_near
 from .records import (
@@ -48,7 +49,7 @@ def describe_checkpoint(
             raise UnknownNameError(
                 f"no policy {policy!r} in {checkpoint.path}",
                 expected=", ".join(map(repr, acting)) or "one of none",
-                hint=f"see what it holds: rlconnect inspect {shell_path(checkpoint.path)}",
+                hint=f"see what it holds: {command('inspect', checkpoint.path)}",
             )
     if policies is not None:
         acting = {policy: acting[policy] for policy in policies}

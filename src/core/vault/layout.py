@@ -36,6 +36,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from ..errors import CheckpointError, CheckpointNotFoundError, NotACheckpointError
+from ..shell import command
 from .cached_links import cached_file
 from .files import access_error, base_name, entries, read_head, read_json
 from .limits import Limits
@@ -213,7 +214,7 @@ def _file(path: Path) -> Node:
     raise NotACheckpointError(
         f"{path} is a file",
         expected="a checkpoint folder",
-        hint=f"open the folder it lies in: rlconnect inspect {path.parent}"
+        hint=f"open the folder it lies in: {command('inspect', path.parent)}"
         if known
         else "pass the folder that holds policy_state, algorithm_state or module_state files.",
     )
@@ -483,7 +484,7 @@ def _nothing_in(path: Path, limits: Limits) -> NotACheckpointError:
         listed = ", ".join(str(found) for found in near)
         return NotACheckpointError(
             f"{path} is not a checkpoint, but holds some",
-            hint=f"try one of: {listed}; or list all: rlconnect scan {path}",
+            hint=f"try one of: {listed}; or list all: {command('scan', path)}",
             checkpoints=[str(found) for found in near],
         )
     held = entries(path, limits)

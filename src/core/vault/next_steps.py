@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import gymnasium as gym
 
+from ..shell import shell_path
 from ..space_text import describe
 from .proposed_networks import needs_network, proposed_network
 from .records import Checkpoint, ModuleRecord, PolicyRecord
@@ -167,8 +168,3 @@ def short_path(path: str) -> str:
     if here.startswith(os.pardir):
         return path
     return f"./{here}" if here.startswith("-") else here
-
-
-def shell_path(path: str) -> str:
-    """A path as a shell takes it: quoted, and never mistaken for an option."""
-    return shlex.quote(f"./{path}" if path.startswith("-") else path)

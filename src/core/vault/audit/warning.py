@@ -19,6 +19,6 @@ def warn_of_unsafe(calls: Sequence[CallRecord]) -> None:
     """Warn where an ordinary unpickler would run programs; silent for honest files."""
     if calls:
         warning = UnsafeContentWarning(
-            unsafe_line(calls), hint="`rlconnect inspect --audit PATH` lists all of it."
+            unsafe_line(calls), hint="`inspect --audit` lists all of it."
         )
         warnings.warn(warning, stacklevel=3)

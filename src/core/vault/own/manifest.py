@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ...errors import CorruptCheckpointError, NotACheckpointError, UnknownFormatError
+from ...shell import command
 from ..limits import Limits
 from .array_file import is_sizes
 from .checked_folder import check_name
@@ -48,7 +49,7 @@ def parse_manifest(
             f"{path} is no rlconnect checkpoint",
             expected=f'"format": "{FORMAT}" in {name}',
             found="none",
-            hint="`rlconnect inspect` tells what else it may be.",
+            hint=f"see what else it may be: {command('inspect', path.parent)}",
             path=str(path),
         )
     version = manifest.get("format_version")

@@ -25,6 +25,7 @@ from ...errors import (
     MissingPartError,
     NotACheckpointError,
 )
+from ...shell import command
 from ..files import read_bytes
 from ..limits import DEFAULT_LIMITS, Limits, one_load
 from .array_file import ArrayFile
@@ -203,7 +204,7 @@ def _read(folder: CheckedFolder, limits: Limits, verify: bool) -> OwnFolder:
             f"{folder.path} is no rlconnect checkpoint",
             expected=f"a file {MANIFEST}",
             found="none",
-            hint="`rlconnect inspect` tells what else it may be.",
+            hint=f"see what else it may be: {command('inspect', folder.path)}",
             path=str(folder.path),
         ) from None
     manifest = parse_manifest(data, MANIFEST, folder.path, limits, verify)
