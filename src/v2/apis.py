@@ -6,7 +6,11 @@ A module inherits those it keeps; pipelines and learners ask with `isinstance`.
 from __future__ import annotations
 
 import abc
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 TARGET_NETWORK_ACTION_DIST_INPUTS: Final = "target_network_action_dist_inputs"
 """Key under which `forward_target` of a policy network gives its distribution inputs."""
@@ -74,7 +78,7 @@ class SelfSupervisedLossAPI(abc.ABC):
         batch: dict[str, Any],
         fwd_out: dict[str, Any],
         **kwargs: Any,
-    ) -> Any:
+    ) -> Tensor:
         """Compute the loss of one module.
 
         Args:

@@ -115,7 +115,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
 
     # Making
 
-    def setup(self, config: AlgorithmConfig) -> None:
+    def setup(self, config: Any) -> None:
         """Make env runners and learners.
 
         Args:

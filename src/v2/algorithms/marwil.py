@@ -127,7 +127,7 @@ class LearningFromRecords(Algorithm):
     is_sampling: ClassVar[bool] = False
 
     @override
-    def setup(self, config: AlgorithmConfig) -> None:
+    def setup(self, config: Any) -> None:
         super().setup(config)
         runner = self.env_runner
         space = config.action_space

@@ -27,7 +27,9 @@ from .module_holder import ModuleHolder
 from .train_batch import TrainBatch, checked, concatenated, from_episodes, from_given
 
 if TYPE_CHECKING:
-    from ..config.algorithm_config import AlgorithmConfig
+    from torch import Tensor
+
+    pass
 
 
 class Learner(ModuleHolder):
@@ -212,10 +214,10 @@ class Learner(ModuleHolder):
         self,
         *,
         module_id: str,
-        config: AlgorithmConfig,
+        config: Any,
         batch: dict[str, Any],
         fwd_out: dict[str, Any],
-    ) -> Any:
+    ) -> Tensor:
         """Compute the loss of one module.
 
         Args:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from torch import Tensor
 from typing_extensions import override
 
 from ...core.checked import amount
@@ -22,7 +23,7 @@ from .losses import cloning_loss, marwil_terms, value_explained
 from .torch_learner import TorchLearner
 
 if TYPE_CHECKING:
-    from ..config.algorithm_config import AlgorithmConfig
+    pass
 
 _MOVING_NORM: Final = "moving_avg_sqd_adv_norm"
 _EXPLAINED: Final = "vf_explained_variance"
@@ -78,7 +79,7 @@ class MARWILLearner(Learner):
 class MARWILTorchLearner(MARWILLearner, TorchLearner):
     """MARWIL on torch modules; with `beta=0` behaviour cloning."""
 
-    def _beta(self, config: AlgorithmConfig) -> float:
+    def _beta(self, config: Any) -> float:
         """How much advantages matter."""
         return float(config.beta)
 
@@ -87,10 +88,10 @@ class MARWILTorchLearner(MARWILLearner, TorchLearner):
         self,
         *,
         module_id: str,
-        config: AlgorithmConfig,
+        config: Any,
         batch: dict[str, Any],
         fwd_out: dict[str, Any],
-    ) -> Any:
+    ) -> Tensor:
         """Compute MARWIL's loss; its terms go to `metrics`."""
         needed(batch, (Columns.ACTIONS,), type(self).__name__, module_id)
         module = self.module[module_id].unwrapped()
@@ -140,7 +141,7 @@ class BCTorchLearner(MARWILTorchLearner):
         return False
 
     @override
-    def _beta(self, config: AlgorithmConfig) -> float:
+    def _beta(self, config: Any) -> float:
         return 0.0
 
 

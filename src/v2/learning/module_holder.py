@@ -115,9 +115,7 @@ class ModuleHolder(Checkpointable):
         """A number as a variable of the framework."""
 
     @abc.abstractmethod
-    def configure_optimizers_for_module(
-        self, module_id: str, config: AlgorithmConfig | None = None
-    ) -> None:
+    def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
         """Register the optimisers of a module.
 
         Args:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
+from torch import Tensor
 from typing_extensions import override
 
 from ...core.checked import amount
@@ -23,7 +24,7 @@ from .losses import adapted_kl_coeff, ppo_terms, value_error, value_explained
 from .torch_learner import TorchLearner
 
 if TYPE_CHECKING:
-    from ..config.algorithm_config import AlgorithmConfig
+    pass
 
 _NEEDED = (
     Columns.ACTIONS,
@@ -81,9 +82,7 @@ class PPOLearner(Learner):
             if config.use_kl_loss and kl != -inf:  # NaN tells the weight, and leaves it.
                 self._update_module_kl_coeff(module_id=module_id, config=config, kl_loss=kl)
 
-    def _update_module_kl_coeff(
-        self, *, module_id: str, config: AlgorithmConfig, kl_loss: float
-    ) -> None:
+    def _update_module_kl_coeff(self, *, module_id: str, config: Any, kl_loss: float) -> None:
         """Adapt the divergence's weight of a module.
 
         Args:
@@ -140,10 +139,10 @@ class PPOTorchLearner(PPOLearner, TorchLearner):
         self,
         *,
         module_id: str,
-        config: AlgorithmConfig,
+        config: Any,
         batch: dict[str, Any],
         fwd_out: dict[str, Any],
-    ) -> Any:
+    ) -> Tensor:
         """Compute PPO's loss; its terms go to `metrics`."""
         needed(batch, _NEEDED, type(self).__name__, module_id)
         module = self.module[module_id].unwrapped()

@@ -25,7 +25,7 @@ from .optimizer_views import OptimizerViews
 from .optimizers import Optimizers, adam, get_lr, set_lr
 
 if TYPE_CHECKING:
-    from ..config.algorithm_config import AlgorithmConfig
+    pass
 
 Gradients = dict[Hashable, Any]
 
@@ -78,9 +78,7 @@ class TorchLearner(OptimizerViews, Learner):
     # Optimisers
 
     @override
-    def configure_optimizers_for_module(
-        self, module_id: str, config: AlgorithmConfig | None = None
-    ) -> None:
+    def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
         """Register Adam over all parameters of a module."""
         params = self.get_parameters(self.module[module_id])
         if not params:
@@ -212,7 +210,7 @@ class TorchLearner(OptimizerViews, Learner):
         self,
         *,
         module_id: str,
-        config: AlgorithmConfig | None = None,
+        config: Any = None,
         module_gradients_dict: Gradients,
     ) -> Gradients:
         """Clip the gradients of a module as its settings say.
