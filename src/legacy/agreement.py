@@ -12,10 +12,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ..core.errors import WeightsError
-from .described import network_in
 from .heads.algorithms import FAMILIES
 from .heads.sac_config import net_config
 from .models.defaults import MODEL_DEFAULTS
+from .network_setting import network_in
 
 _SHOWN: Final = 160
 _DENSE: Final = (

@@ -20,7 +20,7 @@ from ..core.vault.old_policy import merged_config, policy_record
 from .asked_counts import check_asked
 from .connector import ActionConnector, AgentConnector
 from .defaults import create_connectors_for_policy, restore_connectors_for_policy
-from .described import described_networks, with_network
+from .network_setting import described_networks, with_network
 from .preprocessors import Preprocessor, register_custom_preprocessor
 from .record_parts import (
     algorithm_of,

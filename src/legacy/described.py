@@ -1,8 +1,4 @@
-"""Policies whose network is data: what the config holds of it, what it sees, its numpy form.
-
-A description that a caller gives for a network whose code is not here is kept among the model
-settings, so that the policy is saved with it and loaded again like any other.
-"""
+"""Policies whose network is data: what the network sees, and its numpy form."""
 
 from __future__ import annotations
 
@@ -13,32 +9,15 @@ import numpy as np
 from gymnasium.spaces import Space
 
 from ..core.errors import ConfigError
-from ..core.nets import BoundNetwork, Network, bind, network_of
+from ..core.nets import BoundNetwork, Network, bind
 from ..core.nets.arrays import ArrayNetwork
 from ..core.nets.binding import shapes_of
-from ..core.nets.description import NETWORK
-from ..core.nets.files import networks_of
 from ..core.nets.observed import Part, encoded_shape, observed_parts, split_vector, whole_vector
 from ..core.torch_needed import has_torch
-from ..core.vault import PolicyRecord
 from .distributions.choice import DistributionChoice, distribution_for
 from .heads.array_head import ArrayHead, ArrayOutputs
 from .models.flat_layout import leaf_shape
 from .models.leaves import action_width
-
-
-def network_in(config: Mapping[str, Any]) -> Network | None:
-    """The described network of a policy, from its config; None of another policy."""
-    model = config.get("model")
-    held = model.get(NETWORK) if isinstance(model, Mapping) else None
-    return None if held is None else network_of(held)
-
-
-def with_network(config: Mapping[str, Any], network: Network) -> dict[str, Any]:
-    """A config whose policy computes with a described network."""
-    model = config.get("model")
-    settings = dict(model) if isinstance(model, Mapping) else {}
-    return {**config, "model": {**settings, NETWORK: network.as_data()}}
 
 
 def described_distribution(
@@ -53,20 +32,6 @@ def described_distribution(
     return distribution_for(
         action_space, settings, name, config=config, custom_distributions=custom
     )
-
-
-def described_networks(policies: Mapping[str, PolicyRecord], given: Any) -> Mapping[str, Network]:
-    """The networks that a caller gives for the policies of a checkpoint, by id.
-
-    One description for a checkpoint of several policies is for those with a model of their
-    author's, or for all where none has one.
-    """
-    if given is None:
-        return {}
-    custom = [name for name, record in policies.items() if record.custom_model]
-    found = networks_of(given, policies)
-    is_for_all = len({id(network) for network in found.values()}) == 1 and len(found) > 1
-    return {name: found[name] for name in custom} if is_for_all and custom else found
 
 
 class Observed:

@@ -21,11 +21,11 @@ from ..core.torch_needed import has_torch, torch_needed
 from ..core.types import Array
 from .agreement import check_agreement
 from .default_views import lstm_views
-from .described import described_array_head, described_views, network_in
 from .distributions.arrays import ArrayDistribution
 from .exploration import ActionSource
 from .heads.algorithms import algorithm_named
 from .heads.array_head import ArrayHead, ArrayOutputs, build_array_head
+from .network_setting import network_in
 
 if TYPE_CHECKING:
     from .heads.head import PolicyHead
@@ -214,6 +214,8 @@ class PolicyNetworks:
         model_config = self._config.get("model") or {}
         network = network_in(self._config)
         if network is not None:
+            from .described import described_views
+
             return described_views(network, self._spaces[1])
         return lstm_views(model_config, self._spaces[1]) if self.initial_state else {}
 
@@ -259,6 +261,8 @@ class PolicyNetworks:
             return None
         network = network_in(self._config)
         if network is not None:
+            from .described import described_array_head
+
             described = described_array_head(
                 self.algorithm, *self._spaces, self._config, weights, network
             )

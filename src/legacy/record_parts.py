@@ -16,12 +16,12 @@ from ..core.vault import PolicyRecord, WeightTable
 from ..core.vault.decode.standins import GlobalRef, class_path
 from ..core.vault.old_policy import FLAT_WEIGHTS
 from ..core.vault.shape_hints import space_hint, told_sizes
-from .described import network_in
 from .distributions.choice import distribution_for
 from .heads.algorithms import FAMILIES, algorithm_named
 from .models.defaults import MODEL_DEFAULTS
 from .models.leaves import leaf_spaces
 from .models.registered import CUSTOM_MODELS
+from .network_setting import network_in
 from .preprocessors import get_preprocessor_for_space
 from .schedules import class_name
 

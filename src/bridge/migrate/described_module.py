@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from gymnasium.spaces import Space
 
-from ...core.nets.description import NETWORK
-from ...core.nets.observed import over_vector
+from ...core.nets.over_vector import over_vector
+from ...core.nets.setting import NETWORK
 from ...legacy.models.described import DescribedModel
 from ...legacy.policy import Policy
 from ...v2.modules.described import DescribedTorchRLModule

@@ -6,7 +6,23 @@ torch module. `files` reads and writes descriptions, `proposal` guesses one from
 `evidence` lets recorded outputs decide between guesses.
 """
 
-from .binding import BoundNetwork, bind
-from .description import Layer, Network, network_of
+from typing import TYPE_CHECKING
+
+from ..lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .binding import BoundNetwork, bind
+    from .description import Layer, Network, network_of
 
 __all__ = ["BoundNetwork", "Layer", "Network", "bind", "network_of"]
+
+_LAZY = {
+    "BoundNetwork": ".binding",
+    "Layer": ".description",
+    "Network": ".description",
+    "bind": ".binding",
+    "network_of": ".description",
+}
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(__name__, _LAZY)

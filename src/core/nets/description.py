@@ -12,9 +12,6 @@ from ..near_names import near_names
 from .activations import activation_name
 from .kinds import INPUTS, KINDS, OUTPUTS
 
-NETWORK: Final = "rlconnect_network"
-"""The model setting that holds the description of a policy's or module's network."""
-
 _BESIDE: Final = ("input", "name", "activation", "weights")
 _TOP: Final = ("layers", "outputs", "unused", "shapes")
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
 
 from .. import xp
 from ..errors import SpaceError
-from .description import Layer, Network
 
 Shape = tuple[int, ...]
 
@@ -113,57 +112,6 @@ def split_vector(vector: Any, parts: Mapping[str, Part], names: Any) -> dict[str
             )
             found[name] = own.reshape(rows, *part.shape)
     return found
-
-
-def over_vector(network: Network, parts: Mapping[str, Part], shape: Shape) -> Network:
-    """A network that takes its parts out of the whole observation itself.
-
-    Args:
-        network: It sees `obs.key`, or `obs` in the shape of its part.
-        parts: As `observed_parts` gave them.
-        shape: Of the whole as it comes.
-    """
-    known = {layer.name for layer in network.layers}
-    names: dict[str, str] = {}
-    added: list[Layer] = []
-    for name in network.inputs:
-        part = parts[name]
-        if part.shape == shape:
-            continue
-        if part.size != math.prod(shape):
-            cut = _free_name(f"{name.replace('.', '_')}_cut", known)
-            added.append(Layer("slice", [part.start, part.start + part.size], cut, ("obs",)))
-            names[name] = cut
-        if len(part.shape) != 1:
-            source = names.get(name, "obs")
-            names[name] = _free_name(f"{name.replace('.', '_')}_shaped", known)
-            added.append(Layer("reshape", list(part.shape), names[name], (source,)))
-        names.setdefault(name, "obs")
-    layers = [
-        replace(
-            layer,
-            inputs=tuple(names.get(each, each) for each in layer.inputs),
-            value=_renamed(layer.value, names) if layer.kind in _READERS else layer.value,
-        )
-        for layer in network.layers
-    ]
-    return replace(network, layers=(*added, *layers))
-
-
-_READERS: Final = ("add", "dueling", "mask", "multiply")
-
-
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
-    if isinstance(value, str):
-        return names.get(value, value)
-    return [names.get(each, each) for each in value]
-
-
-def _free_name(name: str, known: set[str]) -> str:
-    while name in known:
-        name += "_"
-    known.add(name)
-    return name
 
 
 def whole_vector(value: Any, space: Space[Any]) -> Any:

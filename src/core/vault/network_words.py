@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ..errors import ConfigError
-from ..nets.description import NETWORK, network_of
+from ..nets.description import network_of
+from ..nets.setting import NETWORK
 from ..nets.words import in_words
 from .records import ModuleRecord, PolicyRecord
 from .weights import WeightTable

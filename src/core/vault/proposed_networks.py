@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Final
 
 from ..errors import RlconnectError
-from ..nets.description import NETWORK, Network, network_of
+from ..nets.description import Network, network_of
 from ..nets.evidence import Decision, decide
 from ..nets.facts import facts_of
 from ..nets.files import toml_text, toml_value
 from ..nets.proposal import propose
 from ..nets.records import Records, records_beside
+from ..nets.setting import NETWORK
 from ..nets.units import units_of
 from .records import Checkpoint, ModuleRecord, PolicyRecord
 from .remote import is_url

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from ..nets.description import NETWORK
+from ..nets.setting import NETWORK
 from .audit.warning import unsafe_line
 from .records import Checkpoint, ModuleRecord, PolicyRecord
 from .shape_hints import space_hint

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gymnasium.spaces import Space
 
-from ...core.nets import Network
-from ..described import network_in
 from ..distributions.choice import distribution_for
 from ..models.catalog import build_model
 from ..models.defaults import with_defaults
-from ..models.described import DescribedModel
 from ..models.keras_layers import has_keras_layers, with_keras_layers
 from ..models.learned_swish import has_learned_swish, with_learned_swish
 from ..models.rlmodule import RLModuleNet, is_rlmodule
+from ..network_setting import network_in
 from .algorithms import FAMILIES, algorithm_named
 from .bandit_model import LinearBanditModel
 from .crr_model import CRRModel
@@ -25,6 +23,9 @@ from .evolution import EvolutionHead
 from .head import ActorCriticHead, ActorHead, PolicyHead, RLModuleHead
 from .noisy import set_noise
 from .sac import SACHead, build_sac_model
+
+if TYPE_CHECKING:
+    from ...core.nets import Network
 
 
 def build_head(
@@ -67,6 +68,8 @@ def build_head(
     head: PolicyHead
     network = network_in(config)
     if network is not None:
+        from ..models.described import DescribedModel
+
         model = DescribedModel(
             obs_space, action_space, model_config, network, distribution, weights
         )

@@ -12,8 +12,8 @@ from ...core import nest
 from ...core.columns import Columns
 from ...core.errors import ConfigError, PieceError
 from ...core.nets import bind, network_of
-from ...core.nets.description import NETWORK
 from ...core.nets.observed import observed_parts, split_vector, whole_vector
+from ...core.nets.setting import NETWORK
 from ...core.nets.tensors import TensorNetwork
 from ..apis import ValueFunctionAPI
 from .action_distributions import distribution_class

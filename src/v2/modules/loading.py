@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -21,9 +21,7 @@ from ...core.errors import (
     WeightsError,
 )
 from ...core.misfits import Shapes, asked_shapes
-from ...core.nets import Network
-from ...core.nets.description import NETWORK
-from ...core.nets.files import networks_of
+from ...core.nets.setting import NETWORK
 from ...core.trust import Names, Slot, Trust, find, together
 from ...core.trust.arguments import live_arguments
 from ...core.trust.names import unknown
@@ -39,6 +37,9 @@ from .model_config import as_settings
 from .multi_rl_module import MultiRLModule
 from .old_settings import modern_settings, renamed_weights
 from .rl_module import RLModule
+
+if TYPE_CHECKING:
+    from ...core.nets import Network
 
 _M = TypeVar("_M", bound=RLModule)
 _OURS: Final = f"{__name__.partition('.')[0]}."
@@ -140,6 +141,8 @@ class _Loader:
 
     def _networks(self, described: Any) -> Mapping[str, Network]:
         """The described networks by module id: one for all is for those of an unknown class."""
+        from ...core.nets.files import networks_of
+
         records = self.checkpoint.modules
         found = networks_of(described, records)
         unknown = [n for n, each in records.items() if self._found(each.module_class) is None]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from ...core.nets.description import NETWORK
+from ...core.nets.setting import NETWORK
 
 _HEADS: Final = ("pi", "_pi_head", "af", "qf")
 _CLIP: Final = "log_std_clip_param_const"

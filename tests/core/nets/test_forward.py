@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from rlconnect.core.errors import ConfigError, PieceError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rlconnect.core.errors import ConfigError, PieceError, RlconnectError
 from rlconnect.core.nets import bind, network_of
 from rlconnect.core.nets.activations import ACTIVATIONS, activation_name
 from rlconnect.core.nets.arrays import ArrayNetwork
+from rlconnect.core.nets.kinds import KINDS
 from rlconnect.core.nets.tensors import TensorNetwork
 from torch import nn
 
@@ -247,3 +250,38 @@ def test_a_missing_state_is_told(rng):
             module,
             {"obs": rng.normal(size=(2, 2)).astype(np.float32)},
         )
+
+
+WORDS = st.sampled_from(
+    ["obs", "fc", "out", "obs.x", "relu", "same", "", "max", "log_std", "prev_actions", "\x00", "w"]
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=2),
+    max_leaves=6,
+)
+KEYS = st.sampled_from([*KINDS, "input", "name", "weights", "stride", "padding", "size", "epsilon"])
+
+
+@settings(max_examples=300)
+@given(
+    layers=st.lists(st.dictionaries(KEYS, VALUES, max_size=4), max_size=4),
+    shapes=st.dictionaries(
+        st.sampled_from(["fc.weight", "fc.bias", "out.weight", "w.weight_ih_l0", "log_std"]),
+        st.lists(st.integers(0, 5), max_size=4),
+    ),
+    outputs=st.dictionaries(st.sampled_from(["logits", "value", "q"]), WORDS, max_size=2),
+    obs=st.lists(st.integers(0, 5), max_size=3),
+)
+def test_any_description_ends_typed(layers, shapes, outputs, obs):
+    """Whatever stands in a description, it is a network that computes, or an error of ours."""
+    try:
+        network = network_of({"layers": layers, "outputs": outputs})
+        bound = bind(network, shapes, {"obs": obs, "prev_actions": (3,)})
+    except RlconnectError:
+        return
+    assert network_of(network.as_data()) == network
+    weights = {name: np.ones(shape, np.float32) for name, shape in shapes.items()}
+    inputs = {name: np.ones((2, *shape), np.float32) for name, shape in bound.inputs.items()}
+    with np.errstate(all="ignore"):
+        ArrayNetwork(bound, weights)(inputs, [np.ones((2, *s), np.float32) for s in bound.states])
