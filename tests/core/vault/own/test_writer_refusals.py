@@ -184,7 +184,7 @@ def test_a_path_through_a_file_is_a_typed_error(tmp_path):
 def test_what_cannot_be_read_back_is_not_written(tmp_path):
     """Structure beyond the reader's default limits is refused when it is written."""
     with pytest.raises(CheckpointWriteError, match="too large to be read back"):
-        save_file(tmp_path / "a.json", {"w": [0] * 2_600_000}, kind="policy")
+        save_file(tmp_path / "a.json", {"w": np.full(2_600_000, "a")}, kind="policy")
     with pytest.raises(CheckpointWriteError, match="parts of a checkpoint need names"):
         save_folder(tmp_path / "a", {1: 2}, kind="policy")
     with pytest.raises(CheckpointWriteError, match="kind=5: expected plain text, found int"):
