@@ -15,7 +15,10 @@ PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 SAMPLE = ROOT / "examples/checkpoints/ppo-cartpole-ray-2.60"
 FRONTS = {"rlconnect", "rlconnect.adapters", "rlconnect.legacy", "rlconnect.v2"}
 # What has no front of its own: tools beside policies, and classes of warnings.
-DEEPER = {"rlconnect.bridge": {"plan_migration", "ray_aliases"}, "rlconnect.core.errors": None}
+DEEPER = {
+    "rlconnect.bridge": {"plan_migration", "ray_aliases", "to_ray"},
+    "rlconnect.core.errors": None,
+}
 BLOCK = re.compile(r"^```python\n([\s\S]*?)^```|((?:^(?: {4}.*)?\n)+)", re.MULTILINE)
 
 
@@ -47,9 +50,8 @@ BLOCKS = [
     for number, block in enumerate(blocks(page.read_text()))
 ]
 FIRST = [
-    pytest.param(blocks(page.read_text())[0], id=page.name)
-    for page in PAGES
-    if page.parent.name == "docs" and blocks(page.read_text())
+    pytest.param(blocks((ROOT / "docs" / page).read_text())[0], id=page)
+    for page in ("adapting.md", "index.md", "legacy.md", "security.md", "v2.md")
 ]
 
 

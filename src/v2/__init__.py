@@ -194,6 +194,7 @@ _HOME: Final = {
     "PolicySpec": ".config.policies",
     "RLlibCallback": ".callbacks",
     "make_callback": ".callbacks",
+    "tuning": ".tuning:",
     # Environments and runners
     "EnvContext": ".envs.context",
     "EnvRunner": ".env_runners.base",

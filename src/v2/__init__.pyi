@@ -1,4 +1,5 @@
 # Made of the table in __init__.py by `make stubs`.
+from . import tuning as tuning
 from ..core.actions import clip_action as clip_action, flatten_to_single_ndarray as flatten_to_single_ndarray, get_base_struct_from_space as get_base_struct_from_space, normalize_action as normalize_action, unsquash_action as unsquash_action
 from ..core.annotations import override as override
 from ..core.batching import BatchedNdArray as BatchedNdArray, batch as batch, unbatch as unbatch
