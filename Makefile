@@ -30,7 +30,7 @@ ifneq ($(shell test -x $(PY) && cat $(MADE_IN) 2>/dev/null),$(CURDIR))
 $(STAMP): broken-venv
 endif
 
-.PHONY: help demo test coverage lint types stubs matrix conformance parity ratio ray bench docs fuzz slots kills threads walk clean broken-venv
+.PHONY: help demo test coverage lint types stubs matrix conformance parity offline ratio ray bench docs fuzz slots kills threads walk clean broken-venv
 broken-venv: ;
 
 # The stamp is written last, so an interrupted installation is picked up by the next call.
@@ -84,6 +84,9 @@ conformance: $(STAMP)  ## score the new stack against recorded RLlib behaviour
 
 parity: $(STAMP)  ## score the old stack against recorded RLlib behaviour
 	$(call scoreboard,reference/legacy,parity.py)
+
+offline: $(STAMP)  ## score the readers of recorded data against what Ray held when it wrote
+	$(call scoreboard,reference/offline,replay.py)
 
 matrix:  ## install, test and exchange checkpoints in every promised installation (slow)
 	@$(or $(PYTHON),python3) tests/matrix/cells.py $(ARGS)

@@ -13,7 +13,14 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 SAMPLE = ROOT / "examples/checkpoints/ppo-cartpole-ray-2.60"
-FRONTS = {"rlconnect", "rlconnect.adapters", "rlconnect.legacy", "rlconnect.v2"}
+RECORDED = ROOT / "tests/golden/offline/2.60.0/json_box/data"
+FRONTS = {
+    "rlconnect",
+    "rlconnect.adapters",
+    "rlconnect.legacy",
+    "rlconnect.offline",
+    "rlconnect.v2",
+}
 # What has no front of its own: tools beside policies, and classes of warnings.
 DEEPER = {
     "rlconnect.bridge": {"plan_migration", "ray_aliases", "to_ray"},
@@ -70,6 +77,7 @@ def test_the_first_example_of_a_page_runs(block, tmp_path, monkeypatch):
     """What a reader tries first works with a checkpoint and an environment in its places."""
     monkeypatch.chdir(tmp_path)
     source = block.replace("path/to/checkpoint", str(SAMPLE)).replace("2048", "256")  # sooner done
+    source = source.replace("path/to/samples", str(RECORDED))
     place = {"observation": np.zeros(4, np.float32), "WiderCartPole": WiderCartPole}
 
     exec(source, {**place, "env": gym.make("CartPole-v1")})

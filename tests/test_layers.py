@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "legacy": {"core", "legacy"},
     "v2": {"core", "v2"},
     "bridge": {"core", "legacy", "v2", "bridge"},
+    "offline": {"core", "legacy", "v2", "offline"},
     "adapters": {"core"},
     "ray_pieces": {"core", "v2", "bridge", "ray_pieces"},
 }

@@ -27,7 +27,7 @@ _URL: Final = re.compile(r"[a-z][a-z0-9+.-]+(::[a-z][a-z0-9+.-]+)*://", re.IGNOR
 _NAMED: Final = re.compile(r"checkpoint-\d+(\.tune_metadata)?|\.tune_metadata|\.is_checkpoint")
 _DEEPEST: Final = 9
 _BLOCK: Final = 8 << 20
-_SUFFIXES: Final = frozenset({*ENCODINGS, ".json", ".safetensors"})
+SUFFIXES: Final = frozenset({*ENCODINGS, ".json", ".safetensors"})
 
 
 def is_url(path: str) -> bool:
@@ -41,8 +41,13 @@ def is_url(path: str) -> bool:
 
 
 @contextmanager
-def fetched(url: str, limits: Limits) -> Iterator[Path]:
+def fetched(url: str, limits: Limits, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Path]:
     """A local copy of the checkpoint at `url`, for as long as the block lasts.
+
+    Args:
+        url: Where it lies.
+        limits: Bounds for what is copied.
+        suffixes: How the names of files end that are.
 
     Raises:
         MissingExtraError: fsspec, or what it needs for that kind of URL, is not installed.
@@ -50,7 +55,7 @@ def fetched(url: str, limits: Limits) -> Iterator[Path]:
         LimitExceededError: There is more than may be read.
     """
     system, root = _system(url)
-    sizes = _listing(system, root, url, limits)
+    sizes = _listing(system, root, url, limits, suffixes)
     with tempfile.TemporaryDirectory(prefix="rlconnect-") as folder:
         for remote, (local, _size) in sizes.items():
             target = Path(folder, local)
@@ -94,7 +99,9 @@ def _system(url: str) -> tuple[Any, str]:
     return system, str(root)
 
 
-def _listing(system: Any, root: str, url: str, limits: Limits) -> dict[str, tuple[str, int]]:
+def _listing(
+    system: Any, root: str, url: str, limits: Limits, suffixes: frozenset[str]
+) -> dict[str, tuple[str, int]]:
     """Remote name -> local name and size of every file that may belong to the checkpoint."""
     found: dict[str, Any] = {}
     left = limits.max_entries
@@ -114,7 +121,7 @@ def _listing(system: Any, root: str, url: str, limits: Limits) -> dict[str, tupl
     for remote, facts in found.items():
         name = _local_name(str(remote), root)
         last = PurePosixPath(name).name
-        if PurePosixPath(last).suffix in _SUFFIXES or _NAMED.fullmatch(last):
+        if PurePosixPath(last).suffix in suffixes or _NAMED.fullmatch(last):
             chosen[str(remote)] = (name, int(facts.get("size") or 0))
     total = sum(size for _, size in chosen.values())
     if total > limits.max_file_bytes:
@@ -125,7 +132,7 @@ def _listing(system: Any, root: str, url: str, limits: Limits) -> dict[str, tupl
         )
     if not chosen:
         raise CheckpointNotFoundError(
-            f"nothing of a checkpoint lies at {url}", hint="check the URL and its spelling."
+            f"nothing that could be read lies at {url}", hint="check the URL and its spelling."
         )
     return chosen
 

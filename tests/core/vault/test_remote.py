@@ -80,7 +80,7 @@ def test_own_format_stays_readable(memory, tmp_path):
 @pytest.mark.parametrize("url", ["memory://nothing/here", "file:///no/such/folder"])
 def test_missing_remote(memory, url):
     """Nothing behind a URL is a missing checkpoint."""
-    with pytest.raises(CheckpointNotFoundError, match="nothing of a checkpoint"):
+    with pytest.raises(CheckpointNotFoundError, match="nothing that could be read"):
         open_checkpoint(url)
 
 

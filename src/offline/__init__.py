@@ -1,0 +1,22 @@
+"""Recorded samples of any RLlib, as episodes and as batches, read without Ray.
+
+`open_dataset` says what lies at a path and reads it piece by piece. Read `dataset` first, then
+`json_lines` (one line, one batch) and `old_batches` (what a line holds). Nothing a file holds is
+executed: packed columns are pickles, which go through the vault's machine as data.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..core.lazy_names import lazy_names
+
+_HOME: Final = {
+    "DamagedDataWarning": ".damaged",
+    "Dataset": ".dataset",
+    "open_dataset": ".dataset",
+}
+
+__all__ = sorted(_HOME)
+
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -1,0 +1,43 @@
+"""What could not be read of recorded data, each with its place."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..core.errors import CheckpointError
+
+
+class DamagedDataWarning(UserWarning):
+    """Some of the data could not be read; the rest was."""
+
+
+class Damage:
+    """Collects what one reading stumbles over, and tells of it once at the end.
+
+    Example:
+        >>> damage = Damage()
+        >>> damage.note("a.json", 3, CheckpointError("this is no JSON"))
+        >>> damage.found
+        [{'file': 'a.json', 'line': 3, 'why': 'this is no JSON'}]
+    """
+
+    def __init__(self) -> None:
+        self.found: list[dict[str, Any]] = []
+
+    def note(self, file: str, line: int | None, error: CheckpointError) -> None:
+        """Remember one place and why it cannot be read."""
+        self.found.append({"file": file, "line": line, "why": error.summary})
+
+    def warn(self) -> None:
+        """Say how much was passed over."""
+        if self.found:
+            first = self.found[0]
+            place = first["file"] + (f", line {first['line']}" if first["line"] else "")
+            more = f", and {len(self.found) - 1} more" if len(self.found) > 1 else ""
+            warnings.warn(
+                f"passed over what cannot be read: {place} ({first['why']}){more}; "
+                "info()['damaged'] lists all of it.",
+                DamagedDataWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,160 @@
+"""Recorded data, whoever wrote it: what it is, as episodes, as batches; read piece by piece."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import Any, Final, Protocol
+
+from ..core.budget import MIB, Limits
+from ..core.errors import UnknownFormatError
+from ..legacy.multi_agent_batch import MultiAgentBatch, concat_samples
+from ..legacy.sample_batch import SampleBatch
+from .damaged import Damage
+from .old_episodes import Episode
+from .places import Paths, Place, places
+
+DATA_LIMITS: Final = Limits(
+    max_json_bytes=512 * MIB, base_memory=512 * MIB, memory_factor=16, bytes_per_operation=1
+)
+"""Bounds for one line or one row of recorded data: observations are large and pack well."""
+
+
+class Reader(Protocol):
+    """One kind of data: reads files of it piece by piece."""
+
+    format: str
+
+    def episodes(self, damage: Damage) -> Iterator[Episode]:
+        """Every episode once."""
+
+    def batches(self, damage: Damage) -> Iterator[SampleBatch | MultiAgentBatch]:
+        """All rows, as many at a time as lie together."""
+
+    def facts(self, damage: Damage) -> dict[str, Any]:
+        """Columns, counts, and who wrote it."""
+
+
+class Dataset:
+    """Recorded data of one kind.
+
+    Each call reads the files anew, and holds no more of them than one line or row at a time.
+
+    Args:
+        reader: Knows the kind and the files.
+        kept: What is there as long as the dataset is: copies of files behind a URL.
+
+    Example:
+        >>> import json, tempfile
+        >>> from pathlib import Path
+        >>> rows = {"obs": [[0.0], [1.0]], "new_obs": [[1.0], [2.0]], "actions": [1, 0]}
+        >>> rows |= {"rewards": [0.5, 1.0], "dones": [False, True], "eps_id": [7, 7]}
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = Path(folder.name, "output.json")
+        >>> _ = path.write_text(json.dumps({"type": "SampleBatch", **rows}))
+        >>> data = open_dataset(path)
+        >>> data.info()["counts"]
+        {'rows': 2, 'episodes': 1}
+        >>> [(episode.id_, episode.get_return()) for episode in data.episodes()]
+        [('7', 1.5)]
+        >>> folder.cleanup()
+    """
+
+    def __init__(self, reader: Reader, kept: ExitStack | None = None) -> None:
+        self._reader = reader
+        self._close = weakref.finalize(self, (kept or ExitStack()).close)
+
+    @property
+    def format(self) -> str:
+        """Of which kind it is: "sample-batch-json", "episode-parquet", ..."""
+        return self._reader.format
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.format}>"
+
+    def info(self) -> dict[str, Any]:
+        """What there is, from a reading of all of it.
+
+        Returns:
+            Its "format"; "written_by", None where no trace is left; the names of its "columns"; its
+            "counts" of rows and episodes; what of it is "damaged", as file, line and why.
+        """
+        damage = Damage()
+        facts = self._reader.facts(damage)
+        return {"format": self.format, **facts, "damaged": damage.found}
+
+    def episodes(self) -> Iterator[Episode]:
+        """Every episode once, numpy'd, in the order they end.
+
+        Warns:
+            DamagedDataWarning: Something could not be read; told at the end.
+        """
+        damage = Damage()
+        yield from self._reader.episodes(damage)
+        damage.warn()
+
+    def sample_batches(self, size: int = 1) -> Iterator[SampleBatch | MultiAgentBatch]:
+        """All rows in the order of the files, as batches of the old stack.
+
+        Args:
+            size: How many steps of the environment a batch has at least; what was recorded as
+                one batch stays together, as in RLlib.
+
+        Warns:
+            DamagedDataWarning: Something could not be read; told at the end.
+        """
+        damage = Damage()
+        held: list[Any] = []
+        steps = 0
+        for batch in self._reader.batches(damage):
+            if held and _columns(batch) != _columns(held[0]):
+                yield concat_samples(held)
+                held, steps = [], 0
+            held.append(batch)
+            steps += batch.count
+            if steps >= size:
+                yield held[0] if len(held) == 1 else concat_samples(held)
+                held, steps = [], 0
+        if held:
+            yield concat_samples(held)
+        damage.warn()
+
+
+def _columns(batch: SampleBatch | MultiAgentBatch) -> Mapping[str, Any] | frozenset[str]:
+    if isinstance(batch, MultiAgentBatch):
+        return {policy: frozenset(part) for policy, part in batch.policy_batches.items()}
+    return frozenset(batch)
+
+
+def open_dataset(path: Paths, *, limits: Limits | None = None) -> Dataset:
+    """Recorded data, its kind found by looking.
+
+    Args:
+        path: A file, a folder (searched through), a pattern, a URL (the `remote` extra), or a
+            list of these.
+        limits: Bounds for one line or row; what asks for more is told as damaged.
+
+    Raises:
+        CheckpointNotFoundError: Nothing is there.
+        UnknownFormatError: What is there is no data we know.
+    """
+    bounds = limits or DATA_LIMITS
+    with ExitStack() as copies:
+        found = places(path, bounds, copies)
+        return Dataset(_reader(found, bounds), copies.pop_all())
+
+
+def _reader(found: list[Place], limits: Limits) -> Reader:
+    from .old_reader import OldReader
+
+    for kind in (OldReader,):
+        reader = kind.of(found, limits)
+        if reader is not None:
+            return reader
+    first = found[0].name
+    raise UnknownFormatError(
+        f"{first} and {len(found) - 1} other files hold no recorded data we know",
+        expected="JSON lines with a 'type', as RLlib writes them",
+        hint="open the file itself to see what it holds.",
+    )

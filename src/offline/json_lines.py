@@ -1,0 +1,76 @@
+"""Files of JSON lines: one line, one batch or one step, each standing by itself.
+
+A line is read within bounds of its own, so memory is that of the longest one. What cannot be read
+costs itself only: a cut last line, noise, a text that is no UTF-8, a column whose bytes flipped.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from ..core.budget import Budget, Limits, corrupt, one_load
+from ..core.damage import at
+from ..core.errors import CheckpointError, LimitExceededError
+from ..core.vault.own.json_text import check_text
+from .damaged import Damage
+from .places import Place
+
+_T = TypeVar("_T")
+
+
+def read_lines(
+    place: Place,
+    limits: Limits,
+    damage: Damage,
+    make: Callable[[dict[str, Any], Budget], _T],
+) -> Iterator[tuple[int, _T]]:
+    """What `make` makes of each line that can be read, with its number from 1.
+
+    Args:
+        place: The file.
+        limits: Bounds for one line.
+        damage: Told of each line that cannot be read.
+        make: Takes the object of one line and the budget for what it unfolds to.
+    """
+    number = 0
+    try:
+        with place.open() as file:
+            while line := file.readline(limits.max_json_bytes + 1):
+                number += 1
+                if len(line) > limits.max_json_bytes and not line.endswith(b"\n"):
+                    raise LimitExceededError(
+                        "this line and what follows it is not read",
+                        expected=f"at most {limits.max_json_bytes:,} bytes a line",
+                        hint="pass larger limits=Limits(max_json_bytes=...).",
+                    )
+                if not line.strip():
+                    continue
+                try:
+                    made = _one_line(line, limits, make)
+                except CheckpointError as error:
+                    damage.note(place.name, number, error)
+                    continue
+                yield number, made
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
+        damage.note(place.name, number + 1, CheckpointError(f"it cannot be read on: {error}"))
+    except LimitExceededError as error:
+        damage.note(place.name, number, error)
+
+
+def _one_line(line: bytes, limits: Limits, make: Callable[[dict[str, Any], Budget], _T]) -> _T:
+    with one_load(limits) as budget, at():
+        budget.admit(len(line))
+        check_text(line, "this line", budget)
+        try:
+            value = json.loads(line.decode())
+        except UnicodeDecodeError as error:
+            raise corrupt("this is no UTF-8 text", found=f"byte {error.start:,}") from None
+        except ValueError as error:
+            raise corrupt("this is no JSON", found=str(error)[:80]) from None
+        if not isinstance(value, dict):
+            raise corrupt("this is no batch", expected="a JSON object", found=value)
+        return make(value, budget)

@@ -1,0 +1,188 @@
+"""One line of the old stack as a batch: columns as lists, nested lists, or packed texts.
+
+The kinds of numbers are those of JSON: floats are float64, as RLlib reads them; packed columns
+keep theirs. A column of a Tuple space lies there as a list of its parts, each with all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from ..core.budget import Budget, checked_int, corrupt
+from ..core.damage import at
+from ..core.types import Array
+from ..legacy.batch_columns import arrays_of, is_per_sequence
+from ..legacy.multi_agent_batch import MultiAgentBatch
+from ..legacy.sample_batch import SampleBatch
+from .packed import unpack
+
+SINGLE: Final = "SampleBatch"
+MULTI: Final = "MultiAgentBatch"
+_ONE_NUMBER_A_ROW: Final = ("rewards", "dones", "terminateds", "eps_id", "t", "actions")
+_NUMBERS: Final = frozenset({int, float, bool})
+
+
+def is_batch(record: Mapping[str, Any]) -> bool:
+    """Whether the object of a line is a batch of the old stack."""
+    return record.get("type") in (SINGLE, MULTI)
+
+
+def batch_of(record: Mapping[str, Any], budget: Budget) -> SampleBatch | MultiAgentBatch:
+    """The batch a line holds.
+
+    Raises:
+        CheckpointError: It is none, or a column cannot be read or has other rows than the rest.
+    """
+    kind = record.get("type")
+    if kind == MULTI:
+        parts = record.get("policy_batches")
+        if not isinstance(parts, Mapping):
+            raise corrupt("this batch has no policy_batches", expected="an object", found=parts)
+        batches = {}
+        for policy, columns in parts.items():
+            with at(policy):
+                if columns is not None:  # of a table: this row has no such policy
+                    batches[policy] = _sample_batch(columns, budget)
+        return MultiAgentBatch(batches, checked_int(record.get("count"), "the count of steps"))
+    if kind != SINGLE:
+        expected = f"a type of {SINGLE} or {MULTI}"
+        raise corrupt("this is no batch", expected=expected, found=kind)
+    return _sample_batch({k: v for k, v in record.items() if k != "type"}, budget)
+
+
+def _sample_batch(record: Any, budget: Budget) -> SampleBatch:
+    if not isinstance(record, Mapping):
+        raise corrupt("this batch has no columns", expected="an object", found=record)
+    held = {name: value for name, value in record.items() if value is not None}
+    rows = _rows(held)
+    columns: dict[str, Any] = {}
+    for name, value in held.items():
+        if name in ("type", "count") and not isinstance(value, (list, str)):
+            continue
+        with at(name):
+            column = _column(value, rows, budget, name)
+            if name == "infos":
+                column = list(column)
+            columns[name] = column
+    rows = _checked_rows(columns)
+    if "dones" in columns and "terminateds" not in columns:
+        columns["terminateds"] = columns.pop("dones")
+    return SampleBatch(columns)
+
+
+def _rows(record: Mapping[str, Any]) -> int | None:
+    """How many rows there are, by the first column that says so before it is decoded."""
+    known = (record[name] for name in _ONE_NUMBER_A_ROW if isinstance(record.get(name), list))
+    return next((len(column) for column in known), None)
+
+
+def _column(value: Any, rows: int | None, budget: Budget, name: str) -> Any:
+    if isinstance(value, str):
+        return _unpacked(unpack(value, budget, f"column {name!r}"), name)
+    if isinstance(value, Mapping):
+        return {key: _column(part, rows, budget, f"{name}.{key}") for key, part in value.items()}
+    if not isinstance(value, list):
+        raise corrupt(f"column {name!r} is none", expected="a list or a text", found=value)
+    if name == "infos":
+        return value
+    if len(value) != rows and rows is not None and all(_has_rows(part, rows) for part in value):
+        return tuple(_column(part, rows, budget, f"{name}.{i}") for i, part in enumerate(value))
+    return array_of(value, budget, name)
+
+
+def _has_rows(part: Any, rows: int) -> bool:
+    if isinstance(part, Mapping):
+        return all(_has_rows(each, rows) for each in part.values())
+    return isinstance(part, list) and len(part) == rows
+
+
+def array_of(value: list[Any], budget: Budget, name: str) -> Array:
+    """A list of equally built lists of numbers as one array; null counts as not a number.
+
+    Raises:
+        CorruptCheckpointError: They are not, or they are no numbers.
+    """
+    kinds: set[type] = set()
+    _collect_kinds(value, kinds)
+    if str in kinds and kinds <= {str}:
+        longest = _longest(value)
+        budget.spend(4 * longest * _count(value), f"column {name!r}")
+    elif type(None) in kinds and kinds <= _NUMBERS | {type(None)}:
+        return np.array(value, np.float64)
+    elif not kinds <= _NUMBERS:
+        raise corrupt(f"column {name!r} holds no numbers", found=sorted(k.__name__ for k in kinds))
+    try:
+        array = np.array(value)
+    except ValueError:
+        array = _of_flat_rows(value, name)
+    if array.dtype.hasobject:
+        raise corrupt(f"column {name!r} holds numbers beyond 64 bits")
+    return array
+
+
+def _of_flat_rows(value: list[Any], name: str) -> Array:
+    """Rows that are nested differently and hold as many numbers.
+
+    The first previous action of a Tuple is written as parts, all others flat.
+    """
+    rows = [_flat(row) for row in value]
+    if len({len(row) for row in rows}) != 1:
+        raise corrupt(f"the rows of column {name!r} differ in shape")
+    return np.array(rows)
+
+
+def _flat(value: Any) -> list[Any]:
+    return [v for part in value for v in _flat(part)] if isinstance(value, list) else [value]
+
+
+def _collect_kinds(value: list[Any], kinds: set[type]) -> None:
+    own = set(map(type, value))
+    if list in own:
+        for part in value:
+            if type(part) is list:
+                _collect_kinds(part, kinds)
+        own.discard(list)
+    kinds |= own
+
+
+def _longest(value: list[Any]) -> int:
+    return max((len(v) if isinstance(v, str) else _longest(v) for v in value), default=0)
+
+
+def _count(value: list[Any]) -> int:
+    return sum(1 if isinstance(v, str) else _count(v) for v in value)
+
+
+def _unpacked(value: Any, name: str) -> Any:
+    """A packed column: an array, or dicts and tuples of arrays."""
+    if isinstance(value, dict):
+        return {str(key): _unpacked(part, name) for key, part in value.items()}
+    if isinstance(value, (tuple, list)) and name != "infos":
+        return tuple(_unpacked(part, name) for part in value)
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, np.ndarray) or not value.ndim:
+        raise corrupt(f"packed column {name!r} is no array", found=type(value).__name__)
+    if name == "infos":
+        return value.tolist()
+    if value.dtype.hasobject and not all(isinstance(item, np.ndarray) for item in value.flat):
+        raise corrupt(f"packed column {name!r} holds no numbers")
+    return value
+
+
+def _checked_rows(columns: Mapping[str, Any]) -> int:
+    """How many rows all columns have; those with an entry for each sequence may have others."""
+    found: dict[int, str] = {}
+    for name, column in columns.items():
+        if not is_per_sequence(name):
+            for array in arrays_of(column):
+                found.setdefault(len(array), name)
+    if len(found) > 1:
+        told = ", ".join(f"{name!r} {rows:,}" for rows, name in found.items())
+        raise corrupt("its columns have different numbers of rows", found=told)
+    if not found:
+        raise corrupt("this batch has no columns")
+    return next(iter(found))
