@@ -54,4 +54,5 @@ def migrate(
             to_ray(plan, out)
         else:
             save_migrated(plan, out)
+        plan.written = os.fspath(out), to
     return plan

@@ -78,6 +78,7 @@ class NativePlan(MigrationPlan):
         self.met = []
         self.history = []
         self.origin = {}
+        self.written = None
 
     @property
     @override
@@ -171,4 +172,5 @@ class NativePlan(MigrationPlan):
         }
 
     def __str__(self) -> str:
-        return f"{self.policy.algorithm} {self.policy.name}: of the new stack already"
+        head = f"{self.policy.algorithm} {self.policy.name}: of the new stack already"
+        return "\n".join([head, *self.ways_on()])

@@ -54,6 +54,7 @@ from .source_stages import SourceStages
 from .step import proof_from, summary_of
 from .step_order import steps_of
 from .training_settings import training_settings
+from .ways_on import ways_on
 
 
 class MigrationPlan:
@@ -82,6 +83,7 @@ class MigrationPlan:
         met: Recorded episodes that proofs run on, beside random ones.
         history: What stood when it was saved, with date, command and versions; oldest first.
         origin: Where the policy came from at first, and the checksum of its files then.
+        written: The folder it was written to last, and for what: "v2" or "ray".
     """
 
     def __init__(
@@ -116,6 +118,7 @@ class MigrationPlan:
         self.met: list[Course] = []
         self.history: list[dict[str, Any]] = []
         self.origin: dict[str, Any] = {}
+        self.written: tuple[str, str] | None = None
 
     @property
     def explore(self) -> bool:
@@ -360,7 +363,14 @@ class MigrationPlan:
     def __str__(self) -> str:
         done = sum(step.is_applied for step in self.steps)
         head = f"{self.policy.algorithm} {self.policy.name}: {done} of {len(self.steps)} applied"
-        return "\n".join([head, *map(str, self.steps)])
+        return "\n".join([head, *map(str, self.steps), *self.ways_on()])
+
+    def ways_on(self) -> list[str]:
+        """What to do with what was written: to load it, to train on it, to open it in Ray."""
+        if not self.written:
+            return []
+        told = ways_on(self.policy, *self.written)
+        return [f"{word:<9}{line}" for word, line in (("written", self.written[0]), *told)]
 
 
 def plan_migration(

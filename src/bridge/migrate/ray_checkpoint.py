@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...core.columns import DEFAULT_MODULE_ID
-from ...core.vault.layout import MODULE
+from ...core.errors import ConfigError
+from ...core.vault.layout import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
 from ...core.vault.own.document import encode
 from ...core.vault.own.json_text import format_json
 from ...core.vault.saved_tree import replaced_tree
 from ...legacy.adapted import acted_space
 from ...legacy.policy import Policy
 from .checkpoint import write_evidence
+from .native_plan import NativePlan
 from .plan import MigrationPlan
 from .ray_algorithm import Acting, RayAlgorithm
 from .ray_parts import RayNeeds, RayParts
@@ -57,6 +59,8 @@ def to_ray(
     """
     if not isinstance(plan, MigrationPlan):
         return _several(plan, Path(path), env, policy_mapping_fn)
+    if isinstance(plan, NativePlan):
+        return _parts_of(plan, Path(path), only_module)
     gives = plan.policy.action_space
     parts = RayParts(gives if _acts_otherwise(plan.policy) else None)
     env_to_module, module, module_to_env = plan.triple()
@@ -82,12 +86,37 @@ def to_ray(
         return _told(parts.needs(to_learn=learner.faces(), **algorithm.facts()), folder)
 
 
+def _parts_of(plan: NativePlan, path: Path, only_module: bool) -> RayNeeds:
+    """Write the module and the pipelines of a policy of the new stack; its algorithm stays away."""
+    parts = RayParts(None)
+    triple = plan.triple()
+    module = parts.take(triple.module)
+    before, after = triple.env_to_module, triple.module_to_env
+    with replaced_tree(Path(os.path.abspath(path))) as folder:
+        module.save_to_path(folder / MODULE)
+        if only_module:
+            return parts.needs()
+        for pipeline, name in ((before, ENV_TO_MODULE), (after, MODULE_TO_ENV)):
+            spaces = pipeline.input_observation_space, pipeline.input_action_space
+            made = type(pipeline)(*spaces, connectors=parts.take_all(pipeline.connectors))
+            made.save_to_path(folder / name)
+        write_evidence(plan, folder)
+        return _told(parts.needs(), folder)
+
+
 def _several(
     plans: Mapping[str, MigrationPlan],
     path: Path,
     env: str | None,
     policy_mapping_fn: Any,
 ) -> RayNeeds:
+    native = [name for name, plan in plans.items() if isinstance(plan, NativePlan)]
+    if native:
+        raise ConfigError(
+            "only policies of the old stack become one algorithm of Ray",
+            found=f"of the new stack: {', '.join(native)}",
+            hint="write these one by one: to_ray(plan, path) of each.",
+        )
     parts, learner = RayParts(), RayParts()
     acting = acting_together(plans, parts, learner)
     algorithm = RayAlgorithm(acting, env=env, policy_mapping_fn=policy_mapping_fn)

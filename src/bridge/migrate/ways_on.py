@@ -27,11 +27,11 @@ def ways_on(
     """
     path = os.fspath(folder)
     if to == "ray":
-        part = repr(os.path.join(path, "rl_module"))
-        return [
-            ("load", f"rlconnect.load({path!r})"),
-            ("in Ray", f"ray.rllib.core.rl_module.RLModule.from_checkpoint({part})"),
-        ]
+        module = repr(os.path.join(path, "rl_module"))
+        whole = f"ray.rllib.algorithms.algorithm.Algorithm.from_checkpoint({path!r})"
+        part = f"ray.rllib.core.rl_module.RLModule.from_checkpoint({module})"
+        is_whole = os.path.isdir(os.path.join(path, "learner_group"))
+        return [("load", f"rlconnect.load({path!r})"), ("in Ray", whole if is_whole else part)]
     learns = FAMILIES.get(policy.algorithm) in ("actor", "actor_critic")
     config = _TRAINS.get(policy.algorithm, "PPOConfig")
     env: Any = policy.config.get("env")

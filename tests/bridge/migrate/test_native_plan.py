@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import rlconnect
-from rlconnect.bridge import Actor, MigrationPlan, load_migrated, migrate, verify
+from rlconnect.bridge import Actor, MigrationPlan, load_migrated, migrate, to_ray, verify
 from rlconnect.bridge.compiled.artifact import export_actor
 from rlconnect.bridge.migrate.standing import check_migration
 from rlconnect.core.errors import CheckpointError, ConfigError, PieceError
@@ -37,6 +37,19 @@ def test_what_is_written_is_the_same_policy(source, tmp_path):
         assert {f.suffix for f in folder.rglob("*") if f.is_file()} == {".json", ".safetensors"}
     assert again.origin["path"] == str(source)
     assert "already" in str(plan)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+def test_its_parts_go_back_to_ray(source, tmp_path):
+    """Module and pipelines; several at once are told to go one by one."""
+    plan = migrate(source, tmp_path / "ray", to="ray")
+
+    assert verify(source, tmp_path / "ray", samples=1).is_equal
+    assert {"rl_module", "ray.json"} <= {each.name for each in (tmp_path / "ray").iterdir()}
+    assert "RLModule.from_checkpoint" in str(plan)
+    assert rlconnect.migrate(tmp_path / "ray", tmp_path / "again").is_done
+    with pytest.raises(ConfigError, match="one by one"):
+        to_ray({"a": plan}, tmp_path / "several")
 
 
 def test_learning_goes_on_from_it(tmp_path):

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary
-from rlconnect.bridge import MigrationPlan, plan_migration, scoreboard
+from rlconnect.bridge import MigrationPlan, migrate, plan_migration, scoreboard
 from rlconnect.bridge.proof.verify import staged
 from rlconnect.core.errors import (
     ConfigError,
@@ -353,3 +353,17 @@ def test_observations_of_another_space_are_told():
 
     with pytest.raises(SpaceError, match="of another space"):
         plan.prove_on(observations=[np.zeros(3)])
+
+
+def test_a_printed_plan_says_what_to_do_with_what_was_written(tmp_path):
+    """To load it, to train on it, to check it, and to open it in Ray."""
+    plan = migrate(policy_of(POLICIES["own value net"]), tmp_path / "v2")
+    critic = migrate(policy_of(POLICIES["dueling"]), tmp_path / "dqn")
+    rays = migrate(policy_of(POLICIES["own value net"]), tmp_path / "ray", to="ray")
+
+    words = [line.partition(" ")[0] for line in str(plan).splitlines()[-5:]]
+    assert words == ["written", "load", "train", "check", "in"]
+    assert f"PPOConfig().from_migrated({str(tmp_path / 'v2')!r})" in str(plan)
+    assert "from_migrated" not in str(critic)
+    assert "Algorithm.from_checkpoint" in str(rays)
+    assert "written" not in str(plan_migration(plan.policy))
