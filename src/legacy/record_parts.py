@@ -50,25 +50,19 @@ def spaces_of(record: PolicyRecord) -> tuple[Space[Any], Space[Any]]:
     if action_space is None and isinstance(given[1], Space):
         action_space = given[1]
     if observation_space is None or action_space is None:
+        told = space_hint(record)
+        settings = "" if record.config else ', config={"model": {...}}'
         raise ConfigError(
-            f"policy {record.id!r} has lost its spaces, so its network cannot be rebuilt",
+            f"policy {record.id!r} has lost its spaces, so its network cannot be rebuilt"
+            f"{told and f'; {told}'}",
             found=_shapes(record),
-            hint=_lost_spaces(record),
+            hint="give the environment's: rlconnect.load(path, observation_space=..., "
+            f"action_space=...{settings}) gives what every other call takes.",
             lost="spaces",
         )
     if re.match(r"(1|2\.0)\.", record.ray_version):
         _check_one_hots(record, observation_space)
     return observation_space, action_space
-
-
-def _lost_spaces(record: PolicyRecord) -> str:
-    told = space_hint(record)
-    settings = "" if record.config else ', config={"model": {...}}'
-    return (
-        f"{told[:1].upper()}{told[1:]}{'. ' if told else ''}"
-        "Give the environment's: Policy.from_checkpoint(path, observation_space=..., "
-        f"action_space=...{settings}), or --env on the command line."
-    )
 
 
 def with_given(
