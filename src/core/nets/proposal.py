@@ -24,6 +24,9 @@ from .units import Unit, units_of, words_of
 
 _MASKS: Final = ("mask", "avail", "valid", "legal")
 _IDLE: Final = ("target", "targets", "aux", "icm", "curiosity", "inverse", "decoder", "old", "rnd")
+_RLLIB_LAYERS: Final = ("_hidden_layers", ".net.mlp.", "/fc_1", "/fc_value_1")
+"""What names of RLlib's own dense layers hold: a network of RLlib's inside somebody's class."""
+
 _OUTPUTS: Final = ("heads", "logits", "outputs")
 _MOST_CANDIDATES: Final = 40
 _ADVANTAGE, _VALUE = "advantage_module.", "value_module."
@@ -315,7 +318,7 @@ def _suggested(settings: Mapping[str, Any], units: Sequence[Unit]) -> tuple[str,
     inner = settings.get("custom_model_config")
     own = inner if isinstance(inner, Mapping) else {}
     places = [(own, key) for key in own if "activ" in str(key)]
-    if any("_hidden_layers" in unit.prefix for unit in units):  # RLlib's own network inside
+    if any(mark in unit.prefix for unit in units for mark in _RLLIB_LAYERS):
         held = settings.get("fcnet_activation", "tanh")
         places.append(({"fcnet_activation": held}, "fcnet_activation"))
     elif str(settings.get("fcnet_activation")) != "tanh":  # it stands there where nobody chose

@@ -91,8 +91,14 @@ def _proposed(record: Record, records: Sequence[Records], given: bool) -> Propos
     seen = (
         record.environment_space if isinstance(record, PolicyRecord) else (record.observation_space)
     )
-    algorithm = record.algorithm if isinstance(record, PolicyRecord) else ""
-    facts = facts_of(weights, seen, record.action_space, record.model_config, algorithm=algorithm)
+    algorithm, settings = "", record.model_config
+    if isinstance(record, PolicyRecord):
+        algorithm = record.algorithm
+        actor = record.config.get("policy_model_config")
+        if any(name.startswith("action_model.") for name in record.weights):  # SAC's
+            held = actor if isinstance(actor, Mapping) else {}
+            settings = {**settings, "fcnet_activation": "relu", **held}
+    facts = facts_of(weights, seen, record.action_space, settings, algorithm=algorithm)
     found = propose(facts)
     if found is None:
         return None
