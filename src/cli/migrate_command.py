@@ -97,8 +97,9 @@ def migrate(
             if made is not None or report is not None:
                 played = {} if made is None else {"env": made, "episodes": episodes}
                 verdict = plan.verify(**played)
+    needs = None
     if out is not None and to is Target.ray:
-        to_ray(plan, out)
+        needs = to_ray(plan, out)
     elif out is not None:
         save_migrated(plan, out, command=command_line())
     if plan_file is not None:
@@ -111,14 +112,17 @@ def migrate(
     written = None if out is None else str(out)
     if as_json:
         proof = None if verdict is None else verdict.to_dict()
-        print_json({**plan.to_dict(), "written": written, "verdict": proof})
+        beside = {} if needs is None else {"ray": needs.to_dict()}
+        print_json({**plan.to_dict(), "written": written, "verdict": proof, **beside})
     else:
-        from .migrate_page import migrate_page, ways_lines
+        from .migrate_page import migrate_page, needs_line, ways_lines
         from .verify_page import verify_page
 
         console().print(migrate_page(path, plan))
         for line in ways_lines(path, plan, written, to.value):
             console().print(line, soft_wrap=True)
+        if needs is not None:
+            console().print(needs_line(needs), soft_wrap=True)
         if verdict is not None and made is not None:
             console().print("", verify_page(verdict))
         if report is not None:

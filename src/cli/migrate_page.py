@@ -12,6 +12,7 @@ from ..core.visible import visible
 
 if TYPE_CHECKING:
     from ..bridge.migrate.plan import MigrationPlan
+    from ..bridge.migrate.ray_parts import RayNeeds
     from ..bridge.migrate.step import MigrationStep
 
 _WORDS: Final = {
@@ -54,6 +55,11 @@ def ways_lines(path: str, plan: MigrationPlan, written: str | None, to: str = "v
             for word, line in ways_on(plan.policy, written, to)
         ),
     ]
+
+
+def needs_line(needs: RayNeeds) -> Text:
+    """What has to be beside Ray for what was written."""
+    return Text.assemble(("ray      ", "label"), visible(str(needs), 4000))
 
 
 def _step(step: MigrationStep) -> list[RenderableType]:

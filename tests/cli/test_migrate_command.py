@@ -44,6 +44,20 @@ def test_out_writes_what_loads_again(capsys, tmp_path):
     assert load_migrated(out).module.get_state().keys()
 
 
+def test_what_is_written_for_ray_says_what_it_needs(capsys, tmp_path):
+    """Whether Ray alone opens it stands on the page and in JSON."""
+    out = tmp_path / "ray"
+
+    assert main(["migrate", CARTPOLE, "--out", str(out), "--to", "ray"]) == 0
+    page = capsys.readouterr().out
+    assert main(["migrate", CARTPOLE, "--out", str(out), "--to", "ray", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+
+    assert "ray      complete for Ray alone; Algorithm.from_checkpoint makes it PPO" in page
+    assert told["ray"]["faces"] == []
+    assert told["ray"]["algorithm"] == "PPO"
+
+
 def test_a_plan_goes_on_where_it_was_left(capsys, tmp_path):
     """Applied in part and saved, it is resumed from its file; JSON tells the steps."""
     plan = tmp_path / "plan.json"

@@ -24,6 +24,7 @@ from ...legacy.heads.algorithms import FAMILIES
 from ...legacy.policy import Policy
 from ...v2.checkpoint_files import write_component
 from ...v2.common.add_observations import AddObservationsFromEpisodesToBatch
+from ...v2.common.add_time_dim import AddTimeDimToBatchAndZeroPad
 from ...v2.connector import ConnectorV2
 from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
@@ -48,7 +49,8 @@ _OF_MODULES: Final = {
     "DQN": ("double_q", "dueling", "epsilon", "num_atoms", "v_max", "v_min"),
     "SAC": ("twin_q",),
 }
-_FOR_ANY: Final = frozenset({"gamma", "lr", "grad_clip", "train_batch_size_per_learner"})
+_BATCH: Final = "train_batch_size_per_learner"
+_FOR_ANY: Final = frozenset({"gamma", "lr", "grad_clip", _BATCH})
 """What all of them learn by; the rest is PPO's."""
 
 
@@ -156,6 +158,8 @@ class RayAlgorithm:
         learning = training_settings(config)
         if self.name not in ("PPO", "APPO"):
             learning = {key: each for key, each in learning.items() if key in _FOR_ANY}
+        if _BATCH in learning:  # what Ray's settings are read by; the plain name only reads it
+            learning[f"_{_BATCH}"] = learning.pop(_BATCH)
         if self.name == "SAC":  # it has three rates, each by its own name
             learning.pop("lr", None)
         settings: dict[str, Any] = {
@@ -201,7 +205,9 @@ class RayAlgorithm:
         """The pieces before Ray's defaults, which its runners add with what they know."""
         pieces = self.acting.to_module
         kinds = [type(each) for each in pieces]
-        return pieces[: kinds.index(AddObservationsFromEpisodesToBatch)]
+        own = pieces[: kinds.index(AddTimeDimToBatchAndZeroPad)]
+        is_default = bool(own) and type(own[-1]) is AddObservationsFromEpisodesToBatch
+        return own[:-1] if is_default else own
 
     def _mapping(self) -> Any:
         mapping = self.mapping

@@ -104,7 +104,8 @@ def _world(recording, plan):
 
 def ask(python, root, *, with_us, script="ask_ray.py"):
     """Let a real Ray answer; with rlconnect it finds ours and the recordings' own connectors."""
-    place = {"PATH": os.environ.get("PATH", ""), "HOME": os.environ.get("HOME", "")}
+    place = {name: os.environ.get(name, "") for name in ("PATH", "HOME")}
+    place["OMP_NUM_THREADS"] = "1"
     modules = []
     if with_us:
         package = root.parent / "package"

@@ -129,6 +129,17 @@ def test_a_learner_is_told_what_its_module_is(tmp_path):
         assert settings[name] == held[name]
 
 
+def test_what_is_learnt_by_goes_along(tmp_path):
+    """Settings of learning stand where Ray's own settings keep them."""
+    policy = policy_of(train_batch_size=128, gamma=0.9, sgd_minibatch_size=32)
+
+    to_ray(plan(policy), tmp_path / "ray")
+    _, settings = settings_of(tmp_path / "ray")
+
+    assert settings["_train_batch_size_per_learner"] == 128
+    assert (settings["gamma"], settings["minibatch_size"]) == (0.9, 32)
+
+
 def test_a_known_environment_need_not_be_registered(tmp_path):
     """What gymnasium has is there; a name of the caller's takes the place of the config's."""
     policy = policy_of(env="mine")
@@ -187,7 +198,14 @@ def test_several_with_pieces_of_their_own_stay_wrapped(tmp_path):
 
     needs = to_ray(plans, tmp_path / "ray")
 
+    pieces = settings_of(tmp_path / "ray")[1]["_env_to_module_connector"](None, None)
     assert {"LegacyPolicyModule", "LegacyAgentConnectorV2", "LegacyColumnsV2"} <= set(needs.faces)
+    assert [kind.__name__ for kind, _, _ in pieces] == [
+        "LegacyAgentConnectorV2",
+        "LegacyAgentConnectorV2",
+        "AddObservationsFromEpisodesToBatch",
+        "LegacyColumnsV2",
+    ]
 
 
 def test_several_that_clip_rewards_otherwise_are_refused(tmp_path):
