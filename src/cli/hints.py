@@ -13,7 +13,7 @@ from typing import Any, Final
 from .command_line import given_words
 
 _PYTHON: Final = re.compile(
-    r"\w\(|\w=[\[{\"'\w.]|\brlconnect\.[a-z]|\b(?:legacy|core|v2)\.\w|\bcls\b"
+    r"\w\(|\w=[\[{\"'\w.]|\brlconnect\.[a-z]|\b(?:legacy|core|v2)\.\w|\bcls\b|_fn\b"
 )
 # What a hint of the library speaks of, and the option that says it here.
 _OPTIONS: Final = (
@@ -23,7 +23,7 @@ _OPTIONS: Final = (
         "--trust FILE.py:NAME",
     ),
     (r"observation_space=|action_space=|lost its spaces", "--trained-in ENV"),
-    (r"\bconfig=", "--config FILE"),
+    (r"\bconfig=", "--config FILE, its settings as JSON ({} for RLlib's defaults)"),
     (r"\balgorithm=", "--algorithm NAME"),
     (r"policy_mapping_fn|from agents to policies", "--map AGENT=ID"),
     (r"policy_ids|\bpolicy=|policies\[", "--policy ID"),
@@ -42,10 +42,12 @@ def shell_hint(hint: str, missing: list[str] | None = None) -> str:
 
     Example:
         >>> shell_hint("It takes 4 numbers. Give it: Policy.from_checkpoint(path, algorithm=...).")
-        'It takes 4 numbers. give --algorithm NAME.'
+        'It takes 4 numbers. Give --algorithm NAME.'
         >>> shell_hint("check the path.")
         'check the path.'
     """
+    if missing and all(name.endswith("<lambda>") and "mapping" in hint for name in missing):
+        return "say who plays whom: --map AGENT=ID"
     if missing:
         short = dict.fromkeys(name.rpartition(".")[2].rpartition(":")[2] for name in missing)
         named = [f"--trust FILE.py:{name}" for name in short if name.isidentifier()]
@@ -57,7 +59,8 @@ def shell_hint(hint: str, missing: list[str] | None = None) -> str:
     plain = [each for each in _SENTENCES.split(hint) if not _PYTHON.search(each)]
     options = [option for pattern, option in _OPTIONS if re.search(pattern, hint)]
     if options:
-        plain.append(f"give {' or '.join(options[:_MOST])}.")
+        give = "Give" if plain else "give"
+        plain.append(f"{give} {' or '.join(options[:_MOST])}.")
     return " ".join(plain)
 
 

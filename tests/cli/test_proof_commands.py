@@ -1,5 +1,6 @@
 """`rlconnect adapt`, `verify` and `rollout` as a person types them."""
 
+import dataclasses
 import json
 import shlex
 from pathlib import Path
@@ -398,3 +399,50 @@ def test_a_module_that_does_not_import_is_the_users(in_folder, capsys):
     assert "half.py" in told
     assert "not_a_package_of_anybody" in told
     assert "odd.py" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def lost(tmp_path_factory):
+    """A checkpoint that has lost its spaces."""
+    from rlconnect.core.vault import open_checkpoint, save_records
+
+    checkpoint = open_checkpoint(CARTPOLE)
+    policy = checkpoint.policies["default_policy"]
+    without = dataclasses.replace(
+        policy,
+        observation_space=None,
+        action_space=None,
+        agent_connectors=None,
+        action_connectors=None,
+        config={name: each for name, each in policy.config.items() if "space" not in name},
+    )
+    path = tmp_path_factory.mktemp("lost") / "lost"
+    save_records(path, dataclasses.replace(checkpoint, policies={policy.id: without}))
+    return str(path)
+
+
+def test_lost_spaces_are_those_of_the_environment(lost, capsys):
+    """Where it plays they are taken from --env; elsewhere the hint names the option that works."""
+    assert main(["rollout", lost, "--env", "CartPole-v1", "--episodes", "1"]) == 0
+    capsys.readouterr()
+
+    assert main(["verify", lost, CARTPOLE, "--samples", "2"]) == 2
+    assert "--trained-in ENV" in capsys.readouterr().err
+    given = ["--trained-in", "CartPole-v1"]
+    assert main(["verify", lost, CARTPOLE, "--samples", "2", *given]) == 0
+    assert main(["adapt", lost, "--env", "CartPole-v1", *given]) == 0
+
+
+def test_hints_speak_of_options(capsys):
+    """What is Python in a hint of the library is an option here."""
+    from rlconnect.cli.hints import shell_hint
+
+    told = {
+        "give the actor a policy_mapping_fn, or a dict from agents to policies.": "--map AGENT=ID",
+        "pass algorithm=... if it was another.": "--algorithm NAME",
+        "supply it: from_checkpoint(path, custom_models={'m': M})": "--trust FILE.py:NAME",
+    }
+    for hint, option in told.items():
+        assert option in shell_hint(hint)
+        assert "=..." not in shell_hint(hint)
+    assert shell_hint("pass it: f(trust=[Net])", ["my.Net"]).endswith("--trust FILE.py:Net")

@@ -65,3 +65,26 @@ def policy_algorithm(policy_class: str, algorithm: str) -> str:
     """
     own = algorithm_name(policy_class)
     return algorithm if not own or algorithm in _BORROWED.get(own, ()) else own
+
+
+CONNECTORS: Final = frozenset(
+    {
+        "ActionConnectorPipeline",
+        "AdaptActionsConnector",
+        "AdaptObservationsAgentConnector",
+        "AgentConnectorPipeline",
+        "ClipActionsConnector",
+        "ClipRewardAgentConnector",
+        "ConcurrentMeanStdObservationFilterAgentConnector",
+        "ConvertToNumpyConnector",
+        "EnvSamplingAgentConnector",
+        "FlattenDataAgentConnector",
+        "ImmutableActionsConnector",
+        "MeanStdObservationFilterAgentConnector",
+        "NormalizeActionsConnector",
+        "ObsPreprocessorConnector",
+        "StateBufferConnector",
+        "ViewRequirementAgentConnector",
+    }
+)
+"""What RLlib and we call the connectors of the old stack; any other is an author's own."""

@@ -7,9 +7,11 @@ from typing import Final, Literal
 
 from ..nets.setting import NETWORK
 from .audit.warning import unsafe_line
+from .names import CONNECTORS
 from .records import Checkpoint, ModuleRecord, PolicyRecord
 from .shape_hints import space_hint
 
+_MOST_NAMED: Final = 4
 _OURS: Final = ("ray.rllib.", "rlconnect.")
 
 Level = Literal[
@@ -72,6 +74,10 @@ def judge(record: PolicyRecord | ModuleRecord) -> Verdict:
     own = own_class(record)
     if own:
         return Verdict("needs code", f"its network is its author's own class {own}")
+    pieces = own_connectors(record)
+    if pieces:
+        named = ", ".join(pieces[:_MOST_NAMED])
+        return Verdict("needs code", f"connectors of its author's own stand in its way: {named}")
     has_config = bool(
         record.model_config if isinstance(record, PolicyRecord) else record.module_class
     )
@@ -81,6 +87,15 @@ def judge(record: PolicyRecord | ModuleRecord) -> Verdict:
         rest = told or "names and shapes are readable"
         return Verdict("weights only", f"its {lost} lost; {rest}")
     return Verdict("complete", "spaces, config and weights are all there")
+
+
+def own_connectors(record: PolicyRecord | ModuleRecord) -> tuple[str, ...]:
+    """Connectors of the author's own that an old policy needs to act."""
+    if not isinstance(record, PolicyRecord):
+        return ()
+    pipelines = (record.agent_connectors, record.action_connectors)
+    names = [piece.name for each in pipelines if each is not None for piece in each.children]
+    return tuple(dict.fromkeys(name for name in names if name not in CONNECTORS))
 
 
 def own_class(record: PolicyRecord | ModuleRecord) -> str:
