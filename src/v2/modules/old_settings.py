@@ -47,7 +47,7 @@ def modern_settings(
     if "twin_q" not in found and any(name.startswith("qf") for name in shapes):
         found["twin_q"] = any(name.startswith("qf_twin") for name in shapes)
     if any(name.startswith("qf_encoder.net.mlp.") for name in shapes):
-        found["qf_encoder_joins_inputs"] = True
+        found.setdefault("qf_encoder_joins_inputs", True)
     return found
 
 
