@@ -55,7 +55,8 @@ def other_kind(head: bytes) -> tuple[str, str]:
         'recorded steps, a batch a line of JSON'
     """
     if _SAMPLES.match(head):
-        return "recorded steps, a batch a line of JSON", _BESIDE
+        read = "rlconnect.offline.open_dataset(path) reads them"
+        return "recorded steps, a batch a line of JSON", f"{read}; for a policy, {_BESIDE}"
     found = next(((what, hint) for magic, what, hint in _KINDS if head.startswith(magic)), None)
     if found is None and re.match(rb"\s*[\[{]\s*[\"\[{\]}0-9-]", head):
         return "a file of JSON", ""
