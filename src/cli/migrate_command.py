@@ -12,6 +12,7 @@ import typer
 from .command_line import command_line
 from .environments import Environment
 from .options import FINDING, Json, Loading, NoHost, One, print_json
+from .recorded_data import observations_in
 from .verify_command import evidence_of
 
 _PATH = typer.Argument(
@@ -58,7 +59,7 @@ def migrate(
         typer.Option(
             "--data",
             metavar="FILE",
-            help="Recorded observations for the proof: .npy, .npz, or episodes (.msgpack).",
+            help="Recorded observations for the proof: .npy, .npz, episodes, or RLlib's samples.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of draws and episodes.")] = 0,
@@ -91,7 +92,11 @@ def migrate(
     if apply or out is not None or until is not None or report is not None:
         with console().status("proving each step"):
             plan.prove_on(
-                env=made, episodes=episodes, observations=data, samples=samples, seed=seed
+                env=made,
+                episodes=episodes,
+                observations=observations_in(data),
+                samples=samples,
+                seed=seed,
             )
             plan.apply(until)
             if made is not None or report is not None:

@@ -11,6 +11,7 @@ from ..core.errors import PieceError
 from .command_line import command_line
 from .environments import Environment
 from .options import FINDING, PATH, Chosen, Json, Loading, NoHost, print_json
+from .recorded_data import observations_in
 from .sources import Source
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def verify(
         typer.Option(
             "--data",
             metavar="FILE",
-            help="Recorded observations instead: .npy, .npz, or episodes (.msgpack).",
+            help="Recorded observations instead: .npy, .npz, episodes, or RLlib's samples.",
         ),
     ] = None,
     tolerance: Annotated[
@@ -66,7 +67,7 @@ def verify(
             "absolute": tolerance,
             "relative": tolerance,
         }
-        drawn = {"samples": samples, "observations": data}
+        drawn = {"samples": samples, "observations": observations_in(data)}
         with progress_line("comparing", shown=not as_json) as advance:
             verdicts = _compared(source, theirs, drawn, {**how, "progress": advance})
     elif environment.env is not None:

@@ -132,3 +132,24 @@ def test_a_module_of_the_new_stack_has_no_step_to_take(capsys, tmp_path):
 
     assert "of the new stack already" in said
     assert "of the new stack already" in (tmp_path / "r.html").read_text()
+
+
+def test_samples_of_rllib_are_recorded_observations(capsys, tmp_path):
+    """JSON lines as RLlib's writers leave them, for the proof of a migration and for verify."""
+    rows = {"obs": [[0.0] * 4, [1.0] * 4], "new_obs": [[1.0] * 4, [2.0] * 4], "actions": [1, 0]}
+    rows |= {"rewards": [0.5, 1.0], "dones": [False, True], "eps_id": [7, 7]}
+    data = tmp_path / "output.json"
+    data.write_text(json.dumps({"type": "SampleBatch", **rows}))
+    words = ["--samples", "1", "--data", str(data), "--json"]
+
+    assert main(["migrate", CARTPOLE, "--apply", *words]) == 0
+    migrated = json.loads(capsys.readouterr().out)
+    assert main(["migrate", CARTPOLE, "--apply", "--samples", "1", "--json"]) == 0
+    drawn = json.loads(capsys.readouterr().out)
+    assert main(["verify", CARTPOLE, CARTPOLE, *words]) == 0
+    (verified,) = json.loads(capsys.readouterr().out)
+
+    counts = [told["steps"][0]["proof"]["steps"] for told in (migrated, drawn)]
+    assert counts[0] == counts[1] + 3
+    assert verified["steps"] == 3
+    assert verified["source"] == "recorded, 1 episodes"
