@@ -29,7 +29,7 @@ _OPTIONS: Final = (
     (r"policy_ids|\bpolicy=|policies\[", "--policy ID"),
     (r"register_env", "--import FILE.py"),
 )
-_SENTENCES: Final = re.compile(r"(?<=[.;])\s+")
+_SENTENCES: Final = re.compile(r"(?<=[^.][.;])\s+")
 _MOST: Final = 3
 
 
