@@ -6,6 +6,8 @@ import os
 import shlex
 from typing import Any
 
+import gymnasium
+
 from ...legacy.heads.algorithms import FAMILIES
 from ...legacy.policy import Policy
 
@@ -35,7 +37,7 @@ def ways_on(
     learns = FAMILIES.get(policy.algorithm) in ("actor", "actor_critic")
     config = _TRAINS.get(policy.algorithm, "PPOConfig")
     env: Any = policy.config.get("env")
-    named = repr(env) if isinstance(env, str) and env else "ENV"
+    named = repr(env) if isinstance(env, str) and env in gymnasium.registry else "ENV"
     training = f"rlconnect.v2.{config}().from_migrated({path!r}).environment({named}).build_algo()"
     again = shlex.join(["rlconnect", "migrate", path, "--out"])
     return [
