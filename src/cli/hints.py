@@ -53,7 +53,9 @@ def shell_hint(hint: str, missing: list[str] | None = None) -> str:
         named = [f"--trust FILE.py:{name}" for name in short if name.isidentifier()]
         given = f"give yours in its place: {' '.join(named[:_MOST] or ['--trust FILE.py:NAME'])}"
         described = [each for each in _SENTENCES.split(hint) if "--write-model" in each]
-        return "; ".join([given, *described, *(["then give --model FILE."] if described else [])])
+        return (
+            " ".join([f"{given}.", *described, "Then give --model FILE."]) if described else given
+        )
     if not _PYTHON.search(hint):
         return hint
     plain = [each for each in _SENTENCES.split(hint) if not _PYTHON.search(each)]

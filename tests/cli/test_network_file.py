@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import rlconnect
 from rlconnect.cli.app import main
 from rlconnect.core.errors import ConfigError
 from rlconnect.legacy import Policy
@@ -112,3 +113,16 @@ def test_the_commands_of_the_page(place):
     for command in (each for pair in COMMANDS for each in pair if each):
         assert main(shlex.split(command)) == 0, command
     assert len(COMMANDS) == 3
+
+
+def test_a_module_of_its_authors_is_described_too(place, capsys):
+    """The hint of the command line names both ways, and the file it writes makes the module act."""
+    shutil.copytree(GOLDEN / "new" / "dict", "theirs")
+    assert main(["export", "theirs", "--out", "x.pt2"]) == 2
+    hint = capsys.readouterr().err
+    assert "--trust FILE.py:TinyDict. Or describe it as data" in hint
+    assert "Then give --model FILE." in hint
+
+    assert main(["inspect", "theirs", "--write-model", "theirs-network.toml"]) == 0
+    assert main(["inspect", "theirs"]) == 0
+    assert len(rlconnect.load("theirs", model="theirs-network.toml")) == 1
