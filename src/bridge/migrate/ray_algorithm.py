@@ -218,7 +218,7 @@ class RayAlgorithm:
     def _no_training(self) -> str:
         for name, module in self.acting.modules.items():
             kind, policy = type(module).__name__, self.acting.policies[name]
-            has_value = FAMILIES[policy.algorithm] == "actor_critic"
+            has_value = FAMILIES.get(policy.algorithm) == "actor_critic"
             if kind == "DescribedTorchRLModule":
                 has_value = "value" in module.network.outputs
             learns = self.name in _BY_MODULE.get(kind, ())

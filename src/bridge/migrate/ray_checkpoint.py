@@ -110,6 +110,10 @@ def _several(
     env: str | None,
     policy_mapping_fn: Any,
 ) -> RayNeeds:
+    if not plans:
+        raise ConfigError(
+            "an algorithm of no policies", expected="plans by module id, at least one"
+        )
     native = [name for name, plan in plans.items() if isinstance(plan, NativePlan)]
     if native:
         raise ConfigError(

@@ -208,6 +208,12 @@ def test_several_with_pieces_of_their_own_stay_wrapped(tmp_path):
     ]
 
 
+def test_an_algorithm_has_policies(tmp_path):
+    """No policies make none."""
+    with pytest.raises(ConfigError, match="no policies"):
+        to_ray({}, tmp_path / "ray")
+
+
 def test_several_that_clip_rewards_otherwise_are_refused(tmp_path):
     """One learner has one pipeline; nothing is written."""
     plans = {
