@@ -58,13 +58,13 @@ class ObservationForm:
             raise self._misfit(type(obs).__name__)
         path, leaf_space = _first_leaf(self.space)
         try:
-            leaf = obs
+            arrays = _arrays(obs, self.space)
+            leaf = arrays
             for key in path:
                 leaf = leaf[key]
-        except (KeyError, IndexError, TypeError):
+        except (KeyError, IndexError, TypeError, ValueError):
             raise self._misfit(f"no entry {list(path)}") from None
         is_one = np.ndim(leaf) == len(leaf_space.shape or ())
-        arrays = nest.map_structure(xp.as_array, obs)
         if is_one:
             arrays = nest.map_structure(lambda part: part[None], arrays)
         return arrays, is_one
@@ -97,6 +97,17 @@ def _is_plain(space: Any) -> bool:
     return isinstance(
         space, (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
     )
+
+
+def _arrays(obs: Any, space: Any) -> Nest:
+    """An observation built like a space, whose leaves are arrays; lists of numbers are, too."""
+    if isinstance(space, spaces.Dict):
+        return {key: _arrays(obs[key], part) for key, part in space.spaces.items()}
+    if isinstance(space, spaces.Tuple):
+        return tuple(_arrays(obs[at], part) for at, part in enumerate(space.spaces))
+    if _is_plain(space) and not isinstance(obs, (np.ndarray, Mapping)) and not xp.is_tensor(obs):
+        return np.asarray(obs, space.dtype if isinstance(obs, (list, tuple)) else None)
+    return nest.map_structure(xp.as_array, obs)
 
 
 def _first_leaf(space: Any) -> tuple[tuple[Any, ...], Any]:

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import gymnasium as gym
 import numpy as np
 import pytest
+import rlconnect
 from gymnasium import spaces
 from rlconnect.bridge import Actor, SlowPieceWarning, adapt
 from rlconnect.bridge.actor import direct
@@ -414,3 +415,17 @@ def test_nested_observations_come_as_they_are(rng):
     rows = [{name: part[row] for name, part in batch.items()} for row in range(5)]
     assert [actor.act(row) for row in rows] == actions.tolist()
     assert actor.act(rows).tolist() == actions.tolist()
+
+
+def test_nested_observations_may_be_plain_lists():
+    """What JSON gives acts like the arrays it stands for."""
+    path = GOLDEN / "legacy" / "2.7.2" / "ppo_dict_obs_complex" / "algo_checkpoint"
+    policy = rlconnect.load(path).only
+    obs = policy.observation_space.sample()
+
+    def plain(value):
+        if isinstance(value, dict):
+            return {key: plain(part) for key, part in value.items()}
+        return [*map(plain, value)] if isinstance(value, tuple) else value.tolist()
+
+    np.testing.assert_array_equal(policy.act(plain(obs)), policy.act(obs))
