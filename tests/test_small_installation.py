@@ -46,7 +46,7 @@ def test_a_dense_policy_acts_in_numpy_however_many_rows(tmp_path):
         "obs = np.random.default_rng(0).normal(size=(1500, 4)).astype(np.float32)\n"
         "policy = rlconnect.load(old, 'default_policy')\n"
         "policy.export_checkpoint(saved)\n"
-        "again = rlconnect.load(saved)\n"
+        "again = rlconnect.load(saved).only\n"
         "first, second = (p.compute_actions(obs, explore=False)[0] for p in (policy, again))\n"
         "from rlconnect.bridge import Actor\n"
         "actor = Actor.from_checkpoint(old)\n"

@@ -107,5 +107,5 @@ def test_a_policy_that_cannot_act_says_so(tmp_path):
 
 def test_checkpoints_of_others_have_none():
     """What Ray wrote carries no certificate: check=True says what to do instead."""
-    with pytest.raises(WeightsError, match="rlconnect verify"):
+    with pytest.raises(WeightsError, match="`verify` both"):
         Policy.from_checkpoint(CHECKPOINTS / "ppo-cartpole-ray-2.60", check=True)

@@ -22,7 +22,7 @@ from ...core.vault.players import saved_players
 from ...legacy.policy import Policy
 from ..triple import V2Triple, is_triple
 from .mapping import PolicyMapping
-from .options import legacy_options, module_options, words_of
+from .options import check_known, legacy_options, module_options, words_of
 from .several import mapping_of
 from .triples import has_pipelines, triples_in
 
@@ -98,6 +98,7 @@ def natives_in(
         ConfigError: An option says nothing about a checkpoint of its kind.
         UnknownNameError: It holds nothing by some id.
     """
+    check_known(options)
     wanted = [policy_ids] if isinstance(policy_ids, str) else policy_ids
     with (
         one_load(),

@@ -18,7 +18,7 @@ def legacy_options(options: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ConfigError: One is for the new stack.
     """
-    return _known(options, _names(Policy.from_checkpoint), "a policy of the old stack")
+    return _known(options, _of_policies(), "a policy of the old stack")
 
 
 def module_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -27,10 +27,18 @@ def module_options(options: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ConfigError: One is for the old stack.
     """
-    from ...v2.modules.rl_module import RLModule
+    return _known(options, _of_modules(), "a module of the new stack")
 
-    known = _names(RLModule.from_checkpoint) | _names(RLModule.__init__)
-    return _known(options, known, "a module of the new stack")
+
+def check_known(options: Mapping[str, Any]) -> None:
+    """Tell a name that no loader has, as Python tells it.
+
+    Raises:
+        TypeError: There is one.
+    """
+    for name in options:
+        if name not in _of_policies() and name not in _of_modules():
+            raise TypeError(f"got an unexpected keyword argument {name!r}")
 
 
 def words_of(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -42,14 +50,26 @@ def _names(loader: Callable[..., Any]) -> set[str]:
     return set(inspect.signature(loader).parameters)
 
 
+def _of_policies() -> set[str]:
+    return _names(Policy.from_checkpoint) - {"checkpoint", "policy_ids"}
+
+
+def _of_modules() -> set[str]:
+    from ...v2.modules.rl_module import RLModule
+
+    names = _names(RLModule.from_checkpoint) | _names(RLModule.__init__)
+    return names - {"self", "kwargs", "path", "filesystem"}
+
+
 def _known(options: Mapping[str, Any], known: set[str], what: str) -> dict[str, Any]:
     given = {name: each for name, each in options.items() if each is not None}
     for name in given:
-        if name not in known:
-            raise ConfigError(
-                f"{name}= says nothing about {what}",
-                expected=", ".join(sorted(known - {"self", "kwargs", "path", "checkpoint"})),
-                found=name,
-                hint="leave it out.",
-            )
+        if name in known:
+            continue
+        raise ConfigError(
+            f"{name}= says nothing about {what}",
+            expected=", ".join(sorted(known)),
+            found=name,
+            hint="leave it out.",
+        )
     return given
