@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..core.errors import CheckpointError
+from ..core.errors import RlconnectError
 
 
 class DamagedDataWarning(UserWarning):
@@ -17,7 +17,7 @@ class Damage:
 
     Example:
         >>> damage = Damage()
-        >>> damage.note("a.json", 3, CheckpointError("this is no JSON"))
+        >>> damage.note("a.json", 3, RlconnectError("this is no JSON"))
         >>> damage.found
         [{'file': 'a.json', 'line': 3, 'why': 'this is no JSON'}]
     """
@@ -25,7 +25,7 @@ class Damage:
     def __init__(self) -> None:
         self.found: list[dict[str, Any]] = []
 
-    def note(self, file: str, line: int | None, error: CheckpointError) -> None:
+    def note(self, file: str, line: int | None, error: RlconnectError) -> None:
         """Remember one place and why it cannot be read."""
         self.found.append({"file": file, "line": line, "why": error.summary})
 

@@ -146,15 +146,19 @@ def open_dataset(path: Paths, *, limits: Limits | None = None) -> Dataset:
 
 
 def _reader(found: list[Place], limits: Limits) -> Reader:
+    from .episode_reader import EpisodeReader
     from .old_reader import OldReader
+    from .row_reader import RowReader
 
-    for kind in (OldReader,):
+    kinds: tuple[type[OldReader | EpisodeReader | RowReader], ...]
+    kinds = (OldReader, EpisodeReader, RowReader)
+    for kind in kinds:
         reader = kind.of(found, limits)
         if reader is not None:
             return reader
     first = found[0].name
     raise UnknownFormatError(
         f"{first} and {len(found) - 1} other files hold no recorded data we know",
-        expected="JSON lines with a 'type', as RLlib writes them",
+        expected="JSON lines or Parquet files of batches, steps or episodes, as RLlib writes",
         hint="open the file itself to see what it holds.",
     )

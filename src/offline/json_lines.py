@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from ..core.budget import Budget, Limits, corrupt, one_load
 from ..core.damage import at
-from ..core.errors import CheckpointError, LimitExceededError
+from ..core.errors import CheckpointError, LimitExceededError, RlconnectError
 from ..core.vault.own.json_text import check_text
 from .damaged import Damage
 from .places import Place
@@ -51,7 +51,7 @@ def read_lines(
                     continue
                 try:
                     made = _one_line(line, limits, make)
-                except CheckpointError as error:
+                except RlconnectError as error:
                     damage.note(place.name, number, error)
                     continue
                 yield number, made

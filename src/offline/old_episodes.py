@@ -15,12 +15,15 @@ from typing import Any, Final
 import numpy as np
 
 from ..core import nest
+from ..core.damage import at
+from ..core.errors import RlconnectError
 from ..core.types import Array
 from ..legacy.batch_columns import is_per_sequence, join_columns, map_column
 from ..legacy.multi_agent_batch import DEFAULT_POLICY_ID, MultiAgentBatch
 from ..legacy.sample_batch import SampleBatch
 from ..v2.episodes.multi_agent import MultiAgentEpisode
 from ..v2.episodes.single_agent import SingleAgentEpisode
+from .damaged import Damage
 
 Episode = SingleAgentEpisode | MultiAgentEpisode
 _Agent = tuple[str, int]  # the policy's id and the agent's number
@@ -81,9 +84,14 @@ class _Open:
 
 
 class EpisodeGatherer:
-    """Brings rows of batches together to episodes."""
+    """Brings rows of batches together to episodes.
 
-    def __init__(self) -> None:
+    Args:
+        damage: Told of rows that make none.
+    """
+
+    def __init__(self, damage: Damage) -> None:
+        self._damage = damage
         self._open: dict[Any, _Open] = {}
         self._last_key: Any = None
         self._last_end: int | None = None
@@ -95,6 +103,7 @@ class EpisodeGatherer:
         Args:
             batches: Each with whether its infos are those of the steps taken from its rows.
         """
+        is_multi = False
         for batch, infos_come_after in batches:
             is_multi = isinstance(batch, MultiAgentBatch) and set(batch.policy_batches) != {
                 DEFAULT_POLICY_ID
@@ -102,34 +111,51 @@ class EpisodeGatherer:
             parts = batch.policy_batches if isinstance(batch, MultiAgentBatch) else {"": batch}
             touched: set[Any] = set()
             for policy, part in parts.items():
-                for key, stretch in _stretches(policy, part, infos_come_after):
+                for key, stretch in self._stretches(policy, part, infos_come_after):
                     held = self._open.get(key)
                     if held is not None:
                         known = held.agents.get(stretch.agent)
                         if known is not None and not stretch.follows(known[-1], is_multi):
-                            yield self._close(key, is_multi)
+                            yield from self._close(key, is_multi)
                     opened = self._open.setdefault(key, _Open())
                     opened.agents.setdefault(stretch.agent, []).append(stretch)
                     touched.add(key)
             for key in [key for key in self._open if key not in touched]:
-                yield self._close(key, is_multi)
+                yield from self._close(key, is_multi)
             if not is_multi:
                 for key in [key for key in touched if self._is_done(key)]:
-                    yield self._close(key, is_multi)
+                    yield from self._close(key, is_multi)
         for key in list(self._open):
-            yield self._close(key, is_multi)
+            yield from self._close(key, is_multi)
 
     def _is_done(self, key: Any) -> bool:
         held = self._open.get(key)
         return held is not None and all(s[-1].is_done for s in held.agents.values())
 
-    def _close(self, key: Any, is_multi: bool) -> Episode:
+    def _stretches(
+        self, policy: str, batch: SampleBatch, infos_come_after: bool
+    ) -> list[tuple[Any, _Stretch]]:
+        try:
+            with at("a batch"):
+                return list(_stretches(policy, batch, infos_come_after))
+        except RlconnectError as error:
+            self._damage.note("", None, error)
+            return []
+
+    def _close(self, key: Any, is_multi: bool) -> Iterator[Episode]:
         held = self._open.pop(key)
         id_ = self._id_of(key, held)
-        if is_multi or len(held.agents) > 1:
-            return _several(id_, held.agents)
-        (stretches,) = held.agents.values()
-        return _one(id_, stretches)
+        try:
+            with at(f"episode {id_}"):
+                if is_multi or len(held.agents) > 1:
+                    episode: Episode = _several(id_, held.agents)
+                else:
+                    (stretches,) = held.agents.values()
+                    episode = _one(id_, stretches)
+        except RlconnectError as error:
+            self._damage.note("", None, error)
+            return
+        yield episode
 
     def _id_of(self, key: Any, held: _Open) -> str:
         """The episode's id; those that a careless writer gave one id in a row are numbered."""

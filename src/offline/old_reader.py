@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from typing_extensions import Self
@@ -15,6 +16,7 @@ from .json_lines import read_lines
 from .old_batches import batch_of, is_batch
 from .old_episodes import Episode, EpisodeGatherer
 from .places import Place
+from .tables import columns_of, read_rows, writer_of
 
 _Batch = SampleBatch | MultiAgentBatch
 
@@ -25,17 +27,21 @@ class OldReader:
     Args:
         found: The files.
         limits: Bounds for one line.
+        is_table: Whether they are Parquet files, with a batch in each row.
     """
 
-    format = "sample-batch-json"
-
-    def __init__(self, found: list[Place], limits: Limits) -> None:
+    def __init__(self, found: list[Place], limits: Limits, is_table: bool = False) -> None:
+        self.format = "sample-batch-parquet" if is_table else "sample-batch-json"
         self._places = found
         self._limits = limits
+        self._read: Any = partial(read_rows, as_lists=True) if is_table else read_lines
 
     @classmethod
     def of(cls, found: list[Place], limits: Limits) -> Self | None:
         """A reader of these files, or None if none of them has a batch in it."""
+        tables = [place for place in found if place.suffix == ".parquet"]
+        if "type" in next(filter(None, map(columns_of, tables)), ()):
+            return cls(tables, limits, True)
         text = [each for each in found if each.suffix in (".json", ".jsonl", "")]
         for place in text:
             for _, known in read_lines(place, limits, Damage(), lambda line, _: is_batch(line)):
@@ -47,7 +53,7 @@ class OldReader:
     def _lines(self, damage: Damage) -> Iterator[tuple[_Batch, bool]]:
         """Each batch, and whether its infos are those of the steps taken from its rows."""
         for place in self._places:
-            for _, made in read_lines(place, self._limits, damage, _batch_and_infos):
+            for _, made in self._read(place, self._limits, damage, _batch_and_infos):
                 yield made
 
     def batches(self, damage: Damage) -> Iterator[_Batch]:
@@ -57,7 +63,7 @@ class OldReader:
 
     def episodes(self, damage: Damage) -> Iterator[Episode]:
         """The episodes that the rows of all lines make."""
-        yield from EpisodeGatherer().gather(self._lines(damage))
+        yield from EpisodeGatherer(damage).gather(self._lines(damage))
 
     def facts(self, damage: Damage) -> dict[str, Any]:
         """Columns and counts."""
@@ -71,7 +77,9 @@ class OldReader:
                 if "eps_id" in part:
                     ids.update(part["eps_id"].tolist())
         counts = {"rows": rows, "episodes": len(ids)}
-        return {"written_by": None, "columns": [*columns], "counts": counts}
+        is_table = self.format == "sample-batch-parquet"
+        writer = next(filter(None, map(writer_of, self._places)), None) if is_table else None
+        return {"written_by": writer, "columns": [*columns], "counts": counts}
 
 
 def _parts(batch: _Batch) -> Iterator[Mapping[str, Any]]:

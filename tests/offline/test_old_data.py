@@ -17,7 +17,7 @@ from rlconnect.legacy import MultiAgentBatch, SampleBatch
 from rlconnect.offline import DamagedDataWarning, open_dataset
 
 GOLDEN = Path(__file__).parents[1] / "golden/offline"
-CASES = sorted(path.parent for path in GOLDEN.glob("[0-9]*/*/truth.json"))
+CASES = sorted(path.parent for path in GOLDEN.glob("[0-9]*/*json*/truth.json"))
 ROWS = {
     "obs": [[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]],
     "new_obs": [[1.0, 2.0], [2.0, 3.0], [3.0, 4.0]],

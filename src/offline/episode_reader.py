@@ -1,0 +1,92 @@
+"""Episodes that the new stack recorded whole: one a row, packed with msgpack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from typing_extensions import Self
+
+from ..core.budget import Budget, Limits, corrupt
+from ..core.vault.decode.msgpack_file import decode_msgpack
+from ..legacy.sample_batch import SampleBatch
+from ..v2.episodes.single_agent import SingleAgentEpisode
+from .damaged import Damage
+from .episode_batches import batch_of_episode, facts_of_episodes
+from .places import Place
+from .tables import columns_of, read_rows, writer_of
+
+_TUPLES_IN = ("observations", "actions")
+
+
+class EpisodeReader:
+    """Episodes by row of Parquet files.
+
+    A runner whose buffer is never emptied writes an episode, or a piece of it, again and again:
+    each comes once.
+
+    Args:
+        found: The files.
+        limits: Bounds for one row.
+    """
+
+    format = "episode-parquet"
+
+    def __init__(self, found: list[Place], limits: Limits) -> None:
+        self._places = found
+        self._limits = limits
+
+    @classmethod
+    def of(cls, found: list[Place], limits: Limits) -> Self | None:
+        """A reader of these files, or None if the first that can be read has no episodes."""
+        tables = [place for place in found if place.suffix == ".parquet"]
+        names = next(filter(None, map(columns_of, tables)), ())
+        return cls(tables, limits) if "item" in names else None
+
+    def episodes(self, damage: Damage) -> Iterator[SingleAgentEpisode]:
+        """Each episode, or piece of one, once."""
+        seen: set[tuple[Any, int]] = set()
+        for place in self._places:
+            for _, episode in read_rows(place, self._limits, damage, _episode_of):
+                key = episode.id_, episode.t_started
+                if key not in seen:
+                    seen.add(key)
+                    yield episode
+
+    def batches(self, damage: Damage) -> Iterator[SampleBatch]:
+        """One batch an episode."""
+        for number, episode in enumerate(self.episodes(damage)):
+            yield batch_of_episode(episode, number)
+
+    def facts(self, damage: Damage) -> dict[str, Any]:
+        """Columns and counts."""
+        writers = map(writer_of, self._places)
+        return facts_of_episodes(self.episodes(damage), next(filter(None, writers), None))
+
+
+def _episode_of(row: dict[str, Any], budget: Budget) -> SingleAgentEpisode:
+    item = row.get("item")
+    if not isinstance(item, (bytes, str)):
+        raise corrupt("this row has no packed episode", expected="bytes", found=item)
+    state = decode_msgpack(item.encode() if isinstance(item, str) else item, budget)
+    if not isinstance(state, dict):
+        raise corrupt("this is no episode", expected="a map", found=state)
+    for name in _TUPLES_IN:
+        _restore_tuples(state[name])
+    for buffer in (state.get("extra_model_outputs") or {}).values():
+        _restore_tuples(buffer)
+    return SingleAgentEpisode.from_state(state).to_numpy()
+
+
+def _restore_tuples(buffer: dict[str, Any]) -> None:
+    """Let items of Tuple spaces be tuples again: msgpack knows lists only."""
+    if not buffer["finalized"]:
+        buffer["data"] = [_as_tuples(item) for item in buffer["data"]]
+    else:
+        buffer["data"] = _as_tuples(buffer["data"])
+
+
+def _as_tuples(item: Any) -> Any:
+    if isinstance(item, dict):
+        return {key: _as_tuples(part) for key, part in item.items()}
+    return tuple(map(_as_tuples, item)) if isinstance(item, (list, tuple)) else item

@@ -1,0 +1,194 @@
+"""Steps that the new stack recorded one by one: a row each, in Parquet or as JSON lines.
+
+A row has no time step. An episode's rows follow each other in the order of the files of one run,
+and each goes on where the one before it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+import numpy as np
+from typing_extensions import Self
+
+from ..core import nest
+from ..core.budget import Budget, Limits, corrupt
+from ..core.damage import at
+from ..core.errors import RlconnectError
+from ..legacy.sample_batch import SampleBatch
+from ..v2.episodes.single_agent import SingleAgentEpisode
+from .damaged import Damage
+from .episode_batches import batch_of_episode, facts_of_episodes
+from .json_lines import read_lines
+from .old_batches import array_of
+from .packed import unpack
+from .places import Place
+from .tables import PickledCell, columns_of, read_rows, writer_of
+
+_NEEDED: Final = frozenset({"eps_id", "obs", "actions", "rewards"})
+_IDS: Final = ("eps_id", "agent_id", "module_id")
+_NO_OUTPUTS: Final = _NEEDED | {
+    "new_obs", "terminateds", "truncateds", "dones", "infos", "agent_id", "module_id", "t"
+}  # fmt: skip
+_Row = dict[str, Any]
+
+
+@dataclass
+class _Open:
+    """The rows of an episode so far, and in which run of a runner they lie."""
+
+    run: str
+    rows: list[_Row] = field(default_factory=list)
+
+
+class RowReader:
+    """Episodes put together from rows.
+
+    Args:
+        found: The files.
+        limits: Bounds for one row.
+        is_table: Whether they are Parquet files.
+    """
+
+    def __init__(self, found: list[Place], limits: Limits, is_table: bool) -> None:
+        self.format = "row-parquet" if is_table else "row-json"
+        self._places = found
+        self._limits = limits
+        self._read: Any = read_rows if is_table else read_lines
+
+    @classmethod
+    def of(cls, found: list[Place], limits: Limits) -> Self | None:
+        """A reader of these files, or None if the first that can be read has no steps."""
+        tables = [place for place in found if place.suffix == ".parquet"]
+        names = next(filter(None, map(columns_of, tables)), ())
+        if set(names) >= _NEEDED:
+            return cls(tables, limits, True)
+        text = [place for place in found if place.suffix in (".json", ".jsonl", "")]
+        for place in text:
+            for _, keys in read_lines(place, limits, Damage(), lambda line, _: set(line)):
+                if keys >= _NEEDED:
+                    return cls(text, limits, False)
+                break
+        return None
+
+    def episodes(self, damage: Damage) -> Iterator[SingleAgentEpisode]:
+        """Each episode once, though a run may repeat the rows of earlier ones."""
+        held: dict[str, _Open] = {}
+        given: set[bytes] = set()
+        for place in self._places:
+            run = PurePosixPath(place.name).parent.as_posix()
+            for _, row in self._read(place, self._limits, damage, _row_of):
+                key = row["eps_id"]
+                opened = held.setdefault(key, _Open(run))
+                if opened.run != run:
+                    opened.run = run
+                    if opened.rows and _is_same(opened.rows[0], row):
+                        opened.rows.clear()
+                if opened.rows and not _goes_on(opened.rows[-1], row):
+                    yield from _given_once(key, held.pop(key).rows, given, damage)
+                    opened = held[key] = _Open(run)
+                opened.rows.append(row)
+                if row["terminateds"] or row["truncateds"]:
+                    yield from _given_once(key, held.pop(key).rows, given, damage)
+        for key, opened in held.items():
+            yield from _given_once(key, opened.rows, given, damage)
+
+    def batches(self, damage: Damage) -> Iterator[SampleBatch]:
+        """One batch an episode."""
+        for number, episode in enumerate(self.episodes(damage)):
+            yield batch_of_episode(episode, number)
+
+    def facts(self, damage: Damage) -> dict[str, Any]:
+        """Columns and counts."""
+        writers = map(writer_of, self._places) if self.format == "row-parquet" else iter(())
+        return facts_of_episodes(self.episodes(damage), next(filter(None, writers), None))
+
+
+def _row_of(record: dict[str, Any], budget: Budget) -> _Row:
+    missing = sorted(_NEEDED - {name for name, cell in record.items() if cell is not None})
+    if missing:
+        raise corrupt(f"this row has no {', '.join(missing)}")
+    row = {}
+    for name, cell in record.items():
+        with at(name):
+            if cell is not None:
+                row[name] = cell if name in _IDS else _value(cell, budget, name)
+    row["eps_id"] = str(row["eps_id"])
+    for name in ("terminateds", "truncateds"):
+        row[name] = bool(np.all(row.get(name, False)))
+    if "dones" in row:
+        row["terminateds"] = row["terminateds"] or bool(row["dones"])
+    return row
+
+
+def _value(cell: Any, budget: Budget, name: str) -> Any:
+    if isinstance(cell, PickledCell):
+        return cell.value(budget, f"the {name}")
+    if isinstance(cell, (str, bytes)):
+        return unpack(cell, budget, f"the {name}")
+    if isinstance(cell, dict) and name != "infos":
+        return {key: _value(part, budget, f"{name}.{key}") for key, part in cell.items()}
+    return array_of(cell, budget, name) if isinstance(cell, list) else cell
+
+
+def _is_same(row: _Row, other: _Row) -> bool:
+    return _equal(row["obs"], other["obs"]) and _equal(row["actions"], other["actions"])
+
+
+def _goes_on(row: _Row, after: _Row) -> bool:
+    """Whether a row begins with the observation that the one before it ended in."""
+    return "new_obs" not in row or _equal(row["new_obs"], after["obs"])
+
+
+def _equal(one: Any, other: Any) -> bool:
+    mine, theirs = nest.flatten(one), nest.flatten(other)
+    return len(mine) == len(theirs) and all(map(np.array_equal, mine, theirs))
+
+
+def _given_once(
+    key: str, rows: list[_Row], given: set[bytes], damage: Damage
+) -> Iterator[SingleAgentEpisode]:
+    try:
+        with at(f"episode {key}"):
+            digest = _digest(key, rows)
+            episode = None if digest in given else _episode(key, rows)
+    except RlconnectError as error:
+        damage.note("", None, error)
+        return
+    given.add(digest)
+    if episode is not None:
+        yield episode
+
+
+def _digest(key: str, rows: list[_Row]) -> bytes:
+    digest = blake2b(repr((key, len(rows))).encode(), digest_size=16)
+    for row in rows:
+        for leaf in (*nest.flatten(row["obs"]), *nest.flatten(row["actions"]), row["rewards"]):
+            digest.update(np.ascontiguousarray(leaf).tobytes())
+    return digest.digest()
+
+
+def _episode(key: str, rows: list[_Row]) -> SingleAgentEpisode:
+    last = rows[-1]
+    end = last.get("new_obs")
+    if end is None:
+        end = nest.map_structure(np.zeros_like, last["obs"])
+    outputs = [
+        name for name in last if name not in _NO_OUTPUTS and all(name in row for row in rows)
+    ]
+    return SingleAgentEpisode(
+        key,
+        observations=[*(row["obs"] for row in rows), end],
+        actions=[row["actions"] for row in rows],
+        rewards=[float(row["rewards"]) for row in rows],
+        extra_model_outputs={name: [row[name] for row in rows] for name in outputs},
+        terminated=last["terminateds"],
+        truncated=last["truncateds"],
+        len_lookback_buffer=0,
+        agent_id=last.get("agent_id"),
+        module_id=last.get("module_id"),
+    ).to_numpy()

@@ -1,0 +1,174 @@
+"""Parquet files, row by row, by the `offline` extra (pyarrow); nothing of Ray Data is needed.
+
+Ray keeps arrays in columns of its own types, whose names and shapes lie in the metadata of the
+fields: arrays as flat lists, anything else as a pickle for each row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from ..core.budget import Budget, Limits, checked_shape, corrupt, one_load
+from ..core.damage import at
+from ..core.errors import CheckpointError, LimitExceededError, MissingExtraError, RlconnectError
+from .damaged import Damage
+from .packed import unpickle
+from .places import Place
+
+_T = TypeVar("_T")
+
+_ROWS_AT_ONCE: Final = 64
+_TENSORS: Final = frozenset({"ray.data.arrow_tensor", "ray.data.arrow_tensor_v2"})
+_PICKLES: Final = "ray.data.arrow_pickled_object"
+
+
+@dataclass(frozen=True)
+class PickledCell:
+    """A cell that Ray pickled; `value` reads it as data."""
+
+    data: bytes
+
+    def value(self, budget: Budget, what: str) -> Any:
+        """The value in it, see `packed.unpickle`."""
+        return unpickle(self.data, budget, what)
+
+
+@contextmanager
+def _opened(place: Place) -> Iterator[Any]:
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtraError(
+            f"reading {place.name} needs pyarrow, which is not installed",
+            hint='pip install "rlconnect[offline]"',
+        ) from None
+    with place.open() as file, parquet.ParquetFile(file) as table:
+        yield table
+
+
+def columns_of(place: Place) -> tuple[str, ...]:
+    """The names of a file's columns; none where it cannot be read."""
+    try:
+        with _opened(place) as table:
+            return tuple(table.schema_arrow.names)
+    except (ValueError, OSError):
+        return ()
+
+
+def writer_of(place: Place) -> str | None:
+    """What the file says it was written by."""
+    try:
+        with _opened(place) as table:
+            return table.metadata.created_by or None
+    except (ValueError, OSError):
+        return None
+
+
+def read_rows(
+    place: Place,
+    limits: Limits,
+    damage: Damage,
+    make: Callable[[dict[str, Any], Budget], _T],
+    *,
+    as_lists: bool = False,
+) -> Iterator[tuple[int, _T]]:
+    """What `make` makes of each row that can be read, with its number from 1.
+
+    Args:
+        place: The file.
+        limits: Bounds for one row.
+        damage: Told of each row, or of the file, that cannot be read.
+        make: Takes a row by column, without what is null, and the budget for what it unfolds to.
+        as_lists: Give plain lists and numbers in place of arrays.
+    """
+    number = 0
+    try:
+        with _opened(place) as table:
+            _check_size(table.metadata, limits)
+            step = 1 if as_lists else _ROWS_AT_ONCE
+            for part in table.iter_batches(batch_size=step):
+                if as_lists:
+                    rows = part.to_pylist()
+                else:
+                    with one_load(limits), at():
+                        cells = [
+                            _cells(part.schema.field(i), part.column(i))
+                            for i in range(part.num_columns)
+                        ]
+                    rows = [
+                        dict(zip(part.schema.names, row, strict=True))
+                        for row in zip(*cells, strict=True)
+                    ]
+                for row in rows:
+                    number += 1
+                    try:
+                        made = _one_row(row, part.nbytes // len(rows), limits, make)
+                    except RlconnectError as error:
+                        damage.note(place.name, number, error)
+                        continue
+                    yield number, made
+    except MissingExtraError:
+        raise
+    except RlconnectError as error:
+        damage.note(place.name, None, error)
+    except (ValueError, OSError, NotImplementedError) as error:  # what pyarrow raises
+        first = (str(error).splitlines() or [""])[0][:160]
+        damage.note(place.name, None, CheckpointError(f"it cannot be read as Parquet: {first}"))
+
+
+def _check_size(metadata: Any, limits: Limits) -> None:
+    groups = (metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+    largest = max(groups, default=0)
+    most = limits.max_file_bytes
+    if largest > most:
+        raise LimitExceededError(
+            f"a group of its rows takes {largest:,} bytes", expected=f"at most {most:,}"
+        )
+
+
+def _one_row(
+    row: dict[str, Any], size: int, limits: Limits, make: Callable[[dict[str, Any], Budget], _T]
+) -> _T:
+    with one_load(limits) as budget, at():
+        budget.admit(size)
+        return make({name: cell for name, cell in row.items() if cell is not None}, budget)
+
+
+def _cells(field: Any, column: Any) -> list[Any]:
+    """The cells of a column: arrays, numbers with their dtype, texts, pickles."""
+    import pyarrow as pa
+
+    metadata = field.metadata or {}
+    kind = metadata.get(b"ARROW:extension:name", b"").decode("latin-1")
+    told = metadata.get(b"ARROW:extension:metadata", b"")
+    if isinstance(column.type, pa.BaseExtensionType):  # where Ray Data is imported
+        kind, told = column.type.extension_name, column.type.__arrow_ext_serialize__()
+        column = column.storage
+    rows = len(column)
+    if kind == _PICKLES:
+        return [None if cell is None else PickledCell(cell) for cell in column.to_pylist()]
+    types = pa.types
+    is_list = types.is_list(column.type) or types.is_large_list(column.type)
+    if kind in _TENSORS and is_list:
+        shape = checked_shape(json.loads(told), f"column {field.name!r}")
+        values = column.flatten().to_numpy(zero_copy_only=False)
+        if values.size != rows * int(np.prod(shape, dtype=np.int64)):
+            raise corrupt(f"column {field.name!r} does not hold arrays of the shape it declares")
+        return list(values.reshape(rows, *shape))
+    if column.null_count:
+        return list(column.to_pylist())
+    if is_list and _is_number(types, column.type.value_type):
+        return [column[i].values.to_numpy(zero_copy_only=False) for i in range(rows)]
+    if _is_number(types, column.type):
+        return list(column.to_numpy(zero_copy_only=False))
+    return list(column.to_pylist())
+
+
+def _is_number(types: Any, kind: Any) -> bool:
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))

@@ -1,0 +1,141 @@
+"""Parquet files: what RLlib's runners held when they wrote them, each episode once."""
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rlconnect.offline import DamagedDataWarning, open_dataset
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+GOLDEN = Path(__file__).parents[1] / "golden/offline"
+CASES = ["episodes_tuple", "episodes_chunks", "columns_tuple", "columns_dict_plain"]
+
+
+def leaves(column, path):
+    if isinstance(column, dict):
+        for key, part in column.items():
+            yield from leaves(part, f"{path}.{key}")
+    elif isinstance(column, tuple):
+        for place, part in enumerate(column):
+            yield from leaves(part, f"{path}.#{place}")
+    else:
+        yield path, column
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_episodes_are_those_that_were_played(case):
+    """Every recorded episode or piece comes once, with the numbers and dtypes Ray held."""
+    meta = json.loads((GOLDEN / "2.60.0" / case / "truth.json").read_text())
+    truth = np.load(GOLDEN / "2.60.0" / case / "truth.npz")
+    has_time = case.startswith("episodes")
+    wanted = {
+        (each["id_"], each["t_started"] if has_time else 0): (number, each)
+        for number, each in enumerate(meta["episodes"])
+        if each["id_"] in meta["in_files"]
+    }
+
+    episodes = list(open_dataset(GOLDEN / "2.60.0" / case / "data").episodes())
+
+    assert sorted((each.id_, each.t_started) for each in episodes) == sorted(wanted)
+    for each in episodes:
+        number, told = wanted[each.id_, each.t_started]
+        assert len(each) == told["length"]
+        ends = each.is_terminated, each.is_truncated
+        assert ends == (told["terminated"], told["truncated"])
+        held = dict(leaves(each.get_observations(slice(0, len(each) + 1)), "obs"))
+        held |= dict(leaves(each.get_actions(slice(0, len(each))), "actions"))
+        for path, column in held.items():
+            recorded = truth[f"ep|{number}|{path}"]
+            np.testing.assert_array_equal(column, recorded)
+            assert column.dtype == recorded.dtype
+
+
+def test_batches_in_tables_are_those_of_lines():
+    """A row of Ray Data's Parquet is a batch like a line of JSON."""
+    data = open_dataset(GOLDEN / "2.7.2/dataset_parquet_multi/data")
+    meta = json.loads((GOLDEN / "2.7.2/dataset_parquet_multi/truth.json").read_text())
+
+    info = data.info()
+
+    assert info["format"] == "sample-batch-parquet"
+    assert info["counts"]["rows"] == sum(meta["counts"])
+    assert sum(each.count for each in data.sample_batches(10)) == sum(meta["counts"])
+
+
+@pytest.mark.parametrize("case", ["parquet_cut", "parquet_item_cut"])
+def test_a_damaged_file_costs_itself_alone(case):
+    """A file without a footer, or a cut episode, is told; its neighbours are read."""
+    meta = json.loads((GOLDEN / "damaged" / case / "truth.json").read_text())
+    data = open_dataset(GOLDEN / "damaged" / case / "data")
+
+    info = data.info()
+    with pytest.warns(DamagedDataWarning):
+        episodes = list(data.episodes())
+
+    assert len(info["damaged"]) == 1
+    assert {each.id_ for each in episodes} == set(meta["in_files"])
+
+
+def test_episodes_become_batches_of_the_old_stack():
+    """Rows of the new stack are columns of the old one, steps in order."""
+    data = open_dataset(GOLDEN / "2.60.0/columns_dict_plain/data")
+
+    batches = list(data.sample_batches(5))
+
+    assert sum(each.count for each in batches) == data.info()["counts"]["rows"]
+    assert all(len(each["new_obs"]) == each.count for each in batches)
+
+
+def rows_of(folder, actions):
+    """A file of two rows in the new stack's columns."""
+    columns = {"eps_id": ["a", "a"], "obs": [[0.0], [1.0]], "new_obs": [[1.0], [2.0]]}
+    columns |= {"actions": actions, "rewards": [1.0, 2.0], "terminateds": [False, True]}
+    parquet.write_table(pa.table(columns), folder / "rows.parquet")
+    return folder
+
+
+def test_rows_make_an_episode(tmp_path):
+    """Plain columns that anybody wrote read like Ray's own."""
+    (episode,) = open_dataset(rows_of(tmp_path, [0, 1])).episodes()
+
+    np.testing.assert_array_equal(episode.get_observations(), [[0.0], [1.0], [2.0]])
+    assert episode.get_return() == 3.0
+    assert episode.is_terminated
+
+
+@pytest.mark.parametrize(
+    ("kind", "storage", "told"),
+    [
+        ("pickled_object", [pickle.dumps(print)] * 2, b""),
+        ("tensor_v2", [[0.0], [1.0]], b"[7, 1000000]"),
+        ("tensor_v2", [[0.0], [1.0]], b"[-1]"),
+        ("tensor_v2", [[0.0], [1.0]], b"no shape"),
+    ],
+)
+def test_hostile_cells_are_told(tmp_path, kind, storage, told):
+    """A pickle that names a function, and a shape that lies, are damage and nothing else."""
+    table = parquet.read_table(rows_of(tmp_path, [0, 1]) / "rows.parquet")
+    marks = {"ARROW:extension:name": f"ray.data.arrow_{kind}", "ARROW:extension:metadata": told}
+    array = pa.array(storage, pa.large_binary() if kind == "pickled_object" else None)
+    table = table.set_column(3, pa.field("actions", array.type, metadata=marks), array)
+    parquet.write_table(table, tmp_path / "rows.parquet")
+
+    info = open_dataset(tmp_path).info()
+
+    assert info["counts"]["rows"] == 0
+    assert info["damaged"]
+
+
+def test_rows_that_differ_in_shape_are_told(tmp_path):
+    """Rows that make no column are damage of their episode."""
+    columns = {"eps_id": ["a", "a"], "obs": [[0.0], [1.0]], "new_obs": [[1.0], [2.0, 3.0]]}
+    columns |= {"actions": [0, 1], "rewards": [1.0, 2.0], "terminateds": [False, True]}
+    parquet.write_table(pa.table(columns), tmp_path / "rows.parquet")
+
+    (found,) = open_dataset(tmp_path).info()["damaged"]
+
+    assert "episode a" in found["why"]
