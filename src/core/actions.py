@@ -85,7 +85,7 @@ class ActionBounds:
         # RLlib stretches boxes of these two dtypes only; a float16 box is left alone.
         is_stretched = is_bounded and space.dtype in (np.float32, np.float64)
         with np.errstate(over="ignore"):  # Bounds near the dtype's limits: the clip below holds.
-            half = (space.high - space.low) / 2 if is_stretched else None
+            half = (space.high - space.low) / space.low.dtype.type(2) if is_stretched else None
         is_offset = is_bounded and np.issubdtype(space.dtype or np.float32, np.integer)
         one = np.ones((), space.dtype)
         return cls(space.low, space.high, half, one, is_offset)
