@@ -14,7 +14,10 @@ from ..core.lazy_names import lazy_names
 _HOME: Final = {
     "DamagedDataWarning": ".damaged",
     "Dataset": ".dataset",
+    "Estimate": ".estimates",
+    "evaluate": ".estimates",
     "open_dataset": ".dataset",
+    "train_batches": ".estimates",
 }
 
 __all__ = sorted(_HOME)

@@ -1,4 +1,5 @@
 # Made of the table in __init__.py by `make stubs`.
 from .damaged import DamagedDataWarning as DamagedDataWarning
 from .dataset import Dataset as Dataset, open_dataset as open_dataset
+from .estimates import Estimate as Estimate, evaluate as evaluate, train_batches as train_batches
 _HOME: dict[str, str]
