@@ -63,14 +63,12 @@ def evaluate(
         gamma: The discount.
         epsilon_greedy: The share of actions the policy takes at random.
         by_episode: Judge each row by itself if false, as for bandits.
-        q_model: Of methods that are still to come.
+        q_model: Taken as RLlib's estimators take it; neither of the two reads it.
 
     Raises:
         ConfigError: An unknown method.
         PieceError: The policy, or the data, is of a kind that cannot be judged.
     """
-    if method in ("dm", "dr"):
-        raise NotImplementedError(f"method {method!r} is still to come; 'is' and 'wis' are there.")
     if method not in ("is", "wis"):
         raise ConfigError(f"no method {method!r}", expected="'is' or 'wis'")
     if policy.is_recurrent():
@@ -129,5 +127,13 @@ def _paths(
 
 
 def train_batches(data: Dataset, config: Any, **options: Any) -> Any:
-    """Batches as a learner pipeline makes them of recorded data: still to come."""
-    raise NotImplementedError("train batches of recorded data are still to come.")
+    """Batches as a learner pipeline makes them of recorded data.
+
+    Raises:
+        PieceError: Always, so far: episodes are learnt from through `config.offline_data`.
+    """
+    raise PieceError(
+        "train batches are not made of a dataset yet",
+        found=f"{type(config).__name__}",
+        hint="save dataset.episodes() for config.offline_data(input_=...) of rlconnect.v2.",
+    )

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import IO, Final
 
 from ..core.budget import Limits
-from ..core.errors import CheckpointNotFoundError, LimitExceededError
+from ..core.errors import CheckpointNotFoundError, CorruptCheckpointError, LimitExceededError
+from ..core.vault.limits import DEFAULT_LIMITS
 from ..core.vault.remote import fetched, is_url
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -99,8 +100,16 @@ def _below(text: str) -> list[Place]:
 def _parts(file: Path, name: str) -> list[Place]:
     if file.suffix.lower() != ".zip" or not zipfile.is_zipfile(file):
         return [Place(file, name)]
-    with zipfile.ZipFile(file) as archive:
-        members = sorted(each.filename for each in archive.infolist() if not each.is_dir())
+    try:
+        with zipfile.ZipFile(file) as archive:
+            held = archive.infolist()
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise CorruptCheckpointError(
+            f"{name} cannot be unpacked ({str(error)[:200]})", hint="fetch the archive again."
+        ) from None
+    if len(held) > DEFAULT_LIMITS.max_entries:
+        raise LimitExceededError(f"an archive of {len(held):,} files")
+    members = sorted(each.filename for each in held if not each.is_dir())
     return [Place(file, f"{name}/{member}", member) for member in members]
 
 
