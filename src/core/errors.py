@@ -87,7 +87,10 @@ class RlconnectError(Exception):
             if value
         ]
         text = f"{self.message}: {', '.join(parts)}." if parts else self.message
-        place = self.facts.get("place")  # in a file: see `core.damage`
+        place = str(self.facts.get("place") or "")  # in a file: see `core.damage`
+        outer, _, last = place.rpartition(" > ")
+        if last and text.startswith(last):
+            place = outer
         return f"{place}: {text}" if place else text
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ import torch
 from rlconnect import load
 from rlconnect.core.damage import at, calling
 from rlconnect.core.errors import (
+    ConfigError,
     CorruptCheckpointError,
     LimitExceededError,
     SpaceError,
@@ -158,3 +159,17 @@ def test_arguments_of_the_caller_are_no_damage(tmp_path):
         load(None)
     with pytest.raises(TypeError, match="nothing"):
         load(RECORDED, nothing=1)
+
+
+def test_a_place_that_the_message_names_is_told_once():
+    """An error about policy 'x' of a file reads no "policy 'x': policy 'x' has lost ..."."""
+
+    def fails():
+        with at("file.pkl"), at("policy 'x'"):
+            raise ConfigError("policy 'x' has lost its spaces")
+
+    with pytest.raises(ConfigError) as caught:
+        fails()
+
+    assert str(caught.value) == "file.pkl: policy 'x' has lost its spaces"
+    assert caught.value.place == "file.pkl > policy 'x'"
