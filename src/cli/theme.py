@@ -19,6 +19,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 WIDTH_IN_A_PIPE: Final = 100
+_OURS: Final = __name__.partition(".")[0]
 THEME: Final = Theme(
     {
         "title": "bold",
@@ -67,11 +68,12 @@ def one_line_warnings() -> Iterator[None]:
         before = warnings.showwarning
 
         def show(message: Any, *args: Any, **kwargs: Any) -> None:
-            if isinstance(message, RlconnectError):
-                line = f" {visible(message.summary, 2000)}"
-                errors_console().print(Text.assemble(("warning:", "warn"), line))
-            else:
+            text = message.summary if isinstance(message, RlconnectError) else str(message)
+            if type(message).__module__.partition(".")[0] != _OURS:
                 before(message, *args, **kwargs)
+                return
+            line = Text.assemble(("warning:", "warn"), f" {visible(text, 2000)}")
+            errors_console().print(line, soft_wrap=True)
 
         warnings.showwarning = show
         yield

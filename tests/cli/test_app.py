@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -393,3 +394,16 @@ def test_inspect_loads_no_torch():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
 
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+@pytest.mark.filterwarnings("always::rlconnect.bridge.loading.natives.ChosenCheckpointWarning")
+def test_warnings_of_ours_are_one_line(capsys):
+    """What a command chose is told without the place in our sources."""
+    trial = Path(__file__).parents[1] / "golden" / "checkpoints" / "2.60.0-ppo_cartpole_meanstd"
+
+    assert main(["verify", str(trial), str(trial), "--samples", "1"]) == 0
+
+    said = capsys.readouterr().err
+    assert "warning: " in said
+    assert "loading the newest below it, algo_checkpoint" in said
+    assert "ChosenCheckpointWarning" not in said
