@@ -6,7 +6,7 @@ do not act, and what a saturated unit multiplies changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -34,10 +34,7 @@ def paired_weights(ours: Staged, theirs: Staged) -> tuple[dict[str, Any], dict[s
     Returns:
         One row of numbers for each weight, by name; None where the two are built unlike.
     """
-    pairs = [(_source(ours), _source(theirs))]
-    pairs += [(_native(mine), yours) for mine, yours in pairs if _is_policy(mine)]
-    pairs += [(mine, _native(yours)) for mine, yours in pairs if _is_policy(yours)]
-    for mine, yours in pairs:
+    for mine, yours in _pairs(_source(ours), _source(theirs)):
         if mine is None or yours is None or _is_policy(mine) is not _is_policy(yours):
             continue
         held = _weights(mine), _weights(yours)
@@ -60,6 +57,18 @@ def _source(staged: Staged) -> Any:
         return None
     module = staged.module
     return module.policy if isinstance(module, LegacyPolicyModule) else module
+
+
+def _pairs(mine: Any, yours: Any) -> Iterator[tuple[Any, Any]]:
+    """Both, and each as the module that it becomes, which is built only where nothing else fits."""
+    yield mine, yours
+    native = _native(mine) if _is_policy(mine) else None
+    if native is not None:
+        yield native, yours
+    if _is_policy(yours):
+        becomes = _native(yours)
+        yield mine, becomes
+        yield native, becomes
 
 
 def _is_policy(source: Any) -> bool:
