@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gymnasium.spaces import Space
 
@@ -14,12 +15,17 @@ from ...core.batching import unbatch
 from ...core.visible import visible
 from ...legacy.policy import Policy
 from ..actor.actor import Actor
+from ..adapt import policy_spaces
 from ..loading.natives import Native, Natives
 from ..triple import V2Triple
 from .acts import Acts
 
 if TYPE_CHECKING:
     from ..compiled.opened import Artifact
+    from ..proof.staged import Staged
+
+_MADE: Final = ("actor", "_staged")
+"""What is made when it is first asked for, and stays behind when a policy travels."""
 
 
 class LoadedPolicy(Acts):
@@ -52,12 +58,12 @@ class LoadedPolicy(Acts):
     @property
     def observation_space(self) -> Space[Any]:
         """What an environment gives."""
-        return self.actor.observation_space
+        return policy_spaces(self.native)[0]
 
     @property
     def action_space(self) -> Space[Any]:
         """What an environment takes."""
-        return self.actor.action_space
+        return policy_spaces(self.native)[1]
 
     def stages(self, obs: Any) -> dict[str, Any]:
         """What each stage of the policy makes of an episode's first observation, or of a batch.
@@ -66,13 +72,19 @@ class LoadedPolicy(Acts):
             By stage, in the order in which data passes them: "observation" as the network sees it,
             "outputs" of the network, "value", "state", "action", as far as the policy has them.
         """
-        from ..proof.verify import at_rest
-
-        stages = at_rest(self)
         rows, is_one = self.actor.players[self.id].form.rows(obs)
         seen = unbatch(rows)
-        found = stages.step(list(range(len(seen))), seen, None)
+        slots = list(range(len(seen)))
+        self._staged.reset(slots)
+        found = self._staged.step(slots, seen, None)
         return {name: nest.taken(each, 0) for name, each in found.items()} if is_one else found
+
+    @cached_property
+    def _staged(self) -> Staged:
+        """A copy that can be looked into."""
+        from ..proof.verify import at_rest
+
+        return at_rest(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save it where `rlconnect.load` finds it again, all or nothing.
@@ -96,7 +108,7 @@ class LoadedPolicy(Acts):
 
     def __getattr__(self, name: str) -> Any:
         """What else a policy of its stack has, to be read: connectors, a module, a config."""
-        if name.startswith("__") or name in ("native", "actor"):
+        if name.startswith("__") or name in ("native", *_MADE):
             raise AttributeError(name)
         return getattr(self.native, name)
 
@@ -108,16 +120,14 @@ class LoadedPolicy(Acts):
 
     def _repr_html_(self) -> str:
         """The policy for a notebook: what it is, and the pieces that data passes."""
-        from ..proof.verify import staged
-
         rows = "".join(
             f"<tr><td>{escape(visible(title))}</td><td>{escape(visible(detail))}</td></tr>"
-            for title, detail in staged(self).pieces()
+            for title, detail in self._staged.pieces()
         )
         return f"<b>{escape(visible(self.id))}</b> {escape(self.kind)}<table>{rows}</table>"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: each for name, each in vars(self).items() if name != "actor"}
+        return {name: each for name, each in vars(self).items() if name not in _MADE}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state)
@@ -127,7 +137,7 @@ def _short(space: Space[Any]) -> str:
     """A space in a few words, its bounds left out."""
     shape = getattr(space, "shape", None)
     if type(space).__name__ == "Box" and shape is not None:
-        return f"Box{tuple(shape)} {space.dtype}".replace(",)", ",)")
+        return f"Box{tuple(shape)} {space.dtype}"
     if type(space).__name__ in ("Dict", "Tuple"):
         return f"{type(space).__name__} of {len(space)}"  # type: ignore[arg-type]
     return " ".join(str(space).split())
