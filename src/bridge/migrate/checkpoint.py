@@ -21,10 +21,9 @@ from typing import Any, Final
 
 from ...core.batching import unbatch
 from ...core.budget import one_load
-from ...core.checked import mapping
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.damage import at
-from ...core.errors import CheckpointNotFoundError, CorruptCheckpointError, WeightsError
+from ...core.errors import WeightsError
 from ...core.stage_differences import Differences, StageComparison
 from ...core.trust import together
 from ...core.vault.convert import write_without_pickles
@@ -33,7 +32,6 @@ from ...core.vault.layout import ENV_TO_MODULE, LEARNER, MIGRATION_FILE, MODULE,
 from ...core.vault.one_save import of_one_save
 from ...core.vault.own.document import encode
 from ...core.vault.own.json_text import format_json
-from ...core.vault.own.own_format import read_document
 from ...core.vault.saved_tree import replaced_tree
 from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ...v2.learner.defaults import learner_pipeline
@@ -45,6 +43,7 @@ from ..proof.verify import staged
 from ..triple import V2Triple
 from .observation_form import in_form_of
 from .plan import MigrationPlan
+from .saved_plan import read_beside
 
 _CERTIFICATE: Final = "certificate.json"
 
@@ -118,7 +117,7 @@ def load_migrated(path: str | os.PathLike[str], *, check: bool = False, **option
     folder = Path(path)
     options.pop("model", None)  # its network lies in the folder, whatever it is
     with one_load():
-        migration = _read(folder, MIGRATION_FILE)
+        migration = read_beside(folder, MIGRATION_FILE)
 
         def part(cls: Any, name: str) -> Any:
             with at(name):
@@ -132,7 +131,7 @@ def load_migrated(path: str | os.PathLike[str], *, check: bool = False, **option
             lambda: part(LearnerConnectorPipeline, LEARNER) if has_learner else None,
         )
         explore = bool(migration.get("explore", True))
-        certificate = _read(folder, _CERTIFICATE)
+        certificate = read_beside(folder, _CERTIFICATE)
         found = V2Triple(
             to_module,
             module,
@@ -187,14 +186,3 @@ def compare_with_source(
         differences.add(found, in_form_of(wanted, found, space))
     stages.reset(slots)
     return differences.stages()
-
-
-def _read(folder: Path, name: str) -> Any:
-    try:
-        content = read_document(part_of(folder, name))
-    except CheckpointNotFoundError:
-        raise CorruptCheckpointError(
-            f"{folder} holds no migrated policy", expected=f"a file {name}", found="none"
-        ) from None
-    with at(name):
-        return mapping(content)

@@ -13,14 +13,13 @@ from typing_extensions import override
 from ...core.batching import batch
 from ...core.courses import sampled_courses
 from ...core.errors import PieceError
-from ...core.space_codec import space_to_data
 from ...v2.connector import ConnectorV2
 from ..proof.v2_stages import V2Stages
 from ..proof.verdict import Verdict
 from ..proof.verify import verify
 from ..triple import V2Triple
 from .plan import MigrationPlan
-from .saved_plan import FORMAT, NATIVE, VERSION, origin_of
+from .saved_plan import NATIVE
 from .step import summary_of
 
 _COURSES: Final = 3
@@ -155,21 +154,7 @@ class NativePlan(MigrationPlan):
     @override
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "kind": NATIVE,
-            "policy": self.policy.name,
-            "source": self.source,
-            "origin": self.origin or origin_of(self.source),
-            "observation_space": space_to_data(self.observation_space),
-            "proofs": self.proofs,
-            "explore": self.explore,
-            "training": self.training,
-            "proof": self.proof,
-            "steps": [],
-            "history": self.history,
-        }
+        return {**super().to_dict(), "kind": NATIVE}
 
     def __str__(self) -> str:
         head = f"{self.policy.algorithm} {self.policy.name}: of the new stack already"

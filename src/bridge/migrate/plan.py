@@ -114,6 +114,7 @@ class MigrationPlan:
         }
         self.module = native_module(policy)
         self.steps = steps_of(policy, self.module)
+        self.training = training_settings(policy.config)
         self.proof: dict[str, Any] = {}
         self.met: list[Course] = []
         self.history: list[dict[str, Any]] = []
@@ -319,7 +320,7 @@ class MigrationPlan:
             "observation_space": space_to_data(self.observation_space),
             "proofs": self.proofs,
             "explore": self.explore,
-            "training": training_settings(self.policy.config),
+            "training": self.training,
             "proof": self.proof,
             "steps": [step.to_data() for step in self.steps],
             "history": self.history,

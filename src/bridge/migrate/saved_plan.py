@@ -69,15 +69,24 @@ def saved_plan(path: str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
         return data, str(target.parent / str(data["source"]))
 
 
-def _of_folder(folder: Path) -> tuple[Mapping[str, Any], str]:
+def read_beside(folder: Path, name: str) -> Any:
+    """A document of a migrated folder, which tells of what lies beside it.
+
+    Raises:
+        CorruptCheckpointError: It is no such folder.
+    """
     try:
-        content = read_document(part_of(folder, MIGRATION_FILE))
+        content = read_document(part_of(folder, name))
     except CheckpointNotFoundError:
         raise CorruptCheckpointError(
-            f"{folder} holds no migrated policy", expected=f"a file {MIGRATION_FILE}", found="none"
+            f"{folder} holds no migrated policy", expected=f"a file {name}", found="none"
         ) from None
-    with at(MIGRATION_FILE):
-        data = mapping(content)
+    with at(name):
+        return mapping(content)
+
+
+def _of_folder(folder: Path) -> tuple[Mapping[str, Any], str]:
+    data = read_beside(folder, MIGRATION_FILE)
     kept = part_of(folder, SOURCE)
     if data.get("kind") == NATIVE:
         return data, str(folder)
