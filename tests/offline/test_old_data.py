@@ -16,6 +16,8 @@ from rlconnect.core.errors import CheckpointNotFoundError, UnknownFormatError
 from rlconnect.legacy import MultiAgentBatch, SampleBatch
 from rlconnect.offline import DamagedDataWarning, open_dataset
 
+from tests.offline.columns import leaves
+
 GOLDEN = Path(__file__).parents[1] / "golden/offline"
 CASES = sorted(path.parent for path in GOLDEN.glob("[0-9]*/*json*/truth.json"))
 ROWS = {
@@ -45,17 +47,6 @@ def batch(**columns):
 def packed(value, protocol=5):
     data = value if isinstance(value, bytes) else pickle.dumps(value, protocol)
     return base64.b64encode(zlib.compress(data)).decode()
-
-
-def leaves(column, path):
-    if isinstance(column, dict):
-        for key, part in column.items():
-            yield from leaves(part, f"{path}.{key}")
-    elif isinstance(column, tuple):
-        for place, part in enumerate(column):
-            yield from leaves(part, f"{path}.#{place}")
-    else:
-        yield path, column
 
 
 def all_rows(data):

@@ -8,22 +8,13 @@ import numpy as np
 import pytest
 from rlconnect.offline import DamagedDataWarning, open_dataset
 
+from tests.offline.columns import leaves
+
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
 GOLDEN = Path(__file__).parents[1] / "golden/offline"
 CASES = ["episodes_tuple", "episodes_chunks", "columns_tuple", "columns_dict_plain"]
-
-
-def leaves(column, path):
-    if isinstance(column, dict):
-        for key, part in column.items():
-            yield from leaves(part, f"{path}.{key}")
-    elif isinstance(column, tuple):
-        for place, part in enumerate(column):
-            yield from leaves(part, f"{path}.#{place}")
-    else:
-        yield path, column
 
 
 @pytest.mark.parametrize("case", CASES)
