@@ -112,9 +112,13 @@ def _check_left(target: Path) -> None:
     """Refuse a folder that this process stands in: it would go on in one that is gone."""
     try:
         here = Path.cwd()
+        replaced = target.stat()  # Looked at once: another writer may move it aside meanwhile.
+        stands_inside = any(
+            os.path.samestat(replaced, place.stat()) for place in (here, *here.parents)
+        )
     except OSError:
         return
-    if target.is_dir() and any(os.path.samefile(target, place) for place in (here, *here.parents)):
+    if stands_inside:
         raise refusal(
             target,
             "the current folder lies in it, and it is replaced as a whole",

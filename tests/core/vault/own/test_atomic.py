@@ -1,6 +1,7 @@
 """A folder or file is replaced as a whole, and only dead writers' leftovers are removed."""
 
 import os
+import sys
 import threading
 
 import pytest
@@ -179,6 +180,16 @@ def test_a_sweep_right_after_making_does_not_break_a_writer(tmp_path, monkeypatc
     assert names(tmp_path) == ["x"]
 
 
+@pytest.fixture
+def busy_threads():
+    """Threads take turns far more often than usual: races that are rare come up."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.mark.usefixtures("busy_threads")
 def test_writers_at_once_leave_one_whole_folder(tmp_path, way):
     """Writers of one path may race: each save succeeds, the last one stays, whole."""
     failures = []
