@@ -12,8 +12,8 @@ from ..core.errors import UnknownFormatError
 from ..legacy.multi_agent_batch import MultiAgentBatch, concat_samples
 from ..legacy.sample_batch import SampleBatch
 from .damaged import Damage
-from .old_episodes import Episode
-from .places import Paths, Place, places
+from .readers.old_episodes import Episode
+from .readers.places import Paths, Place, places
 
 DATA_LIMITS: Final = Limits(
     max_json_bytes=512 * MIB, base_memory=512 * MIB, memory_factor=16, bytes_per_operation=1
@@ -146,9 +146,9 @@ def open_dataset(path: Paths, *, limits: Limits | None = None) -> Dataset:
 
 
 def _reader(found: list[Place], limits: Limits) -> Reader:
-    from .episode_reader import EpisodeReader
-    from .old_reader import OldReader
-    from .row_reader import RowReader
+    from .readers.episode_reader import EpisodeReader
+    from .readers.old_reader import OldReader
+    from .readers.row_reader import RowReader
 
     kinds: tuple[type[OldReader | EpisodeReader | RowReader], ...]
     kinds = (OldReader, EpisodeReader, RowReader)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..core.budget import Budget, corrupt
-from ..core.errors import LimitExceededError
+from ...core.budget import Budget, corrupt
+from ...core.errors import LimitExceededError
 
 MAGIC: Final = b"\x04\x22\x4d\x18"
 _BLOCK_SIZES: Final = {4: 1 << 16, 5: 1 << 18, 6: 1 << 20, 7: 1 << 22}

@@ -18,7 +18,7 @@ from rlconnect.offline import DamagedDataWarning, open_dataset
 
 from tests.offline.columns import leaves
 
-GOLDEN = Path(__file__).parents[1] / "golden/offline"
+GOLDEN = Path(__file__).parents[2] / "golden/offline"
 CASES = sorted(path.parent for path in GOLDEN.glob("[0-9]*/*json*/truth.json"))
 ROWS = {
     "obs": [[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]],

@@ -12,11 +12,11 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from ..core.budget import Budget, Limits, corrupt, one_load
-from ..core.damage import at
-from ..core.errors import CheckpointError, LimitExceededError, RlconnectError
-from ..core.vault.own.json_text import check_text
-from .damaged import Damage
+from ...core.budget import Budget, Limits, corrupt, one_load
+from ...core.damage import at
+from ...core.errors import CheckpointError, LimitExceededError, RlconnectError
+from ...core.vault.own.json_text import check_text
+from ..damaged import Damage
 from .places import Place
 
 _T = TypeVar("_T")

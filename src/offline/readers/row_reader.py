@@ -15,14 +15,14 @@ from typing import Any, Final
 import numpy as np
 from typing_extensions import Self
 
-from ..core import nest
-from ..core.budget import Budget, Limits, corrupt
-from ..core.damage import at
-from ..core.errors import RlconnectError
-from ..legacy.sample_batch import SampleBatch
-from ..v2.episodes.single_agent import SingleAgentEpisode
-from .damaged import Damage
-from .episode_batches import batch_of_episode, facts_of_episodes
+from ...core import nest
+from ...core.budget import Budget, Limits, corrupt
+from ...core.damage import at
+from ...core.errors import RlconnectError
+from ...legacy.sample_batch import SampleBatch
+from ...v2.episodes.single_agent import SingleAgentEpisode
+from ..damaged import Damage
+from ..episode_batches import batch_of_episode, facts_of_episodes
 from .json_lines import read_lines
 from .old_batches import array_of
 from .packed import unpack

@@ -14,10 +14,10 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from ..core.budget import Budget, Limits, checked_shape, corrupt, one_load
-from ..core.damage import at
-from ..core.errors import CheckpointError, LimitExceededError, MissingExtraError, RlconnectError
-from .damaged import Damage
+from ...core.budget import Budget, Limits, checked_shape, corrupt, one_load
+from ...core.damage import at
+from ...core.errors import CheckpointError, LimitExceededError, MissingExtraError, RlconnectError
+from ..damaged import Damage
 from .packed import unpickle
 from .places import Place
 

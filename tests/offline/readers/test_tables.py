@@ -13,7 +13,7 @@ from tests.offline.columns import leaves
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
-GOLDEN = Path(__file__).parents[1] / "golden/offline"
+GOLDEN = Path(__file__).parents[2] / "golden/offline"
 CASES = ["episodes_tuple", "episodes_chunks", "columns_tuple", "columns_dict_plain"]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rlconnect.core.budget import Budget
 from rlconnect.core.errors import CheckpointError, CorruptCheckpointError, LimitExceededError
-from rlconnect.offline.lz4_frame import MAGIC, decode_lz4_frame
+from rlconnect.offline.readers.lz4_frame import MAGIC, decode_lz4_frame
 
 HEADER = MAGIC + b"\x60\x70\x00"
 

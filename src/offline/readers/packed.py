@@ -11,11 +11,11 @@ import binascii
 import zlib
 from typing import Any, Final
 
-from ..core.budget import Budget, corrupt
-from ..core.errors import UnsafeCheckpointError
-from ..core.vault.decode.constructors import CONSTRUCTORS
-from ..core.vault.decode.pickle_machine import PickleMachine
-from ..core.vault.decode.walk import named_places
+from ...core.budget import Budget, corrupt
+from ...core.errors import UnsafeCheckpointError
+from ...core.vault.decode.constructors import CONSTRUCTORS
+from ...core.vault.decode.pickle_machine import PickleMachine
+from ...core.vault.decode.walk import named_places
 from .lz4_frame import MAGIC, decode_lz4_frame
 
 _ZLIB: Final = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
