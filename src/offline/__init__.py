@@ -1,8 +1,8 @@
 """Recorded samples of any RLlib, as episodes and as batches, read without Ray.
 
-`open_dataset` says what lies at a path and reads it piece by piece. Read `dataset` first, then in `readers`
-`json_lines` (one line, one batch) and `old_batches` (what a line holds). Nothing a file holds is
-executed: packed columns are pickles, which go through the vault's machine as data.
+`open_dataset` says what lies at a path and reads it piece by piece. Read `dataset` first, then of
+`readers` `json_lines` (one line, one batch) and `old_batches` (what a line holds). Nothing a file
+holds is executed: packed columns are pickles, which go through the vault's machine as data.
 """
 
 from __future__ import annotations
