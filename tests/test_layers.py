@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "offline": {"core", "legacy", "v2", "offline"},
     "adapters": {"core"},
     "ray_pieces": {"core", "v2", "bridge", "ray_pieces"},
+    "samples": set(),
 }
 EVERYTHING = {"", "__main__", "cli"}  # "" is the front door, src/__init__.py
 
