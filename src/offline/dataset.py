@@ -147,11 +147,12 @@ def open_dataset(path: Paths, *, limits: Limits | None = None) -> Dataset:
 
 def _reader(found: list[Place], limits: Limits) -> Reader:
     from .readers.episode_reader import EpisodeReader
+    from .readers.minari_reader import MinariReader
     from .readers.old_reader import OldReader
     from .readers.row_reader import RowReader
 
-    kinds: tuple[type[OldReader | EpisodeReader | RowReader], ...]
-    kinds = (OldReader, EpisodeReader, RowReader)
+    kinds: tuple[type[MinariReader | OldReader | EpisodeReader | RowReader], ...]
+    kinds = (MinariReader, OldReader, EpisodeReader, RowReader)
     for kind in kinds:
         reader = kind.of(found, limits)
         if reader is not None:

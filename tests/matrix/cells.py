@@ -53,7 +53,7 @@ class Cell:
     """
 
     python: str
-    extras: tuple[str, ...] = ("test", "codemod", "export")
+    extras: tuple[str, ...] = ("test", "codemod", "export", "offline")
     pins: tuple[str, ...] = ()
     is_lowest: bool = False
     constraints: str = ""
@@ -62,7 +62,7 @@ class Cell:
 
 
 CELLS = {
-    "lowest": Cell("3.10", extras=("test", "codemod"), is_lowest=True),
+    "lowest": Cell("3.10", extras=("test", "codemod", "offline"), is_lowest=True),
     "numpy-1": Cell(
         "3.11",
         pins=("numpy==1.26.4", "gymnasium==1.0.0", "torch==2.9.1", "onnxscript==0.5.4"),

@@ -64,13 +64,23 @@ def read_lines(
 def _one_line(line: bytes, limits: Limits, make: Callable[[dict[str, Any], Budget], _T]) -> _T:
     with one_load(limits) as budget, at():
         budget.admit(len(line))
-        check_text(line, "this line", budget)
-        try:
-            value = json.loads(line.decode())
-        except UnicodeDecodeError as error:
-            raise corrupt("this is no UTF-8 text", found=f"byte {error.start:,}") from None
-        except ValueError as error:
-            raise corrupt("this is no JSON", found=str(error)[:80]) from None
+        value = parsed(line, budget, "this line")
         if not isinstance(value, dict):
             raise corrupt("this is no batch", expected="a JSON object", found=value)
         return make(value, budget)
+
+
+def parsed(text: bytes, budget: Budget, name: str) -> Any:
+    """The value of a text of JSON; numbers may be infinite, as Python writes them.
+
+    Raises:
+        CorruptCheckpointError: It is none.
+        LimitExceededError: It unfolds to more than the budget.
+    """
+    check_text(text, name, budget)
+    try:
+        return json.loads(text.decode())
+    except UnicodeDecodeError as error:
+        raise corrupt(f"{name} is no UTF-8 text", found=f"byte {error.start:,}") from None
+    except ValueError as error:
+        raise corrupt(f"{name} is no JSON", found=str(error)[:80]) from None

@@ -19,7 +19,7 @@ from ...core.vault.remote import fetched, is_url
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-SUFFIXES: Final = frozenset({".json", ".jsonl", ".parquet", ".zip"})
+SUFFIXES: Final = frozenset({".json", ".jsonl", ".parquet", ".zip", ".hdf5", ".h5", ".arrow"})
 _DIGITS: Final = re.compile(r"(\d+)")
 
 
@@ -38,9 +38,14 @@ class Place:
     member: str = ""
 
     @property
+    def file_name(self) -> str:
+        """Its name without folders."""
+        return Path(self.member or self.path).name
+
+    @property
     def suffix(self) -> str:
         """How its name ends, in small letters."""
-        return Path(self.member or self.path).suffix.lower()
+        return Path(self.file_name).suffix.lower()
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:

@@ -1,0 +1,193 @@
+"""Arrays in HDF5 files, each measured before it is read, by the `offline` extra (h5py).
+
+What lies in other files (links, external and virtual storage) is not followed. Packed chunks are
+unpacked here: the library itself would unfold a bomb to its end.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+import numpy as np
+
+from ...core.budget import Budget, corrupt
+from ...core.damage import at
+from ...core.errors import CorruptCheckpointError, LimitExceededError, MissingExtraError
+from ...core.types import Array
+from .places import Place
+
+SUFFIXES: Final = (".hdf5", ".h5")
+_DEFLATE, _SHUFFLE, _CHECKSUM = 1, 2, 3
+_TEXT_BYTES: Final = 1 << 16
+
+
+@contextmanager
+def opened(place: Place) -> Iterator[Any]:
+    """The file, to be read.
+
+    Raises:
+        MissingExtraError: h5py is not installed.
+    """
+    try:
+        import h5py
+    except ImportError:
+        raise MissingExtraError(
+            f"reading {place.name} needs h5py, which is not installed",
+            hint='pip install "rlconnect[offline]"',
+        ) from None
+    with place.open() as stream, h5py.File(stream, "r") as file:
+        yield file
+
+
+def members(group: Any) -> dict[str, Any]:
+    """What lies in a group itself, by name.
+
+    Raises:
+        CorruptCheckpointError: It has links to elsewhere.
+    """
+    import h5py
+
+    for name in group:
+        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+            raise corrupt(f"{name!r} is a link to elsewhere", expected="data of this file")
+    return {name: group[name] for name in group}
+
+
+def is_group(item: Any) -> bool:
+    """Whether it holds others, instead of an array."""
+    return hasattr(item, "keys")
+
+
+def read_tree(item: Any, budget: Budget, name: str) -> Any:
+    """An array, or dicts of arrays by name.
+
+    Raises:
+        CorruptCheckpointError: It is neither.
+        LimitExceededError: It takes more than the budget.
+    """
+    if not is_group(item):
+        return read_array(item, budget, name)
+    with budget.level(name), at(name):
+        budget.work(1 + len(item), name)
+        return {key: read_tree(part, budget, key) for key, part in members(item).items()}
+
+
+def read_array(data: Any, budget: Budget, name: str) -> Array:
+    """One dataset as an array; texts as an array of objects.
+
+    Raises:
+        CorruptCheckpointError: It lies elsewhere, or is packed in a way that is not unpacked here.
+        LimitExceededError: It takes more than the budget.
+    """
+    import h5py
+
+    if data.is_virtual or data.external or not isinstance(data.shape, tuple):
+        raise corrupt(f"{name!r} does not lie in this file", expected="an array")
+    if h5py.check_string_dtype(data.dtype) is not None:
+        return _texts(data, budget, name)
+    if data.dtype.hasobject or data.dtype.kind not in "biuf":
+        raise corrupt(f"{name!r} holds no numbers", found=str(data.dtype))
+    size = int(np.prod(data.shape, dtype=object)) * data.dtype.itemsize
+    budget.spend(size, f"{name!r}")
+    packing = data.id.get_create_plist()
+    filters = [packing.get_filter(i)[0] for i in range(packing.get_nfilters())]
+    if not filters or not size:
+        return np.asarray(data[()])
+    if not set(filters) <= {_DEFLATE, _SHUFFLE, _CHECKSUM}:
+        raise corrupt(
+            f"{name!r} is packed in a way that is not unpacked here",
+            expected="gzip, or not at all",
+            found=f"HDF5 filters {filters}",
+        )
+    return _unpacked(data, filters, budget, name)
+
+
+def _unpacked(data: Any, filters: list[int], budget: Budget, name: str) -> Array:
+    made = np.full(data.shape, data.fillvalue, data.dtype)
+    chunk = data.chunks
+    size = int(np.prod(chunk, dtype=object)) * data.dtype.itemsize
+    budget.spend(2 * size, f"a chunk of {name!r}")
+    for number in range(data.id.get_num_chunks()):
+        budget.work(20, name)
+        place = data.id.get_chunk_info(number).chunk_offset
+        mask, packed = data.id.read_direct_chunk(place)
+        for position in reversed(range(len(filters))):
+            if mask >> position & 1:
+                continue
+            packed = _UNPACK[filters[position]](packed, size, data.dtype.itemsize)
+        if len(packed) != size:
+            raise corrupt(f"a chunk of {name!r} has another size than it declares")
+        target = tuple(slice(at, at + step) for at, step in zip(place, chunk, strict=True))
+        target_shape = made[target].shape
+        values = np.frombuffer(packed, data.dtype).reshape(chunk)
+        made[target] = values[tuple(map(slice, target_shape))]
+    return made
+
+
+def _inflated(packed: bytes, size: int, _: int) -> bytes:
+    try:
+        return zlib.decompressobj().decompress(packed, size + 8)
+    except zlib.error as error:
+        raise corrupt("a chunk is not valid gzip data", found=str(error)) from None
+
+
+def _unshuffled(packed: bytes, _: int, width: int) -> bytes:
+    whole = len(packed) // width * width
+    rows = np.frombuffer(packed, np.uint8, whole).reshape(width, -1)
+    return bytes(rows.T.tobytes() + packed[whole:])
+
+
+_UNPACK: Final[Mapping[int, Any]] = {
+    _DEFLATE: _inflated,
+    _SHUFFLE: _unshuffled,
+    _CHECKSUM: lambda packed, size, width: packed[:-4],
+}
+
+
+def _texts(data: Any, budget: Budget, name: str) -> Array:
+    count = int(np.prod(data.shape, dtype=object))
+    budget.spend(128 * count, f"{name!r}")
+    budget.work(20 * count, name)
+    if data.ndim != 1 or data.id.get_create_plist().get_nfilters():
+        raise corrupt(f"{name!r} holds texts that are not read", found=f"shape {data.shape}")
+    made = np.empty(data.shape, object)
+    for row in range(count):
+        text = data[row]
+        if len(text) > _TEXT_BYTES:
+            raise LimitExceededError(f"a text of {name!r} is {len(text):,} bytes long")
+        budget.spend(4 * len(text), f"{name!r}")
+        made[row] = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+    return made
+
+
+def read_attribute(group: Any, name: str) -> Any:
+    """A small attribute, as a plain value; None where there is none.
+
+    Raises:
+        CorruptCheckpointError: It is not small, or no number and no text.
+    """
+    import h5py
+
+    if name not in group.attrs:
+        return None
+    kind = group.attrs.get_id(name)
+    if kind.shape not in ((), (1,)):
+        raise corrupt(f"the attribute {name!r} is no single value", found=str(kind.shape))
+    if h5py.check_string_dtype(kind.dtype) is None and kind.dtype.kind not in "biufSU":
+        raise corrupt(f"the attribute {name!r} is no number and no text", found=str(kind.dtype))
+    value = group.attrs[name]
+    value = value.item() if isinstance(value, (np.generic, np.ndarray)) else value
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+FOREIGN_ERRORS: Final = (OSError, ValueError, KeyError, RuntimeError, TypeError, OverflowError)
+"""What h5py raises over a file that is damaged."""
+
+
+def as_damage(error: Exception, name: str) -> CorruptCheckpointError:
+    """What the library stumbled over, as an error of ours."""
+    first = (str(error).splitlines() or [""])[0][:160]
+    return corrupt(f"{name} cannot be read as HDF5: {first}")

@@ -1,0 +1,268 @@
+"""Datasets of Minari: an episode in a group of an HDF5 file or in a folder of Arrow files.
+
+Either lies beside a `metadata.json` that tells of spaces and of who recorded it; Minari itself is
+not needed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+import numpy as np
+from gymnasium import spaces as gym_spaces
+from typing_extensions import Self
+
+from ...core import nest
+from ...core.budget import Budget, Limits, corrupt, one_load
+from ...core.damage import at
+from ...core.errors import CheckpointError, MissingExtraError, RlconnectError
+from ...core.spaces import AnySpace
+from ...legacy.sample_batch import SampleBatch
+from ...v2.episodes.single_agent import SingleAgentEpisode
+from ..damaged import Damage
+from ..episode_batches import batch_of_episode, facts_of_episodes
+from . import arrow_files, hdf5
+from .json_lines import parsed
+from .minari_spaces import read_space
+from .places import Place
+
+METADATA: Final = "metadata.json"
+_NUMBER: Final = re.compile(r"(\d+)$")
+_NEEDED: Final = frozenset({"observations", "actions", "rewards", "terminations", "truncations"})
+_MOST_METADATA: Final = 1 << 24
+
+
+class MinariReader:
+    """Episodes by group or by folder.
+
+    Args:
+        found: The files that hold data.
+        metadata: Files that tell of it, by the folder they lie in.
+        limits: Bounds for one episode.
+    """
+
+    format = "minari"
+
+    def __init__(self, found: list[Place], metadata: Mapping[str, Place], limits: Limits) -> None:
+        self._places = found
+        self._metadata = metadata
+        self._limits = limits
+
+    @classmethod
+    def of(cls, found: list[Place], limits: Limits) -> Self | None:
+        """A reader of these files, or None if there is none of Minari's among them."""
+        held = [each for each in found if each.suffix in (*hdf5.SUFFIXES, ".arrow")]
+        if not held:
+            return None
+        beside = {_folder(each): each for each in found if each.file_name == METADATA}
+        for each in held:
+            for folder in (each.path.parent, each.path.parent.parent):
+                if not each.member and (folder / METADATA).is_file():
+                    beside.setdefault(str(folder), Place(folder / METADATA, METADATA))
+        return cls(held, beside, limits)
+
+    def episodes(self, damage: Damage) -> Iterator[SingleAgentEpisode]:
+        """Each episode, in the order of their numbers."""
+        parts: dict[str, list[Place]] = {}
+        for place in self._places:
+            if place.suffix == ".arrow":
+                parts.setdefault(_folder(place), []).append(place)
+            else:
+                yield from self._in_hdf5(place, damage)
+        for folder, places in sorted(parts.items(), key=lambda item: _number(item[0])):
+            try:
+                with one_load(self._limits) as budget, at():
+                    yield self._in_arrow(folder, places, budget)
+            except MissingExtraError:
+                raise
+            except RlconnectError as error:
+                damage.note(places[0].name, None, error)
+
+    def batches(self, damage: Damage) -> Iterator[SampleBatch]:
+        """One batch an episode."""
+        for number, episode in enumerate(self.episodes(damage)):
+            yield batch_of_episode(episode, number)
+
+    def facts(self, damage: Damage) -> dict[str, Any]:
+        """Columns and counts."""
+        with one_load(self._limits) as budget:
+            first = self._places[0]
+            told = self._told(_dataset_folder(first), budget, damage)
+        version = told.get("minari_version")
+        writer = f"minari {version}" if isinstance(version, str) else "minari"
+        return facts_of_episodes(self.episodes(damage), writer)
+
+    def _told(self, folder: str, budget: Budget, damage: Damage | None = None) -> dict[str, Any]:
+        """What `metadata.json` of a folder says; nothing where there is none."""
+        place = self._metadata.get(folder)
+        if place is None:
+            return {}
+        with place.open() as file:
+            text = file.read(_MOST_METADATA)
+        try:
+            told = parsed(text, budget, METADATA)
+        except CheckpointError as error:
+            if damage is not None:
+                damage.note(place.name, None, error)
+            return {}
+        return told if isinstance(told, dict) else {}
+
+    def _spaces(self, told: Mapping[str, Any], budget: Budget) -> list[AnySpace | None]:
+        return [read_space(told.get(f"{kind}_space"), budget) for kind in ("observation", "action")]
+
+    def _in_hdf5(self, place: Place, damage: Damage) -> Iterator[SingleAgentEpisode]:
+        number: str | None = None
+        try:
+            with hdf5.opened(place) as file:
+                with one_load(self._limits) as budget, at():
+                    told = self._told(_folder(place), budget)
+                    for kind in ("observation_space", "action_space"):
+                        told.setdefault(kind, hdf5.read_attribute(file, kind))
+                    spaces = self._spaces(told, budget)
+                    names = sorted((each for each in file if _NUMBER.search(each)), key=_number)
+                for number in names:
+                    try:
+                        with one_load(self._limits) as budget, at(number):
+                            made = _from_hdf5(file, number, spaces, budget)
+                    except hdf5.FOREIGN_ERRORS as error:
+                        told_error = (
+                            error
+                            if isinstance(error, RlconnectError)
+                            else hdf5.as_damage(error, number)
+                        )
+                        damage.note(place.name, None, told_error)
+                        continue
+                    yield made
+        except MissingExtraError:
+            raise
+        except RlconnectError as error:
+            damage.note(place.name, None, error)
+        except hdf5.FOREIGN_ERRORS as error:
+            damage.note(place.name, None, hdf5.as_damage(error, "it"))
+
+    def _in_arrow(self, folder: str, places: list[Place], budget: Budget) -> SingleAgentEpisode:
+        own = self._told(folder, budget)
+        told = self._told(_dataset_folder(places[0]), budget)
+        spaces = self._spaces(told, budget)
+        shapes = {"observations": spaces[0], "actions": spaces[1]}
+        parts = []
+        for place in places:
+            with at(place.file_name):
+                columns = arrow_files.read_columns(place, budget)
+                parts.append(
+                    {
+                        name: _shaped(column, shapes.get(name), budget, name)
+                        for name, column in columns.items()
+                    }
+                )
+        if len(parts) > 1 and len({frozenset(part) for part in parts}) > 1:
+            raise corrupt("the files of an episode have different columns")
+        held = nest.map_structure(lambda *arrays: np.concatenate(arrays), *parts)
+        steps = len(held.get("rewards", ())) - 1  # the last row has an observation alone
+        for name in _NEEDED - {"observations"}:
+            if name in held:
+                held[name] = nest.taken(held[name], slice(0, max(0, steps)))
+        return _episode(str(own.get("id", _number(folder))), held, spaces)
+
+
+def _folder(place: Place) -> str:
+    inside = PurePosixPath(place.member).parent if place.member else None
+    return str(place.path.parent if inside is None else place.path / inside)
+
+
+def _dataset_folder(place: Place) -> str:
+    """Where the dataset of a file is told of: Arrow files have a folder for each episode in it."""
+    folder = _folder(place)
+    return str(PurePosixPath(folder).parent) if place.suffix == ".arrow" else folder
+
+
+def _number(name: str) -> int:
+    found = _NUMBER.search(Path(name).name)
+    return int(found[1]) if found and len(found[1]) < 19 else 0
+
+
+def _from_hdf5(
+    file: Any, name: str, spaces: list[AnySpace | None], budget: Budget
+) -> SingleAgentEpisode:
+    group = hdf5.members(file)[name] if name in file else None
+    if not hdf5.is_group(group):
+        raise corrupt("this is no episode", expected="a group of columns")
+    held = {key: hdf5.read_tree(item, budget, key) for key, item in hdf5.members(group).items()}
+    own = hdf5.read_attribute(group, "id")
+    for key in ("observations", "actions"):
+        held[key] = _with_tuples(held.get(key))
+    return _episode(str(_number(name) if own is None else own), held, spaces)
+
+
+def _with_tuples(tree: Any) -> Any:
+    """Children named `_index_0`, `_index_1`, ... as the parts of a tuple."""
+    if not isinstance(tree, dict):
+        return tree
+    parts = {key: _with_tuples(part) for key, part in tree.items()}
+    if parts and all(f"_index_{i}" in parts for i in range(len(parts))):
+        return tuple(parts[f"_index_{i}"] for i in range(len(parts)))
+    return parts
+
+
+def _shaped(column: Any, space: AnySpace | None, budget: Budget, name: str) -> Any:
+    """An arrow column as the space has it: flat rows in its shape, fields "0", "1" as a tuple."""
+    if isinstance(space, gym_spaces.Dict) and set(space.spaces) == _fields(column):
+        return {
+            key: _shaped(column.field(key), part, budget, key) for key, part in space.spaces.items()
+        }
+    if isinstance(space, gym_spaces.Tuple) and _fields(column) == {
+        str(i) for i in range(len(space.spaces))
+    }:
+        return tuple(
+            _shaped(column.field(str(i)), part, budget, f"{name}.{i}")
+            for i, part in enumerate(space.spaces)
+        )
+    shape = getattr(space, "shape", None)
+    return arrow_files.tree_of(column, budget, name, shape or None)
+
+
+def _fields(column: Any) -> set[str]:
+    kind = column.type
+    return {kind.field(i).name for i in range(kind.num_fields)}
+
+
+def _episode(
+    id_: str, held: Mapping[str, Any], spaces: list[AnySpace | None]
+) -> SingleAgentEpisode:
+    missing = sorted(_NEEDED - set(held))
+    if missing:
+        raise corrupt(f"this episode has no {', '.join(missing)}")
+    ends = [np.asarray(held[name]) for name in ("terminations", "truncations")]
+    rewards = np.asarray(held["rewards"])
+    steps = len(rewards)
+    rows = [*map(len, nest.flatten(held["actions"])), *map(len, ends)]
+    seen = [*map(len, nest.flatten(held["observations"]))]
+    if not steps or set(rows) != {steps} or set(seen) != {steps + 1}:
+        raise corrupt(
+            "its columns have different numbers of rows",
+            expected=f"{steps} and {steps + 1} observations",
+            found=f"{sorted({*rows})} and {sorted({*seen})}",
+        )
+    return SingleAgentEpisode(
+        id_,
+        observations=held["observations"],
+        actions=held["actions"],
+        rewards=rewards.reshape(steps),
+        infos=_infos(held.get("infos"), steps),
+        terminated=bool(ends[0].reshape(-1)[-1]),
+        truncated=bool(ends[1].reshape(-1)[-1]),
+        observation_space=spaces[0],
+        action_space=spaces[1],
+        len_lookback_buffer=0,
+    )
+
+
+def _infos(held: Any, steps: int) -> list[Any]:
+    if not isinstance(held, dict) or not held:
+        return [{} for _ in range(steps + 1)]
+    if any(len(leaf) != steps + 1 for leaf in nest.flatten(held)):
+        raise corrupt("the infos have another number of rows", expected=f"{steps + 1}")
+    return [nest.map_structure(lambda leaf, t=t: leaf[t], held) for t in range(steps + 1)]
