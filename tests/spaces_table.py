@@ -7,7 +7,6 @@ with it what it likes.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -75,7 +74,7 @@ FIXED: dict[str, Callable[[], gym.Space[Any]]] = {
     "tuple": lambda: Tuple((Discrete(2), Box(0, 1, (2,)))),
     "tuple_empty": lambda: Tuple(()),
     "dict": lambda: Dict({"b": Discrete(2), "a": Box(-1, 1, (2, 2))}),
-    "dict_own_order": lambda: Dict(OrderedDict([("b", Discrete(2)), ("a", Discrete(3))])),
+    "dict_own_order": lambda: Dict([("b", Discrete(2)), ("a", Discrete(3))]),
     "dict_int_keys": lambda: Dict({1: Discrete(2), 0: Discrete(3)}),
     "dict_empty": lambda: Dict({}),
     "nested": lambda: Dict(

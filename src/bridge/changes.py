@@ -125,8 +125,9 @@ def open_ended(space: Any) -> Any:
             return space
         return spaces.Box(low.astype(space.dtype), high.astype(space.dtype), dtype=space.dtype)
     if type(space) is spaces.Dict:
-        parts = {key: open_ended(part) for key, part in space.spaces.items()}
-        return space if _are(parts.values(), space.spaces.values()) else spaces.Dict(parts)
+        parts = [open_ended(part) for part in space.spaces.values()]
+        is_same = _are(parts, space.spaces.values())
+        return space if is_same else spaces.Dict([*zip(space.spaces, parts, strict=True)])
     if type(space) is spaces.Tuple:
         members = [open_ended(part) for part in space.spaces]
         return space if _are(members, space.spaces) else spaces.Tuple(members)

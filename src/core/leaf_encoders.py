@@ -98,6 +98,7 @@ class OneHotEncoder:
         self.start: Final = np.asarray(start, np.int64).reshape(-1) + np.zeros_like(self.sizes)
         self.wraps: Final = wraps
         self.size: Final = int(self.sizes.sum())
+        self._counts: list[int] = self.sizes.tolist()
         self._places = np.cumsum(self.sizes) - self.sizes
         self._is_single = self.item_shape == ()
         self._first = int(self.start[0]) if self._is_single else 0
@@ -119,7 +120,7 @@ class OneHotEncoder:
             return out
         parts = parts.long() - xp.constant(self._origin, values)
         parts = parts % xp.constant(self.sizes, values) if self.wraps else parts
-        rows = [index_rows(parts[..., i], int(size)) for i, size in enumerate(self.sizes)]
+        rows = [index_rows(parts[..., i], count) for i, count in enumerate(self._counts)]
         return xp.cast(xp.concatenate(rows, -1), np.float32)
 
     def write(self, values: Any, out: Array) -> None:

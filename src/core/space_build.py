@@ -7,7 +7,6 @@ one before memory is taken.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, cast
@@ -139,7 +138,7 @@ def build_dict(
     pairs: Iterable[tuple[Any, Any]], budget: Budget, *, is_flexible: bool = False
 ) -> AnySpace:
     """A Dict, or a FlexDict, of spaces in the order given."""
-    ordered: OrderedDict[Any, AnySpace] = OrderedDict()
+    ordered: dict[Any, AnySpace] = {}
     check = KeyGuard(budget).check
     for key, child in pairs:
         if not isinstance(key, (str, int, float, tuple, frozenset)):
@@ -152,7 +151,8 @@ def build_dict(
             raise corrupt("a Dict space has a key twice", found=key)
         ordered[key] = _child(child, "a Dict")
     budget.spend(SPACE_BYTES, "a Dict")
-    return FlexDict(ordered) if is_flexible else gym.spaces.Dict(ordered)
+    pairs = [*ordered.items()]  # gymnasium 1.0 sorts an OrderedDict, but never pairs
+    return FlexDict(pairs) if is_flexible else gym.spaces.Dict(pairs)
 
 
 def build_one_of(spaces: Sequence[Any], budget: Budget) -> AnySpace:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from gymnasium import spaces
+from rlconnect.bridge.changes import open_ended
 from rlconnect.bridge.space_diff import diff_spaces
 from rlconnect.core.adapters import (
     AdapterChain,
@@ -206,6 +207,13 @@ def test_a_bound_at_the_end_of_float32_is_infinite(wrap, kind):
     assert not diff_spaces(gymnasium_s, gym_s, kind=kind)
     assert diff.old is gym_s
     assert diff_spaces(wrap(ended(3e38)), gymnasium_s, kind=kind)
+
+
+def test_a_space_keeps_the_order_of_its_keys_where_a_bound_becomes_infinite():
+    """The old stack lays out parts in the space's own order."""
+    space = spaces.Dict([("z", ended(np.finfo(np.float32).max)), ("a", spaces.Discrete(2))])
+
+    assert list(open_ended(space).spaces) == ["z", "a"]
 
 
 def test_another_dtype_is_a_change_however_equal_the_bounds():

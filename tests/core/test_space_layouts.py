@@ -1,8 +1,10 @@
 """The layouts Ray wrote: recorded from real Ray, read and written alike."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text, Tuple
@@ -116,6 +118,19 @@ def test_what_ray_cannot_write_is_refused(name):
         space_to_dict(make_space(name))
     assert isinstance(caught.value, ValueError)
     assert "space_to_data" in caught.value.hint
+
+
+def test_a_dicts_order_is_the_files_whatever_gymnasium_sorts(monkeypatch):
+    """gymnasium 1.0 sorts an OrderedDict; the old stack lays out parts in the space's order."""
+
+    class Sorting(Dict):
+        def __init__(self, spaces):
+            super().__init__(sorted(spaces.items()) if isinstance(spaces, Mapping) else spaces)
+
+    data = gym_space_to_dict(Dict([("b", Discrete(2)), ("a", Discrete(3))]))
+    monkeypatch.setattr(gym.spaces, "Dict", Sorting)
+
+    assert list(gym_space_from_dict(data).spaces) == ["b", "a"]
 
 
 def test_none_stays_none():

@@ -78,7 +78,7 @@ F4 = np.dtype(np.float32)
         (
             "gym.spaces.dict.Dict",
             {"spaces": OrderedDict([("b", Discrete(2)), ("a", Discrete(3))]), "_shape": None},
-            Dict(OrderedDict([("b", Discrete(2)), ("a", Discrete(3))])),
+            Dict([("b", Discrete(2)), ("a", Discrete(3))]),
         ),
         ("gym.spaces.tuple.Tuple", {"spaces": [Discrete(2)], "dtype": None}, Tuple((Discrete(2),))),
         (

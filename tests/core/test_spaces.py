@@ -1,7 +1,5 @@
 """Walking spaces: every leaf once, in RLlib's order, beside its value."""
 
-from collections import OrderedDict
-
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -67,7 +65,7 @@ def test_a_space_is_never_rebuilt(name):
 
 def test_the_own_order_of_a_dict_can_be_kept():
     """RLlib's flattening preprocessor goes by the space, dm-tree by sorted keys."""
-    space = Dict(OrderedDict([("b", Discrete(2)), ("a", Discrete(3))]))
+    space = Dict([("b", Discrete(2)), ("a", Discrete(3))])
 
     assert [path for path, _ in leaf_spaces(space)] == [("a",), ("b",)]
     assert [path for path, _ in leaf_spaces(space, sort_keys=False)] == [("b",), ("a",)]

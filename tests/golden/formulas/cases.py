@@ -50,7 +50,7 @@ OBSERVATIONS = {
     ),
     "dict": (Dict({"z": Discrete(3), "a": _BOX}), {"z": 1, "a": _VALUES}),
     "dict_space_order": (
-        Dict(OrderedDict([("z", Discrete(3)), ("a", _BOX)])),
+        Dict([("z", Discrete(3)), ("a", _BOX)]),
         OrderedDict([("z", 1), ("a", _VALUES)]),
     ),
     "dict_by_position": (Dict([("z", _BOX), ("a", _BOX)]), {"z": _VALUES, "a": _OTHER}),
@@ -91,12 +91,12 @@ FLATTENED = {
     "box": (Box(-1, 1, (2, 2), F32), np.arange(4.0).reshape(2, 2), ()),
     "box_uint8": (Box(0, 255, (2,), np.uint8), np.array([3, 200], np.uint8), ()),
     "dict": (
-        Dict(OrderedDict([("z", Discrete(3)), ("a", _BOX), ("k", Tuple((_BOX, Discrete(2))))])),
+        Dict([("z", Discrete(3)), ("a", _BOX), ("k", Tuple((_BOX, Discrete(2))))]),
         {"z": 1, "a": _VALUES, "k": (_OTHER, 1)},
         (),
     ),
     "removed": (
-        Dict(OrderedDict([("z", Discrete(3)), ("a", _BOX), ("k", Tuple((_BOX, Discrete(2))))])),
+        Dict([("z", Discrete(3)), ("a", _BOX), ("k", Tuple((_BOX, Discrete(2))))]),
         {"z": 1, "a": _VALUES, "k": (_OTHER, 1)},
         ("a",),
     ),

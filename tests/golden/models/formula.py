@@ -1,13 +1,13 @@
 """Spaces, weights and inputs by rule, so that recordings hold outputs only (no Ray, no torch)."""
 
 import zlib
-from collections import OrderedDict
 
 import numpy as np
 from gymnasium import spaces
 
 _NAMES = {name: getattr(spaces, name) for name in ("Box", "Dict", "Discrete", "MultiBinary", "MultiDiscrete", "Tuple")}
-_NAMES |= {"OrderedDict": OrderedDict, "u1": np.uint8, "f4": np.float32, "f8": np.float64, "i4": np.int32, "inf": np.inf}
+# A list of pairs keeps its order in every gymnasium; 1.0 sorts an OrderedDict.
+_NAMES |= {"OrderedDict": list, "u1": np.uint8, "f4": np.float32, "f8": np.float64, "i4": np.int32, "inf": np.inf}
 
 
 def space(text):
