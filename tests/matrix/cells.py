@@ -65,7 +65,7 @@ CELLS = {
     "lowest": Cell("3.10", extras=("test", "codemod", "offline"), is_lowest=True),
     "numpy-1": Cell(
         "3.11",
-        pins=("numpy==1.26.4", "gymnasium==1.0.0", "torch==2.9.1", "onnxscript==0.5.4"),
+        pins=("numpy==1.26.4", "gymnasium==1.0.0", "torch==2.9.1", "onnxscript==0.6.2"),
     ),
     "pinned": Cell("3.11", constraints="constraints.txt", is_strict=True),
     "newest-3.12": Cell("3.12"),

@@ -18,10 +18,9 @@ from typing import Any, Final, Literal
 import numpy as np
 import torch
 from gymnasium.spaces import Space
-from packaging.version import Version
 
 from ...core.array_codec import array_to_data
-from ...core.errors import MissingExtraError, PieceError
+from ...core.errors import PieceError
 from ...core.space_codec import space_to_data
 from ...core.types import Array
 from ...core.vault.files import read_bytes
@@ -36,12 +35,12 @@ from ..actor.pipeline_player import PipelinePlayer
 from ..actor.plan import ActPlan
 from ..traced.plan import traced_plan
 from .flat_step import FlatStep, Port
-from .onnx_model import Runner, onnx_model, onnx_runner, quiet
+from .onnx_model import Runner, new_enough, onnx_model, onnx_runner, quiet
 from .tensor_step import placed
 
 Kind = Literal["onnx", "pt2"]
 OPSET: Final = 18
-NEEDED_TORCH: Final = (2, 9)
+NEEDED_TORCH: Final = "2.9"
 TOLERANCE: Final = 1e-5
 MANIFEST_ENDING: Final = ".json"
 _CHECKED_ROWS: Final = (1, 2, 5)
@@ -71,7 +70,7 @@ def export_actor(
 
     Raises:
         PieceError: Some piece has no tensor form, or the artifact does not do what the actor does.
-        MissingExtraError: ONNX's packages are not installed, or torch is too old.
+        MissingExtraError: ONNX's packages are not installed, or they or torch are too old.
         CheckpointWriteError: The disk refuses.
     """
     target = Path(path)
@@ -170,19 +169,13 @@ def exported(step: FlatStep) -> Any:
         MissingExtraError: This torch is too old.
         PieceError: torch cannot trace it.
     """
-    if Version(torch.__version__).release < NEEDED_TORCH:
-        raise MissingExtraError(
-            "torch is too old to write a file for other programs",
-            expected="torch 2.9 or newer",
-            found=f"torch {torch.__version__}",
-            hint="pip install 'rlconnect[export]'",
-        )
+    new_enough("torch", torch.__version__, NEEDED_TORCH)
     rows = torch.export.Dim("batch")
     given = tuple(placed(port.zeros(3), "cpu") for port in step.inputs)
-    shapes = (tuple({0: rows} for _ in given),)
+    shapes = tuple({0: rows} for _ in given)
     try:
-        with quiet(), torch.no_grad():
-            program = torch.export.export(step, given, dynamic_shapes=shapes, strict=False)
+        with quiet(), torch.no_grad(), step.naming_inputs() as named:
+            program = torch.export.export(named, given, dynamic_shapes=shapes, strict=False)
     except Exception as error:  # whatever a user's own model raises under a tracer
         raise PieceError(
             f"torch cannot trace policy {step.step.plan.name!r}",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
@@ -88,6 +90,23 @@ class FlatStep(nn.Module):
             ),
             *(Port(f"next_state.{name}", each.shape, each.dtype.name) for name, each in states),
         ]
+
+    @contextmanager
+    def naming_inputs(self) -> Iterator[FlatStep]:
+        """This step with a parameter a tensor: torch 2.9 cannot check those of one `*tensors`."""
+        names = [f"tensors_{place}" for place in range(len(self.inputs))]
+        kind = Parameter.POSITIONAL_OR_KEYWORD
+
+        def forward(*tensors: Tensor) -> tuple[Tensor, ...]:
+            return FlatStep.forward(self, *tensors)
+
+        signature = Signature([Parameter(name, kind) for name in names])
+        vars(self)["forward"] = forward
+        vars(forward)["__signature__"] = signature
+        try:
+            yield self
+        finally:
+            del vars(self)["forward"]
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         """Actions and next states, in the order of `outputs`."""

@@ -7,14 +7,18 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
 import torch
+from packaging.version import Version
 
 from ...core.errors import MissingExtraError, PieceError
 from ...core.types import Array
 from .flat_step import FlatStep
 from .tensor_step import placed
+
+NEEDED_ONNXSCRIPT: Final = "0.6.2"
 
 Runner = Callable[[Sequence[Array]], list[Array]]
 
@@ -23,24 +27,32 @@ def onnx_model(program: Any, step: FlatStep, opset: int) -> bytes:
     """An exported program as an ONNX model.
 
     Raises:
-        MissingExtraError: ONNX's packages are not installed.
+        MissingExtraError: ONNX's packages are not installed, or too old.
         PieceError: torch gives no model.
     """
     try:
         import onnx  # noqa: F401
-        import onnxscript  # noqa: F401
+        import onnxscript
     except ImportError as error:
         raise _missing("onnx and onnxscript") from error
-    with quiet():
-        made = torch.onnx.export(
-            program,
-            tuple(placed(port.zeros(3), "cpu") for port in step.inputs),
-            input_names=[port.name for port in step.inputs],
-            output_names=[port.name for port in step.outputs],
-            opset_version=opset,
-            dynamo=True,
-            verbose=False,
-        )
+    new_enough("onnxscript", onnxscript.__version__, NEEDED_ONNXSCRIPT)
+    try:
+        with quiet():
+            made = torch.onnx.export(
+                program,
+                tuple(placed(port.zeros(3), "cpu") for port in step.inputs),
+                input_names=[port.name for port in step.inputs],
+                output_names=[port.name for port in step.outputs],
+                opset_version=opset,
+                dynamo=True,
+                verbose=False,
+            )
+    except Exception as error:  # it passes through many packages, each with errors of its own
+        raise PieceError(
+            "torch makes no ONNX model of the policy",
+            found=str(error).strip().splitlines()[0][:200] if str(error) else repr(error),
+            hint="a file that ends in .pt2 is torch's own.",
+        ) from error
     if made is None:
         raise PieceError("torch gave no ONNX program")
     model = made.model_proto
@@ -49,6 +61,21 @@ def onnx_model(program: Any, step: FlatStep, opset: int) -> bytes:
         del node.metadata_props[:]
         node.doc_string = ""
     return bytes(model.SerializeToString())
+
+
+def new_enough(name: str, found: str, needed: str) -> None:
+    """Hold a package's version to what writing files for other programs needs.
+
+    Raises:
+        MissingExtraError: It is older.
+    """
+    if Version(found).release < Version(needed).release:
+        raise MissingExtraError(
+            f"{name} is too old to write a file for other programs",
+            expected=f"{name} {needed} or newer",
+            found=f"{name} {found}",
+            hint="pip install 'rlconnect[export]'",
+        )
 
 
 def onnx_runner(data: bytes, step: FlatStep) -> Runner:
@@ -105,7 +132,8 @@ def fold_into_biases(graph: Any) -> None:
         beta = next((each.f for each in layer.attribute if each.name == "beta"), 1.0)
         if number.size != 1 or beta != 1.0 or not all(name in held for name in bias):
             continue
-        folded = from_array(sum(to_array(held[name]) for name in bias) - number, f"{given}.bias")
+        old_bias = to_array(held[bias[0]]) if bias else np.zeros_like(number)
+        folded = from_array(np.asarray(old_bias - number), f"{given}.bias")
         graph.initializer.append(folded)
         layer.input[:] = [*weights, folded.name]
         layer.output[:] = node.output

@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import inspect
 import json
 import os
 from pathlib import Path
@@ -117,6 +118,48 @@ def test_a_torch_that_is_too_old_is_told_what_is_needed(monkeypatch, tmp_path):
         export_actor(actor, tmp_path / "policy.pt2")
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_onnxscript_that_is_too_old_is_told_what_is_needed(monkeypatch, tmp_path):
+    """What comes with the newest packages beside it fails in the middle of them."""
+    onnxscript = pytest.importorskip("onnxscript")
+    monkeypatch.setattr(onnxscript, "__version__", "0.5.4")
+
+    with pytest.raises(MissingExtraError, match=r"onnxscript 0\.6\.2 or newer, found .* 0\.5\.4"):
+        export_actor(Actor.from_checkpoint(PENDULUM), tmp_path / "policy.onnx")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_torch_cannot_write_as_onnx_is_told(monkeypatch, tmp_path):
+    """Errors of the packages below become one of ours, which names a way out."""
+    pytest.importorskip("onnxscript")
+
+    def refused(*_, **__):
+        raise NameError("name 'L' is not defined")
+
+    monkeypatch.setattr(torch.onnx, "export", refused)
+
+    with pytest.raises(PieceError, match=r"no ONNX model .*name 'L' is not defined") as told:
+        export_actor(Actor.from_checkpoint(PENDULUM), tmp_path / "policy.onnx")
+
+    assert ".pt2" in told.value.hint
+
+
+def test_torch_is_given_a_name_for_each_input(monkeypatch, tmp_path):
+    """torch 2.9 writes programs that cannot check inputs which came as one `*tensors`."""
+    seen, export = [], torch.export.export
+
+    def spy(module, *args, **kwargs):
+        seen.extend(inspect.signature(module.forward).parameters.values())
+        return export(module, *args, **kwargs)
+
+    monkeypatch.setattr(torch.export, "export", spy)
+
+    manifest = export_actor(Actor.from_checkpoint(PENDULUM), tmp_path / "policy.pt2")
+
+    assert len(seen) == len(manifest["inputs"])
+    assert not any(each.kind is each.VAR_POSITIONAL for each in seen)
 
 
 def as_onnx(chain):
