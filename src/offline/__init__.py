@@ -17,7 +17,7 @@ _HOME: Final = {
     "Estimate": ".estimates",
     "evaluate": ".estimates",
     "open_dataset": ".dataset",
-    "train_batches": ".estimates",
+    "train_batches": ".train_batches",
 }
 
 __all__ = sorted(_HOME)

@@ -1,5 +1,6 @@
 # Made of the table in __init__.py by `make stubs`.
 from .damaged import DamagedDataWarning as DamagedDataWarning
 from .dataset import Dataset as Dataset, open_dataset as open_dataset
-from .estimates import Estimate as Estimate, evaluate as evaluate, train_batches as train_batches
+from .estimates import Estimate as Estimate, evaluate as evaluate
+from .train_batches import train_batches as train_batches
 _HOME: dict[str, str]

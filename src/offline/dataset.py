@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 from ..core.budget import MIB, Limits
 from ..core.errors import UnknownFormatError
@@ -36,6 +36,14 @@ class Reader(Protocol):
         """Columns, counts, and who wrote it."""
 
 
+@runtime_checkable
+class StepReader(Protocol):
+    """A reader of files with a row for each step."""
+
+    def steps(self, size: int, damage: Damage) -> Iterator[dict[str, Any]]:
+        """Columns of so many rows at a time."""
+
+
 class Dataset:
     """Recorded data of one kind.
 
@@ -62,13 +70,13 @@ class Dataset:
     """
 
     def __init__(self, reader: Reader, kept: ExitStack | None = None) -> None:
-        self._reader = reader
+        self.reader = reader
         self._close = weakref.finalize(self, (kept or ExitStack()).close)
 
     @property
     def format(self) -> str:
         """Of which kind it is: "sample-batch-json", "episode-parquet", ..."""
-        return self._reader.format
+        return self.reader.format
 
     def __repr__(self) -> str:
         return f"<Dataset {self.format}>"
@@ -81,7 +89,7 @@ class Dataset:
             "counts" of rows and episodes; what of it is "damaged", as file, line and why.
         """
         damage = Damage()
-        facts = self._reader.facts(damage)
+        facts = self.reader.facts(damage)
         return {"format": self.format, **facts, "damaged": damage.found}
 
     def episodes(self) -> Iterator[Episode]:
@@ -91,7 +99,28 @@ class Dataset:
             DamagedDataWarning: Something could not be read; told at the end.
         """
         damage = Damage()
-        yield from self._reader.episodes(damage)
+        yield from self.reader.episodes(damage)
+        damage.warn()
+
+    def steps(self, size: int) -> Iterator[dict[str, Any]]:
+        """Steps as columns, up to `size` at a time: rows as they lie in files of rows.
+
+        Args:
+            size: How many at most.
+
+        Raises:
+            UnknownFormatError: The files do not hold steps one by one; they make episodes.
+
+        Warns:
+            DamagedDataWarning: Something could not be read; told at the end.
+        """
+        reader = self.reader
+        if not isinstance(reader, StepReader):
+            raise UnknownFormatError(
+                f"data of the kind {self.format} has no rows of steps", hint="use data.episodes()."
+            )
+        damage = Damage()
+        yield from reader.steps(size, damage)
         damage.warn()
 
     def sample_batches(self, size: int = 1) -> Iterator[SampleBatch | MultiAgentBatch]:
@@ -107,7 +136,7 @@ class Dataset:
         damage = Damage()
         held: list[Any] = []
         steps = 0
-        for batch in self._reader.batches(damage):
+        for batch in self.reader.batches(damage):
             if held and _columns(batch) != _columns(held[0]):
                 yield concat_samples(held)
                 held, steps = [], 0
@@ -127,13 +156,17 @@ def _columns(batch: SampleBatch | MultiAgentBatch) -> Mapping[str, Any] | frozen
     return frozenset(batch)
 
 
-def open_dataset(path: Paths, *, limits: Limits | None = None) -> Dataset:
+def open_dataset(
+    path: Paths, *, limits: Limits | None = None, columns: Mapping[str, str] | None = None
+) -> Dataset:
     """Recorded data, its kind found by looking.
 
     Args:
         path: A file, a folder (searched through), a pattern, a URL (the `remote` extra), or a
             list of these.
         limits: Bounds for one line or row; what asks for more is told as damaged.
+        columns: What columns of steps are called in the files, by the names we have for them:
+            `{"obs": "observation"}`.
 
     Raises:
         CheckpointNotFoundError: Nothing is there.
@@ -142,24 +175,28 @@ def open_dataset(path: Paths, *, limits: Limits | None = None) -> Dataset:
     bounds = limits or DATA_LIMITS
     with ExitStack() as copies:
         found = places(path, bounds, copies)
-        return Dataset(_reader(found, bounds), copies.pop_all())
+        return Dataset(_reader(found, bounds, columns or {}), copies.pop_all())
 
 
-def _reader(found: list[Place], limits: Limits) -> Reader:
+def _reader(found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Reader:
     from .readers.episode_reader import EpisodeReader
     from .readers.minari_reader import MinariReader
     from .readers.old_reader import OldReader
     from .readers.row_reader import RowReader
 
-    kinds: tuple[type[MinariReader | OldReader | EpisodeReader | RowReader], ...]
-    kinds = (MinariReader, OldReader, EpisodeReader, RowReader)
+    kinds: tuple[type[MinariReader | OldReader | EpisodeReader], ...]
+    kinds = (MinariReader, OldReader, EpisodeReader)
     for kind in kinds:
         reader = kind.of(found, limits)
         if reader is not None:
             return reader
+    rows = RowReader.of(found, limits, columns)
+    if rows is not None:
+        return rows
     first = found[0].name
     raise UnknownFormatError(
         f"{first} and {len(found) - 1} other files hold no recorded data we know",
         expected="JSON lines or Parquet files of batches, steps or episodes, as RLlib writes",
-        hint="open the file itself to see what it holds.",
+        hint="open the file itself to see what it holds; columns by other names are told by "
+        "open_dataset(path, columns={'obs': 'their name', ...}).",
     )

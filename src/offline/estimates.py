@@ -124,16 +124,3 @@ def _paths(
     if not ratios:
         raise PieceError("the data has no steps")
     return [np.array(v) for v in ratios.values()], [np.array(v) for v in rewards.values()]
-
-
-def train_batches(data: Dataset, config: Any, **options: Any) -> Any:
-    """Batches as a learner pipeline makes them of recorded data.
-
-    Raises:
-        PieceError: Always, so far: episodes are learnt from through `config.offline_data`.
-    """
-    raise PieceError(
-        "train batches are not made of a dataset yet",
-        found=f"{type(config).__name__}",
-        hint="save dataset.episodes() for config.offline_data(input_=...) of rlconnect.v2.",
-    )

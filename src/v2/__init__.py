@@ -177,6 +177,9 @@ _HOME: Final = {
     "read_episodes": ".algorithms.episode_files",
     "synchronous_parallel_sample": ".algorithms.sampling",
     "write_episodes": ".algorithms.episode_files",
+    # Learning from recorded data
+    "EpisodeReplayBuffer": ".recorded.episode_buffer",
+    "OfflinePreLearner": ".recorded.prelearner",
     # Results written down
     "CSVLogger": ".logging.loggers",
     "JsonLogger": ".logging.loggers",

@@ -117,6 +117,8 @@ from .modules.target_networks import make_target_network as make_target_network,
 from .modules.torch_model import TorchModel as TorchModel
 from .modules.torch_rl_module import TorchRLModule as TorchRLModule, WeightShapeError as WeightShapeError
 from .pipeline import ConnectorPipelineV2 as ConnectorPipelineV2
+from .recorded.episode_buffer import EpisodeReplayBuffer as EpisodeReplayBuffer
+from .recorded.prelearner import OfflinePreLearner as OfflinePreLearner
 from .schedules import Scheduler as Scheduler
 _HOME: dict[str, str]
 _KEPT: dict[str, str]

@@ -51,6 +51,11 @@ ENV_RUNNER: Final = Slot(
     "an env runner", own_classes(".env_runners"), _derived(lambda: _v2().EnvRunner)
 )
 LEARNER: Final = Slot("a learner", own_classes(".learning"), _derived(lambda: _v2().Learner))
+PRELEARNER: Final = Slot(
+    "what makes train batches of recorded data",
+    own_classes(".recorded"),
+    lambda thing: isinstance(thing, type),
+)
 NETWORK_CLASS: Final = Slot(
     "a class in the settings of networks",
     lambda name: name.rpartition(".")[2] if name.startswith("torch.nn.") else None,

@@ -6,17 +6,19 @@ and each goes on where the one before it ended.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import chain
 from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 from typing_extensions import Self
 
 from ...core import nest
-from ...core.budget import Budget, Limits, corrupt
+from ...core.budget import Budget, Limits, corrupt, one_load
 from ...core.damage import at
 from ...core.errors import RlconnectError
 from ...legacy.sample_batch import SampleBatch
@@ -27,14 +29,16 @@ from .json_lines import read_lines
 from .old_batches import array_of
 from .packed import unpack
 from .places import Place
-from .tables import PickledCell, columns_of, read_rows, writer_of
+from .tables import PickledCell, columns_of, read_blocks, read_rows, writer_of
 
-_NEEDED: Final = frozenset({"eps_id", "obs", "actions", "rewards"})
+_NEEDED: Final = frozenset({"obs", "actions", "rewards"})
 _IDS: Final = ("eps_id", "agent_id", "module_id")
 _NO_OUTPUTS: Final = _NEEDED | {
-    "new_obs", "terminateds", "truncateds", "dones", "infos", "agent_id", "module_id", "t"
+    "eps_id", "new_obs", "terminateds", "truncateds", "dones", "infos", "agent_id", "module_id", "t"
 }  # fmt: skip
+_BLOCK: Final = 1024
 _Row = dict[str, Any]
+Names = Mapping[str, str]
 
 
 @dataclass
@@ -52,37 +56,116 @@ class RowReader:
         found: The files.
         limits: Bounds for one row.
         is_table: Whether they are Parquet files.
+        names: What columns are called in the files, by the names we have for them.
     """
 
-    def __init__(self, found: list[Place], limits: Limits, is_table: bool) -> None:
+    def __init__(
+        self,
+        found: list[Place],
+        limits: Limits,
+        is_table: bool,
+        names: Names = MappingProxyType({}),
+    ) -> None:
         self.format = "row-parquet" if is_table else "row-json"
         self._places = found
         self._limits = limits
         self._read: Any = read_rows if is_table else read_lines
+        self._ours = {theirs: ours for ours, theirs in names.items()}
 
     @classmethod
-    def of(cls, found: list[Place], limits: Limits) -> Self | None:
+    def of(
+        cls, found: list[Place], limits: Limits, names: Names = MappingProxyType({})
+    ) -> Self | None:
         """A reader of these files, or None if the first that can be read has no steps."""
+        needed = {names.get(name, name) for name in _NEEDED}
         tables = [place for place in found if place.suffix == ".parquet"]
-        names = next(filter(None, map(columns_of, tables)), ())
-        if set(names) >= _NEEDED:
-            return cls(tables, limits, True)
+        if needed <= set(next(filter(None, map(columns_of, tables)), ())):
+            return cls(tables, limits, True, names)
         text = [place for place in found if place.suffix in (".json", ".jsonl", "")]
         for place in text:
             for _, keys in read_lines(place, limits, Damage(), lambda line, _: set(line)):
-                if keys >= _NEEDED:
-                    return cls(text, limits, False)
+                if needed <= keys:
+                    return cls(text, limits, False, names)
                 break
         return None
+
+    def _row(self, record: dict[str, Any], budget: Budget) -> _Row:
+        return _row_of({self._ours.get(name, name): own for name, own in record.items()}, budget)
+
+    def steps(self, size: int, damage: Damage) -> Iterator[dict[str, Any]]:
+        """Columns of up to `size` rows at a time, as they lie in the files.
+
+        What a run wrote again comes again.
+        """
+        held: list[dict[str, Any]] = []
+        rows = 0
+        for block in self._blocks(min(size, _BLOCK), damage):
+            held.append(block)
+            rows += _length(block)
+            while rows >= size:
+                whole = _joined(held)
+                yield _part(whole, slice(0, size))
+                held = [_part(whole, slice(size, None))] if rows > size else []
+                rows -= size
+        if rows:
+            yield _joined(held)
+
+    def _blocks(self, size: int, damage: Damage) -> Iterator[dict[str, Any]]:
+        for place in self._places:
+            if self.format == "row-parquet":
+                first = 0
+                for count, columns in read_blocks(place, self._limits, damage, size):
+                    yield from self._columns(place, first, count, columns, damage)
+                    first += count
+                continue
+            rows: list[_Row] = []
+            for _, row in self._read(place, self._limits, damage, self._row):
+                rows.append(row)
+                if len(rows) >= size:
+                    yield _stacked(rows)
+                    rows = []
+            if rows:
+                yield _stacked(rows)
+
+    def _columns(
+        self, place: Place, first: int, count: int, columns: dict[str, Any], damage: Damage
+    ) -> Iterator[dict[str, Any]]:
+        """The columns of a block; row by row where they cannot be read as a whole."""
+        named = {self._ours.get(name, name): own for name, own in columns.items()}
+        try:
+            with one_load(self._limits) as budget, at():
+                yield {
+                    name: own
+                    if isinstance(own, np.ndarray) or name in _IDS
+                    else _column_of([_value(cell, budget, name) for cell in own], name)
+                    for name, own in named.items()
+                    if isinstance(own, np.ndarray) or any(cell is not None for cell in own)
+                }
+            return
+        except RlconnectError:
+            pass
+        rows = []
+        for number in range(count):
+            cells = {name: own[number] for name, own in named.items()}
+            try:
+                with one_load(self._limits) as budget, at():
+                    rows.append(
+                        _row_of({key: own for key, own in cells.items() if own is not None}, budget)
+                    )
+            except RlconnectError as error:
+                damage.note(place.name, first + number + 1, error)
+        if rows:
+            yield _stacked(rows)
 
     def episodes(self, damage: Damage) -> Iterator[SingleAgentEpisode]:
         """Each episode once, though a run may repeat the rows of earlier ones."""
         held: dict[str, _Open] = {}
         given: set[bytes] = set()
+        unnamed = 0
         for place in self._places:
             run = PurePosixPath(place.name).parent.as_posix()
-            for _, row in self._read(place, self._limits, damage, _row_of):
-                key = row["eps_id"]
+            for _, row in self._read(place, self._limits, damage, self._row):
+                key = row["eps_id"] = row["eps_id"] or str(unnamed)
                 opened = held.setdefault(key, _Open(run))
                 if opened.run != run:
                     opened.run = run
@@ -94,6 +177,7 @@ class RowReader:
                 opened.rows.append(row)
                 if row["terminateds"] or row["truncateds"]:
                     yield from _given_once(key, held.pop(key).rows, given, damage)
+                    unnamed += 1
         for key, opened in held.items():
             yield from _given_once(key, opened.rows, given, damage)
 
@@ -117,7 +201,7 @@ def _row_of(record: dict[str, Any], budget: Budget) -> _Row:
         with at(name):
             if cell is not None:
                 row[name] = cell if name in _IDS else _value(cell, budget, name)
-    row["eps_id"] = str(row["eps_id"])
+    row["eps_id"] = str(row.get("eps_id", ""))
     for name in ("terminateds", "truncateds"):
         row[name] = bool(np.all(row.get(name, False)))
     if "dones" in row:
@@ -133,6 +217,49 @@ def _value(cell: Any, budget: Budget, name: str) -> Any:
     if isinstance(cell, dict) and name != "infos":
         return {key: _value(part, budget, f"{name}.{key}") for key, part in cell.items()}
     return array_of(cell, budget, name) if isinstance(cell, list) else cell
+
+
+def _length(columns: dict[str, Any]) -> int:
+    return len(columns["rewards"])
+
+
+def _stacked(rows: list[_Row]) -> dict[str, Any]:
+    """Rows as columns, those that all of them have."""
+    names = [name for name in rows[0] if all(name in row for row in rows)]
+    return {name: _column_of([row[name] for row in rows], name) for name in names}
+
+
+def _column_of(cells: list[Any], name: str) -> Any:
+    """Cells as one array, or a nest of arrays; infos and ids stay a list."""
+    if name == "infos" or name in _IDS:
+        return cells
+    try:
+        return nest.map_structure(lambda *leaves: np.stack(leaves), *cells)
+    except (ValueError, TypeError):
+        raise corrupt(f"the rows of column {name!r} differ in shape") from None
+
+
+def _part(columns: dict[str, Any], rows: slice) -> dict[str, Any]:
+    return {
+        name: own[rows] if isinstance(own, list) else nest.taken(own, rows)
+        for name, own in columns.items()
+    }
+
+
+def _joined(blocks: list[dict[str, Any]]) -> dict[str, Any]:
+    if len(blocks) == 1:
+        return blocks[0]
+    made: dict[str, Any] = {}
+    for name in blocks[0]:
+        parts: list[Any] = [block.get(name) for block in blocks]
+        if any(part is None for part in parts):
+            continue
+        if isinstance(parts[0], list):
+            made[name] = list(chain.from_iterable(parts))
+        else:
+            with at(name):
+                made[name] = nest.map_structure(lambda *arrays: np.concatenate(arrays), *parts)
+    return made
 
 
 def _is_same(row: _Row, other: _Row) -> bool:

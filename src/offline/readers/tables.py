@@ -98,7 +98,7 @@ def read_rows(
                 else:
                     with one_load(limits), at():
                         cells = [
-                            _cells(part.schema.field(i), part.column(i))
+                            list(_column(part.schema.field(i), part.column(i)))
                             for i in range(part.num_columns)
                         ]
                     rows = [
@@ -118,8 +118,7 @@ def read_rows(
     except RlconnectError as error:
         damage.note(place.name, None, error)
     except (ValueError, OSError, NotImplementedError) as error:  # what pyarrow raises
-        first = (str(error).splitlines() or [""])[0][:160]
-        damage.note(place.name, None, CheckpointError(f"it cannot be read as Parquet: {first}"))
+        damage.note(place.name, None, _unreadable(error))
 
 
 def _check_size(metadata: Any, limits: Limits) -> None:
@@ -140,8 +139,46 @@ def _one_row(
         return make({name: cell for name, cell in row.items() if cell is not None}, budget)
 
 
-def _cells(field: Any, column: Any) -> list[Any]:
-    """The cells of a column: arrays, numbers with their dtype, texts, pickles."""
+def read_blocks(
+    place: Place, limits: Limits, damage: Damage, rows: int
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The columns of so many rows at a time, with how many rows they have.
+
+    Args:
+        place: The file.
+        limits: Bounds for one block.
+        damage: Told of the file, if it cannot be read on.
+        rows: How many at most.
+    """
+    try:
+        with _opened(place) as table:
+            _check_size(table.metadata, limits)
+            for part in table.iter_batches(batch_size=rows):
+                with one_load(limits), at():
+                    columns = {
+                        name: _column(part.schema.field(i), part.column(i))
+                        for i, name in enumerate(part.schema.names)
+                    }
+                yield part.num_rows, columns
+    except MissingExtraError:
+        raise
+    except RlconnectError as error:
+        damage.note(place.name, None, error)
+    except (ValueError, OSError, NotImplementedError) as error:
+        damage.note(place.name, None, _unreadable(error))
+
+
+def _unreadable(error: Exception) -> CheckpointError:
+    """What pyarrow stumbled over, as an error of ours."""
+    first = (str(error).splitlines() or [""])[0][:160]
+    return CheckpointError(f"it cannot be read as Parquet: {first}")
+
+
+def _column(field: Any, column: Any) -> Any:
+    """A column as an array with a row for each cell; as a list of cells where it makes none.
+
+    Cells are arrays, numbers, texts, or pickles not read yet.
+    """
     import pyarrow as pa
 
     metadata = field.metadata or {}
@@ -160,14 +197,24 @@ def _cells(field: Any, column: Any) -> list[Any]:
         values = column.flatten().to_numpy(zero_copy_only=False)
         if values.size != rows * int(np.prod(shape, dtype=np.int64)):
             raise corrupt(f"column {field.name!r} does not hold arrays of the shape it declares")
-        return list(values.reshape(rows, *shape))
+        return values.reshape(rows, *shape)
     if column.null_count:
-        return list(column.to_pylist())
+        return column.to_pylist()
     if is_list and _is_number(types, column.type.value_type):
-        return [column[i].values.to_numpy(zero_copy_only=False) for i in range(rows)]
+        return _rows_of_lists(column)
     if _is_number(types, column.type):
-        return list(column.to_numpy(zero_copy_only=False))
-    return list(column.to_pylist())
+        return column.to_numpy(zero_copy_only=False)
+    return column.to_pylist()
+
+
+def _rows_of_lists(column: Any) -> Any:
+    """Lists of numbers as one array, where all are as long as each other."""
+    values = column.flatten()
+    width, rest = divmod(len(values), max(1, len(column)))
+    ends = column.offsets.to_numpy()
+    if not rest and not values.null_count and (np.diff(ends) == width).all():
+        return values.to_numpy(zero_copy_only=False).reshape(len(column), width)
+    return [column[i].values.to_numpy(zero_copy_only=False) for i in range(len(column))]
 
 
 def _is_number(types: Any, kind: Any) -> bool:

@@ -181,33 +181,33 @@ class OfflineData(TypedDict, total=False):
     input_: Any
     dataset_num_iters_per_learner: int | None | Open
     actions_in_input_normalized: bool | Open
-    input_read_schema: Any
+    input_read_episodes: bool | Open
+    input_read_sample_batches: bool | Open
+    input_read_batch_size: int | None | Open
+    input_read_schema: Mapping[str, Any] | Open
+    ignore_final_observation: bool | Open
+    materialize_data: bool | Open
+    prelearner_class: type[Any] | None | Open
+    prelearner_buffer_class: type[Any] | None | Open
+    prelearner_buffer_kwargs: Mapping[str, Any] | Open
+    prelearner_use_recorded_module_states: bool | Open
+    prelearner_module_synch_period: int | Open
     offline_data_class: Any
     output: Any
     input_spaces_jsonable: Any
     input_read_method: Any
-    input_read_batch_size: Any
     input_read_method_kwargs: Any
     input_compress_columns: Any
-    materialize_data: Any
     materialize_mapped_data: Any
     map_batches_kwargs: Any
     iter_batches_kwargs: Any
-    prelearner_module_synch_period: Any
     output_compress_columns: Any
     output_max_file_size: Any
     output_max_rows_per_file: Any
     output_write_remaining_data: Any
-    input_read_episodes: Any
-    input_read_sample_batches: Any
     postprocess_inputs: Any
     input_filesystem: Any
     input_filesystem_kwargs: Any
-    ignore_final_observation: Any
-    prelearner_class: Any
-    prelearner_buffer_class: Any
-    prelearner_buffer_kwargs: Any
-    prelearner_use_recorded_module_states: Any
     input_config: Any
     shuffle_buffer_size: Any
     offline_sampling: Any

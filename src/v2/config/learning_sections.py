@@ -10,6 +10,7 @@ from .rules import (
     AT_LEAST_0,
     AT_LEAST_1,
     CALLABLE,
+    CLASS,
     FLAG,
     NOT_NEGATIVE,
     POSITIVE,
@@ -92,36 +93,50 @@ OFFLINE_DATA: Final = Section(
         ),
         "dataset_num_iters_per_learner": Setting(None, AT_LEAST_1, "Updates per train()."),
         "actions_in_input_normalized": Setting(False, FLAG, "Whether actions are in -1 to 1."),
-        "input_read_schema": Setting({}, instead="record under the names of rlconnect.v2.Columns"),
+        "input_read_episodes": Setting(False, FLAG, "Whether rows are put together to episodes."),
+        "input_read_sample_batches": Setting(
+            False, FLAG, "Whether files hold batches of the old stack; found by looking anyway."
+        ),
+        "input_read_batch_size": Setting(
+            None, AT_LEAST_1, "Rows, or episodes, read for one batch; its size by default."
+        ),
+        "input_read_schema": settings_dict("Names of columns in files, by those we have."),
+        "ignore_final_observation": Setting(
+            False, FLAG, "Whether observations after steps are zeros, for data without them."
+        ),
+        "materialize_data": Setting(False, FLAG, "Whether what was read is kept in memory."),
+        "prelearner_class": Setting(
+            None, CLASS, "A class of your own that makes train batches.", slot=slots.PRELEARNER
+        ),
+        "prelearner_buffer_class": Setting(
+            None, CLASS, "A class of your own that steps are drawn from.", slot=slots.PRELEARNER
+        ),
+        "prelearner_buffer_kwargs": settings_dict("For the buffer that steps are drawn from."),
+        "prelearner_use_recorded_module_states": Setting(
+            False, FLAG, "Whether sequences begin in the states that were recorded."
+        ),
+        "prelearner_module_synch_period": Setting(
+            10, AT_LEAST_1, "After how many batches the values in them are those of new weights."
+        ),
         "offline_data_class": Setting(None, instead="read the episodes yourself and hand them on"),
         "output": Setting(None, None, "A folder where sampled episodes are recorded."),
         **idle(
             input_spaces_jsonable=True,
             input_read_method="read_parquet",
-            input_read_batch_size=None,
             input_read_method_kwargs={},
             input_compress_columns=["obs", "new_obs"],
-            materialize_data=False,
             materialize_mapped_data=True,
             map_batches_kwargs={},
             iter_batches_kwargs={},
-            prelearner_module_synch_period=10,
             output_compress_columns=["obs", "new_obs"],
             output_max_file_size=67108864,
             output_max_rows_per_file=None,
             output_write_remaining_data=False,
         ),
         **missed(
-            input_read_episodes=False,
-            input_read_sample_batches=False,
             postprocess_inputs=False,
             input_filesystem=None,
             input_filesystem_kwargs={},
-            ignore_final_observation=False,
-            prelearner_class=None,
-            prelearner_buffer_class=None,
-            prelearner_buffer_kwargs={},
-            prelearner_use_recorded_module_states=False,
             input_config={},
             shuffle_buffer_size=0,
             offline_sampling=False,
