@@ -13,6 +13,7 @@ from ...legacy.sample_batch import SampleBatch
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..damaged import Damage
 from ..episode_batches import batch_of_episode, facts_of_episodes
+from .episode_items import quick_state
 from .places import Place
 from .tables import columns_of, read_rows, writer_of
 
@@ -68,7 +69,11 @@ def _episode_of(row: dict[str, Any], budget: Budget) -> SingleAgentEpisode:
     item = row.get("item")
     if not isinstance(item, (bytes, str)):
         raise corrupt("this row has no packed episode", expected="bytes", found=item)
-    state = decode_msgpack(item.encode() if isinstance(item, str) else item, budget)
+    data = item.encode() if isinstance(item, str) else item
+    quick = quick_state(data, budget)
+    if quick is not None:
+        return SingleAgentEpisode.from_state(quick)
+    state = decode_msgpack(data, budget)
     if not isinstance(state, dict):
         raise corrupt("this is no episode", expected="a map", found=state)
     for name in _TUPLES_IN:

@@ -19,6 +19,13 @@ from ...core.vault.own.json_text import check_text
 from ..damaged import Damage
 from .places import Place
 
+try:
+    import orjson
+
+    _quick_loads: Callable[[bytes], Any] = orjson.loads
+except ImportError:
+    _quick_loads = json.loads
+
 _T = TypeVar("_T")
 
 
@@ -47,7 +54,7 @@ def read_lines(
                         expected=f"at most {limits.max_json_bytes:,} bytes a line",
                         hint="pass larger limits=Limits(max_json_bytes=...).",
                     )
-                if not line.strip():
+                if line.isspace():
                     continue
                 try:
                     made = _one_line(line, limits, make)
@@ -78,6 +85,10 @@ def parsed(text: bytes, budget: Budget, name: str) -> Any:
         LimitExceededError: It unfolds to more than the budget.
     """
     check_text(text, name, budget)
+    try:
+        return _quick_loads(text)
+    except ValueError:
+        pass  # numbers that are not finite, or damage that the other one tells of
     try:
         return json.loads(text.decode())
     except UnicodeDecodeError as error:

@@ -1,5 +1,7 @@
 """LZ4 frames, as Ray packs columns: decoded here, so that a lying header allocates nothing.
 
+Larger ones are left to pyarrow where it is there, a portion at a time.
+
 The format: a header, blocks of at most a declared size, an end mark. A block is a row of sequences,
 each some bytes as they are and then a stretch copied from what was decoded before. Checksums,
 which Ray does not write, are passed over.
@@ -15,6 +17,8 @@ from ...core.errors import LimitExceededError
 MAGIC: Final = b"\x04\x22\x4d\x18"
 _BLOCK_SIZES: Final = {4: 1 << 16, 5: 1 << 18, 6: 1 << 20, 7: 1 << 22}
 _AS_IT_IS: Final = 1 << 31
+_SMALL: Final = 1 << 12
+_PORTION: Final = 1 << 20
 
 
 def decode_lz4_frame(data: bytes, budget: Budget, what: str = "an lz4 frame") -> bytearray:
@@ -29,11 +33,37 @@ def decode_lz4_frame(data: bytes, budget: Budget, what: str = "an lz4 frame") ->
         >>> bytes(decode_lz4_frame(frame, Budget()))
         b'abc'
     """
+    quick = _by_library(data, budget, what)
+    if quick is not None:
+        return quick
     out = bytearray()
     try:
         _decode(data, out, budget, what)
     except IndexError:
         raise corrupt(f"{what} is cut", found=f"{len(data):,} bytes") from None
+    return out
+
+
+def _by_library(data: bytes, budget: Budget, what: str) -> bytearray | None:
+    """What a frame holds, by pyarrow where it is there; None where our own decoder has to look."""
+    if len(data) < _SMALL:
+        return None
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return None
+    out = bytearray()
+    try:
+        with pa.CompressedInputStream(pa.BufferReader(data), "lz4") as stream:
+            while part := stream.read(min(_PORTION, budget.left - len(out) + 1)):
+                out += part
+                if len(out) > budget.left:
+                    raise _too_large(what, budget.left)
+    except (OSError, ValueError, NotImplementedError) as error:
+        if isinstance(error, LimitExceededError):
+            raise
+        return None
+    budget.spend(len(out), what)
     return out
 
 

@@ -7,6 +7,7 @@ keep theirs. A column of a Tuple space lies there as a list of its parts, each w
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +23,7 @@ from .packed import unpack
 SINGLE: Final = "SampleBatch"
 MULTI: Final = "MultiAgentBatch"
 _ONE_NUMBER_A_ROW: Final = ("rewards", "dones", "terminateds", "eps_id", "t", "actions")
+_DTYPES: Final = {float: np.float64, int: np.int64, bool: np.bool_}
 _NUMBERS: Final = frozenset({int, float, bool})
 
 
@@ -105,6 +107,9 @@ def array_of(value: list[Any], budget: Budget, name: str) -> Array:
     Raises:
         CorruptCheckpointError: They are not, or they are no numbers.
     """
+    array = _quick_array(value)
+    if array is not None:
+        return array
     kinds: set[type] = set()
     _collect_kinds(value, kinds)
     if str in kinds and kinds <= {str}:
@@ -118,9 +123,27 @@ def array_of(value: list[Any], budget: Budget, name: str) -> Array:
         array = np.array(value)
     except ValueError:
         array = _of_flat_rows(value, name)
-    if array.dtype.hasobject:
-        raise corrupt(f"column {name!r} holds numbers beyond 64 bits")
-    return array
+    return array.astype(np.float64) if array.dtype.hasobject else array  # beyond 64 bits
+
+
+def _quick_array(value: list[Any]) -> Array | None:
+    """Lists of lists, each level as long as the others and all numbers of one kind; else None."""
+    shape = [len(value)]
+    kinds = set(map(type, value))
+    while kinds == {list}:
+        widths = set(map(len, value))
+        if len(widths) != 1:
+            return None
+        shape += widths
+        value = list(chain.from_iterable(value))
+        kinds = set(map(type, value))
+    if len(kinds) != 1:
+        return None
+    dtype = _DTYPES.get(kinds.pop())
+    try:
+        return None if dtype is None else np.array(value, dtype).reshape(shape)
+    except OverflowError:
+        return None
 
 
 def _of_flat_rows(value: list[Any], name: str) -> Array:

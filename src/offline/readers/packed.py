@@ -17,6 +17,7 @@ from ...core.vault.decode.constructors import CONSTRUCTORS
 from ...core.vault.decode.pickle_machine import PickleMachine
 from ...core.vault.decode.walk import named_places
 from .lz4_frame import MAGIC, decode_lz4_frame
+from .pickled_arrays import array_of_pickle
 
 _ZLIB: Final = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 
@@ -54,6 +55,9 @@ def unpickle(data: bytes | bytearray, budget: Budget, what: str) -> Any:
         UnsafeCheckpointError: It names classes or functions that are no data.
         LimitExceededError: It asks for more than the budget.
     """
+    array = array_of_pickle(data, budget)
+    if array is not None:
+        return array
     value = PickleMachine(memoryview(data), budget, constructors=CONSTRUCTORS).load()
     for _, part in named_places(value):
         raise UnsafeCheckpointError(

@@ -20,6 +20,7 @@ from ...core.vault.remote import fetched, is_url
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 SUFFIXES: Final = frozenset({".json", ".jsonl", ".parquet", ".zip", ".hdf5", ".h5", ".arrow"})
+_BUFFER: Final = 1 << 20  # lines are long
 _DIGITS: Final = re.compile(r"(\d+)")
 
 
@@ -51,7 +52,7 @@ class Place:
     def open(self) -> Iterator[IO[bytes]]:
         """Its bytes, as a stream; an archive is not unpacked to disk."""
         if not self.member:
-            with self.path.open("rb") as file:
+            with self.path.open("rb", _BUFFER) as file:
                 yield file
             return
         with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as file:

@@ -2,11 +2,13 @@
 
 from contextlib import suppress
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rlconnect.core.budget import Budget
+from rlconnect.core.budget import Budget, Limits
 from rlconnect.core.errors import CheckpointError, CorruptCheckpointError, LimitExceededError
+from rlconnect.offline.readers import lz4_frame
 from rlconnect.offline.readers.lz4_frame import MAGIC, decode_lz4_frame
 
 HEADER = MAGIC + b"\x60\x70\x00"
@@ -78,3 +80,31 @@ def test_a_bomb_stops_at_the_budget():
     with pytest.raises(LimitExceededError, match="unfolds to more"):
         decode_lz4_frame(bomb, Budget.of_bytes(1 << 16))
     assert len(decode_lz4_frame(bomb, Budget.of_bytes(1 << 21))) == (1 << 20) + 1
+
+
+@pytest.mark.parametrize("size", [0, 5, 70_000, 3_000_000])
+def test_the_library_and_the_decoder_agree(size, rng, monkeypatch):
+    """A large frame unfolds to the same by pyarrow and here, and is bounded in both."""
+    pa = pytest.importorskip("pyarrow")
+    plain = rng.integers(0, 4, size).astype(np.uint8).tobytes()
+    frame = pa.compress(plain, "lz4", asbytes=True)
+    small = Budget(Limits(base_memory=size // 2, memory_factor=0))
+
+    by_library = bytes(decode_lz4_frame(frame, Budget()))
+    if size:
+        with pytest.raises(LimitExceededError):
+            decode_lz4_frame(frame, small)
+    monkeypatch.setattr(lz4_frame, "_SMALL", 1 << 40)
+
+    assert by_library == bytes(decode_lz4_frame(frame, Budget())) == plain
+
+
+def test_a_damaged_large_frame_is_told(rng):
+    """What the library refuses is told as our own decoder finds it."""
+    pa = pytest.importorskip("pyarrow")
+    frame = pa.compress(
+        rng.integers(0, 256, 50_000).astype(np.uint8).tobytes(), "lz4", asbytes=True
+    )
+
+    with pytest.raises(CorruptCheckpointError):
+        decode_lz4_frame(frame[: len(frame) // 2], Budget())

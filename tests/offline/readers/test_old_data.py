@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rlconnect.core.budget import Limits
+from rlconnect.core.budget import Budget, Limits
 from rlconnect.core.errors import CheckpointNotFoundError, UnknownFormatError
+from rlconnect.core.vault.decode.constructors import CONSTRUCTORS
+from rlconnect.core.vault.decode.pickle_machine import PickleMachine
 from rlconnect.legacy import MultiAgentBatch, SampleBatch
 from rlconnect.offline import DamagedDataWarning, open_dataset
+from rlconnect.offline.readers.pickled_arrays import array_of_pickle
 
 from tests.offline.columns import leaves
 
@@ -172,7 +175,6 @@ HOSTILE = {
     "a lying shape": packed(pickle.dumps(np.zeros((3, 2))).replace(b"K\x03K\x02", b"K\xf3K\x02")),
     "ragged": [[0.0], [1.0, 2.0], [3.0]],
     "texts": ["a" * 9, "b", ""],
-    "huge numbers": [10**30, 1, 2],
     "a number": 3.0,
     "deep": json.loads("[" * 90 + "]" * 90),
     "objects in a list": [{}, {}, {}],
@@ -196,6 +198,13 @@ def test_hostile_columns_are_refused_with_their_place(kind, tmp_path):
         assert info["counts"]["rows"] == 6
 
 
+def test_integers_beyond_64_bits_are_floats(tmp_path):
+    """No array of integers holds them, so they are as near as a float comes."""
+    (each,) = open_dataset(written(tmp_path, batch(obs=[10**30, 1, 2**70]))).sample_batches()
+
+    assert each["obs"].tolist() == [1e30, 1.0, float(2**70)]
+
+
 def test_a_line_without_end_is_not_held_in_memory(tmp_path):
     """A line beyond the bounds is told, and no more of it is read than they allow."""
     path = written(tmp_path, batch(), "[" + "0," * 50_000)
@@ -204,6 +213,31 @@ def test_a_line_without_end_is_not_held_in_memory(tmp_path):
 
     assert found["line"] == 2
     assert "5,000 bytes" in found["why"]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.sampled_from(["u1", "i4", "i8", "f4", "f8", "?"]),
+    st.lists(st.integers(0, 300), min_size=1, max_size=4),
+    st.integers(0, 5),
+    st.binary(max_size=3),
+)
+def test_arrays_known_by_their_bytes_are_those_of_the_machine(dtype, shape, protocol, noise):
+    """A pickled array reads alike by its bytes and by the machine, and noise in it is not taken."""
+    array = np.arange(np.prod(shape) if np.prod(shape) < 10**6 else 0).astype(dtype)
+    array = array.reshape(shape if array.size == np.prod(shape) else [0])
+    data = pickle.dumps(array, protocol)
+
+    quick = array_of_pickle(data, Budget())
+    slow = PickleMachine(memoryview(data), Budget(), constructors=CONSTRUCTORS).load()
+
+    if quick is not None:
+        assert quick.dtype == slow.dtype
+        np.testing.assert_array_equal(quick, slow)
+        assert array_of_pickle(data[:20] + noise + data[20:], Budget()) is None or not noise
+    else:
+        assert protocol != 5 or not array.size
+    assert array_of_pickle(data + noise, Budget()) is None or not noise
 
 
 NUMBERS = st.floats(-1e6, 1e6, width=32)

@@ -4,9 +4,15 @@ import json
 import pickle
 from pathlib import Path
 
+import msgpack
 import numpy as np
 import pytest
+from rlconnect.core.budget import Budget
+from rlconnect.core.msgpack_arrays import encode_msgpack_object
 from rlconnect.offline import DamagedDataWarning, open_dataset
+from rlconnect.offline.readers import episode_reader
+from rlconnect.offline.readers.episode_items import quick_state
+from rlconnect.v2 import SingleAgentEpisode
 
 from tests.offline.columns import leaves
 
@@ -130,3 +136,77 @@ def test_rows_that_differ_in_shape_are_told(tmp_path):
     (found,) = open_dataset(tmp_path).info()["damaged"]
 
     assert "episode a" in found["why"]
+
+
+def an_episode(**outputs):
+    return SingleAgentEpisode(
+        "e",
+        observations=[{"a": np.ones(2, np.float32), "b": (1, np.float32(2))}] * 3,
+        actions=[np.int32(1), np.int32(0)],
+        rewards=[1.0, 2.0],
+        infos=[{}, {"x": np.float64(3)}, {}],
+        terminated=True,
+        len_lookback_buffer=0,
+        extra_model_outputs=outputs,
+    )
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        {},
+        {"p": [0.5, 0.25], "z": [np.zeros((2, 0)), np.zeros((2, 0))]},
+        {"s": [{"h": np.ones(3, np.float16)}] * 2},
+        {"mixed": [1, 2.5]},
+        {"t": [np.datetime64("2020-01-01")] * 2},
+    ],
+)
+def test_both_decoders_of_episodes_agree(outputs, monkeypatch):
+    """What the quick one takes on is what the vault's decoder makes of it, dtypes included."""
+    episode = an_episode()
+    state = episode.get_state()
+    buffer = state["actions"]
+    state["extra_model_outputs"] = {name: {**buffer, "data": own} for name, own in outputs.items()}
+    data = msgpack.packb(state, default=_packed)
+
+    is_usual = quick_state(data, Budget()) is not None
+    quick = columns_of(episode_reader._episode_of({"item": data}, Budget()))
+    monkeypatch.setattr(episode_reader, "quick_state", lambda *_: None)
+    slow = columns_of(episode_reader._episode_of({"item": data}, Budget()))
+
+    assert is_usual != bool({"mixed", "t"} & set(outputs))
+    assert quick.keys() == slow.keys()
+    for path, array in slow.items():
+        np.testing.assert_array_equal(quick[path], array)
+        assert np.asarray(quick[path]).dtype == np.asarray(array).dtype
+
+
+def columns_of(episode):
+    held = {"obs": episode.get_observations(), "actions": episode.get_actions()}
+    held |= {"rewards": episode.get_rewards(), **episode.extra_model_outputs}
+    held |= {name: episode.get_extra_model_outputs(name) for name in episode.extra_model_outputs}
+    parts = {path: own for name in held for path, own in leaves(held[name], name)}
+    return {**parts, "infos": np.array(list(map(repr, episode.get_infos())))}
+
+
+def _packed(value):
+    if isinstance(value, np.datetime64):
+        return {"nd": False, "type": "<M8[D]", "data": value.tobytes()}
+    return encode_msgpack_object(value)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xdd\xff\xff\xff\xff",
+        b"\xdc\xff\xff" * 2000,
+        b"\x91" * 100_000,
+        b"\x81\xa1a" * 5000 + b"\xc0",
+        b"\xc7\x04\x01abcd",
+        msgpack.packb({1: 2}),
+        msgpack.packb({"observations": {"data": [1], "finalized": False}}),
+    ],
+)
+def test_hostile_items_are_left_to_the_vault(data):
+    """Lengths that lie, depth, extensions and odd keys are not taken on in C."""
+    assert quick_state(data, Budget()) is None

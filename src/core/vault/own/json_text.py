@@ -26,8 +26,9 @@ TAG: Final = "$"
 ESCAPED: Final = "$$"
 _SCALARS: Final = (str, int, float, bool, type(None))
 _MAX_DIGITS: Final = 20
-_SHORT: Final = 1 << 16
+_SHORT: Final = 1 << 12
 _CHUNK: Final = 1 << 20
+_NO_MARKS: Final = bytes(set(range(256)) - set(b'[]{}",'))
 
 
 def format_json(tree: Json) -> str:
@@ -186,10 +187,15 @@ def check_text(data: bytes, name: str, budget: Budget) -> None:
     """Hold a text to a budget that knows of its bytes; see `measure`."""
     limits = budget.limits
     budget.spend(len(data) if data.isascii() else 4 * len(data), name)
-    opened = data.count(b"[") + data.count(b"{")
-    if opened <= limits.max_depth and len(data) <= _SHORT:
-        # It cannot be nested deeper than it has brackets; letters in texts are counted as well.
-        _charge(budget, opened, data.count(b'"') // 2, opened + data.count(b","), name)
+    if len(data) <= _SHORT:
+        opened = data.count(b"[") + data.count(b"{")
+        if opened <= limits.max_depth:
+            # It cannot be nested deeper than it has brackets; letters in texts are counted as well.
+            _charge(budget, opened, data.count(b'"') // 2, opened + data.count(b","), name)
+            return
+    quick = _quick_count(data, limits.max_depth)
+    if quick is not None:
+        _charge(budget, *quick, name)
         return
     depth, backslashes, is_inside = 0, 0, False
     for start in range(0, len(data), _CHUNK):
@@ -212,6 +218,27 @@ def check_text(data: bytes, name: str, budget: Budget) -> None:
         containers, texts = int(opens.sum()), int(quotes.sum()) // 2
         values = containers + int(((text == ord(",")) & ~inside).sum())
         _charge(budget, containers, texts, values, name)
+
+
+def _quick_count(data: bytes, max_depth: int) -> tuple[int, int, int] | None:
+    """How many containers, texts and values there are; None where only a closer look tells.
+
+    Innermost pairs of brackets are taken out until none is left, two levels at most each time.
+    """
+    if b"\\" in data:
+        return None
+    marks = data.translate(None, _NO_MARKS)
+    texts = marks.count(b'"')
+    if texts:
+        marks = b"".join(marks.split(b'"')[::2])
+    brackets = marks.translate(None, b",")
+    containers = brackets.count(b"[") + brackets.count(b"{")
+    values = containers + len(marks) - len(brackets)
+    for _ in range(max_depth // 2):
+        if not brackets:
+            return containers, texts // 2, values
+        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
+    return None
 
 
 def _charge(budget: Budget, containers: int, texts: int, values: int, name: str) -> None:

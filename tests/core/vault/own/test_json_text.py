@@ -1,12 +1,13 @@
 """JSON that people can diff is written, JSON that strangers built is refused."""
 
 import json
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rlconnect.core.errors import CorruptCheckpointError, LimitExceededError
-from rlconnect.core.vault.limits import Limits
+from rlconnect.core.vault.limits import Budget, Limits
 from rlconnect.core.vault.own import json_text
 from rlconnect.core.vault.own.json_text import format_json, parse_json
 
@@ -126,6 +127,29 @@ def test_escapes_count_across_the_parts_a_long_text_is_measured_in(monkeypatch, 
         assert parse_json(text, "x.json", Limits(max_depth=2)) == json.loads(text)
         with pytest.raises(LimitExceededError, match="nested 2 deep"):
             parse_json(text, "x.json", Limits(max_depth=1))
+
+
+BRACKETED = st.recursive(
+    st.none() | st.integers(-9, 9) | st.text('ab[]{},"\\', max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("k{", max_size=2), inner),
+)
+
+
+@given(BRACKETED, st.integers(1, 12))
+def test_long_texts_are_counted_alike_both_ways(tree, depth):
+    """Taking brackets out in pairs and looking at each byte charge and refuse the same."""
+    text = json.dumps(tree).encode()
+    ways = []
+    for short, quick in ((-1, json_text._quick_count), (-1, lambda *_: None)):
+        budget = Budget(Limits(max_depth=depth))
+        with mock.patch.multiple(json_text, _SHORT=short, _quick_count=quick):
+            try:
+                json_text.check_text(text, "x.json", budget)
+                ways.append((budget.left, budget.operations))
+            except LimitExceededError:
+                ways.append(None)
+
+    assert ways[0] == ways[1]
 
 
 def test_limits_can_be_moved():
