@@ -2,16 +2,12 @@
 
 core <- legacy <- bridge, core <- v2 <- bridge; cli and the front door may import everything and
 nobody imports them. Moving an arrow is a design decision: change it here, on purpose.
+`tests/house/test_rooms.py` holds the picture inside each layer.
 """
-
-import ast
-from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-SRC = Path(__file__).parents[1] / "src"
+from tests.house.imports import imports, modules
 
 MAY_IMPORT = {
     "core": {"core"},
@@ -25,22 +21,6 @@ MAY_IMPORT = {
 }
 EVERYTHING = {"", "__main__", "cli"}  # "" is the front door, src/__init__.py
 
-# Folders of one layer that import each other, which none should: the list may only get shorter.
-BOTH_WAYS = {
-    ("bridge.actor", "bridge.compiled"),
-    ("bridge.actor", "bridge.front"),
-    ("bridge.front", "bridge.migrate"),
-    ("bridge.loading", "bridge.migrate"),
-    ("bridge.migrate", "bridge.proof"),
-    ("legacy.distributions", "legacy.models"),
-    ("v2.algorithms", "v2.config"),
-    ("v2.algorithms", "v2.distributed"),
-    ("v2.common", "v2.env_to_module"),
-    ("v2.config", "v2.learning"),
-    ("v2.config", "v2.tuning"),
-    ("v2.module_to_env", "v2.planning"),
-}
-
 TORCH_IN_CORE = {
     "core.distributions",
     "core.fuse",
@@ -52,93 +32,6 @@ TORCH_IN_CORE = {
 }
 NEVER_TORCH = {"core.vault"}
 RAY_ALLOWED = {"v2.distributed", "ray_pieces"}
-
-
-Pair = tuple[str, str]
-
-
-@dataclass(frozen=True)
-class Import:
-    """One import: the dotted target, ours without `rlconnect.`; how it is written and when run."""
-
-    target: str
-    line: int
-    ours: bool
-    relative: bool
-    on_load: bool
-
-
-def imports(source: str, module: str, is_package: bool) -> Iterator[Import]:
-    """Every import statement and every `import_module("literal")` of one module."""
-    package = module.split(".") if module else []
-    if not is_package:
-        package = package[:-1]
-    yield from _walk(ast.parse(source), package, on_load=True)
-
-
-def _walk(node: ast.AST, package: list[str], on_load: bool) -> Iterator[Import]:
-    if isinstance(node, ast.Import):
-        for name in node.names:
-            yield _absolute(name.name, node.lineno, on_load)
-    elif isinstance(node, ast.ImportFrom):
-        yield from _from(node, package, on_load)
-    elif isinstance(node, ast.Call) and _called(node) in {"import_module", "__import__"}:
-        yield from _by_name(node, package, on_load)
-    if isinstance(node, ast.If) and _is_type_checking(node.test):
-        for child in node.body:
-            yield from _walk(child, package, on_load=False)
-        for child in node.orelse:
-            yield from _walk(child, package, on_load)
-        return
-    inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-    for child in ast.iter_child_nodes(node):
-        yield from _walk(child, package, on_load and not inside)
-
-
-def _absolute(target: str, line: int, on_load: bool) -> Import:
-    first, _, rest = target.partition(".")
-    ours = first == "rlconnect"
-    return Import(rest if ours else target, line, ours, False, on_load)
-
-
-def _from(node: ast.ImportFrom, package: list[str], on_load: bool) -> Iterator[Import]:
-    # `from .. import core` and `from ..core import spaces` may name modules: follow each name.
-    if node.level == 0:
-        assert node.module is not None
-        yield _absolute(node.module, node.lineno, on_load)
-        if node.module == "rlconnect":
-            for name in node.names:
-                yield _absolute(f"rlconnect.{name.name}", node.lineno, on_load)
-        return
-    base = package[: len(package) - (node.level - 1)]
-    base += node.module.split(".") if node.module else []
-    for name in node.names:
-        yield Import(".".join([*base, name.name]), node.lineno, True, True, on_load)
-
-
-def _by_name(node: ast.Call, package: list[str], on_load: bool) -> Iterator[Import]:
-    names = [arg.value if isinstance(arg, ast.Constant) else None for arg in node.args]
-    if not names or not isinstance(names[0], str):
-        return
-    target = names[0].lstrip(".")
-    level = len(names[0]) - len(target)
-    if not level:
-        yield _absolute(target, node.lineno, on_load)
-        return
-    if len(names) > 1 and isinstance(names[1], str):  # else it is __name__ or __package__
-        package = names[1].split(".")[1:]
-    base = package[: len(package) - (level - 1)]
-    yield Import(".".join([*base, target]), node.lineno, True, True, on_load)
-
-
-def _called(node: ast.Call) -> str:
-    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-
-
-def _is_type_checking(test: ast.expr) -> bool:
-    return (test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", "")) == (
-        "TYPE_CHECKING"
-    )
 
 
 def _within(module: str, names: set[str]) -> bool:
@@ -169,28 +62,6 @@ def violations(source: str, module: str, is_package: bool = False) -> list[str]:
     return found
 
 
-def both_ways(sources: Iterable[tuple[str, str, bool]], rooms: Container[str]) -> set[Pair]:
-    """The pairs of rooms (`layer.folder`) of one layer that import each other, even lazily."""
-
-    def room(module: str) -> str:
-        first_two = ".".join(module.split(".")[:2])
-        return first_two if first_two in rooms else ""
-
-    arrows = {
-        (room(module), room(item.target))
-        for module, source, is_package in sources
-        for item in imports(source, module, is_package)
-        if item.ours
-    }
-    return {(a, b) for a, b in arrows if a and a < b and (b, a) in arrows}
-
-
-def modules() -> Iterator[tuple[str, Path]]:
-    for path in sorted(SRC.rglob("*.py")):
-        parts = path.relative_to(SRC).with_suffix("").parts
-        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
-
-
 def test_src_keeps_the_picture():
     """No module of ours imports against the arrows, absolutely, or torch and ray where barred."""
     found = [
@@ -200,29 +71,6 @@ def test_src_keeps_the_picture():
     ]
 
     assert found == []
-
-
-def test_folders_of_a_layer_import_one_way():
-    """Two folders of a layer do not import each other, but for those that did when this began."""
-    sources = [(name, path.read_text(), path.name == "__init__.py") for name, path in modules()]
-    rooms = {f"{path.parents[1].name}.{path.parent.name}" for _, path in modules()}
-
-    found = both_ways(sources, rooms)
-
-    assert found - BOTH_WAYS == set(), "move what both need down, or into one of them"
-    assert BOTH_WAYS - found == set(), "these no longer do: take them off the list"
-
-
-def test_folders_that_import_each_other_are_seen():
-    """An import on load, in a function or for types alone counts; one arrow is no pair."""
-    sources = [
-        ("v2.a.x", "from ..b import y", False),
-        ("v2.b.y", "def f():\n    from ..a import x", False),
-        ("v2.c", "from .a import x\nfrom .b import y", True),
-        ("v2.a.z", "if TYPE_CHECKING:\n    from ..d import w", False),
-    ]
-
-    assert both_ways(sources, {"v2.a", "v2.b", "v2.c", "v2.d"}) == {("v2.a", "v2.b")}
 
 
 def test_every_layer_is_drawn():
