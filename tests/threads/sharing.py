@@ -42,10 +42,10 @@ def shared(
     truth = [list(play(number, f"alone {number}")) for number in range(threads)]
     calls, wrong = [0] * threads, [0] * threads
     errors: list[str] = []
-    gate = threading.Barrier(threads)
+    begin = threading.Event()
 
     def run(number: int) -> None:
-        gate.wait()
+        begin.wait()
         for turn in range(rounds):
             try:
                 answers = list(play(number, f"together {number} {turn}"))
@@ -62,8 +62,11 @@ def shared(
     sys.setswitchinterval(switch)
     try:
         crew = [threading.Thread(target=run, args=(number,)) for number in range(threads)]
-        for thread in crew:
-            thread.start()
+        try:
+            for thread in crew:
+                thread.start()
+        finally:
+            begin.set()  # A thread that cannot start leaves no other waiting.
         for thread in crew:
             thread.join()
     finally:
