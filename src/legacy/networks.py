@@ -9,7 +9,7 @@ in torch; where torch is not installed, such a head runs in numpy however large 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -17,7 +17,7 @@ from gymnasium.spaces import Space
 from ..core import nest
 from ..core.errors import ConfigError, WeightsError
 from ..core.sharing import Turn
-from ..core.torch_needed import has_torch, torch_needed
+from ..core.torch_needed import torch_needed
 from ..core.types import Array
 from .agreement import check_agreement
 from .default_views import lstm_views
@@ -25,18 +25,13 @@ from .distributions.arrays import ArrayDistribution
 from .exploration import ActionSource
 from .heads.algorithms import algorithm_named
 from .heads.array_head import ArrayHead, ArrayOutputs, build_array_head
+from .models.numpy_columns import numpy_serves
 from .network_setting import network_in
 
 if TYPE_CHECKING:
     from .heads.head import PolicyHead
 
-MAX_NUMPY_ROWS: Final = 1024
 Chooser = ArrayDistribution | Callable[[Array], ActionSource]
-
-
-def numpy_serves(rows: int) -> bool:
-    """Whether a numpy twin computes so many rows: as measured, or for want of torch."""
-    return rows <= MAX_NUMPY_ROWS or not has_torch()
 
 
 NetworkOutput = ArrayOutputs
@@ -189,7 +184,7 @@ class PolicyNetworks:
 
     def for_rows(self, rows: int) -> Network:
         """The network that runs a batch of so many rows."""
-        if self.numpy is not None and (rows <= MAX_NUMPY_ROWS or numpy_serves(rows)):
+        if self.numpy is not None and numpy_serves(rows):
             return self.numpy
         return self.torch()
 

@@ -14,7 +14,7 @@ from rlconnect.legacy import (
     get_preprocessor_for_space,
     local_policy_inference,
 )
-from rlconnect.legacy.networks import MAX_NUMPY_ROWS
+from rlconnect.legacy.models.numpy_columns import MAX_NUMPY_ROWS
 
 from tests.legacy.replay import GOLDEN, Recording, gap, leaves, named, nested
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete
 from rlconnect.legacy import Policy
-from rlconnect.legacy.networks import MAX_NUMPY_ROWS, ArrayNetwork, TorchNetwork, rows_of
+from rlconnect.legacy.models.numpy_columns import MAX_NUMPY_ROWS
+from rlconnect.legacy.networks import ArrayNetwork, TorchNetwork, rows_of
 
 from tests.legacy.replay import GOLDEN, Recording, batch_outputs, folders, gap, named
 from tests.legacy.test_recordings import MODELS, names

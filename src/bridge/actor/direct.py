@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...core.types import Nest
-from ...legacy.distributions.array_formulas import Array
-from ...legacy.models.numpy_columns import ColumnStack
+from ...core.types import Array, Nest
+from ...legacy.models.numpy_columns import ColumnStack, numpy_serves
 from ...legacy.models.numpy_layers import Stack
-from ...legacy.networks import numpy_serves
 
 
 @dataclass(frozen=True)

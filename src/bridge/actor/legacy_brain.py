@@ -14,7 +14,8 @@ from ...legacy.distributions.array_formulas import most_probable_of_columns
 from ...legacy.distributions.arrays import Categorical
 from ...legacy.exploration import Exploration
 from ...legacy.heads.acting import choose_actions
-from ...legacy.networks import ArrayNetwork, Network, numpy_serves, rows_of
+from ...legacy.models.numpy_columns import numpy_serves
+from ...legacy.networks import ArrayNetwork, Network, rows_of
 from ...legacy.policy import Policy
 from .direct import Direct, quicker
 

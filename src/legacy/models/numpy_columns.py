@@ -16,12 +16,20 @@ import numpy as np
 from ...core.errors import SpaceError
 from ...core.last_few import LastFew
 from ...core.nets.activations import Activation, Float32
+from ...core.torch_needed import has_torch
 from .numpy_layers import Dense, Stack
 
 BLOCK: Final = 512
 """So many rows at once: what they fill stays in the processor's cache."""
 NARROW: Final = 64
 """Turning observations of more features costs what it saves."""
+MAX_NUMPY_ROWS: Final = 1024
+"""With more rows torch is quicker: its dispatch costs less than it saves."""
+
+
+def numpy_serves(rows: int) -> bool:
+    """Whether numpy computes so many rows: as measured, or for want of torch."""
+    return rows <= MAX_NUMPY_ROWS or not has_torch()
 
 
 class ColumnStack:
