@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .core.lazy_names import lazy_names
+from .core.importing.lazy_names import lazy_names
 
 _HOME: Final = {
     "Actor": ".bridge.actor.actor",
@@ -24,7 +24,7 @@ _HOME: Final = {
     "LoadedPolicy": ".bridge.front.loaded_policy",
     "RlconnectError": ".core.errors",
     "__version__": ".core.version",
-    "adapt": ".bridge.adapt",
+    "adapt": ".bridge.adapting.adapt",
     "adapters": ".adapters:",
     "audit": ".core.vault.audit.files",
     "convert": ".core.vault.convert",
@@ -34,7 +34,7 @@ _HOME: Final = {
     "migrate": ".bridge.migrate.front_door",
     "open_checkpoint": ".core.vault",
     "rollout": ".bridge.rollout",
-    "suggest_adapter": ".bridge.adapt",
+    "suggest_adapter": ".bridge.adapting.adapt",
     "trust": ".core.trust",
     "v2": ".v2:",
     "verify": ".bridge.proof.verify",

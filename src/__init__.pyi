@@ -1,7 +1,7 @@
 # Made of the table in __init__.py by `make stubs`.
 from . import adapters as adapters, legacy as legacy, v2 as v2
 from .bridge.actor.actor import Actor as Actor
-from .bridge.adapt import adapt as adapt, suggest_adapter as suggest_adapter
+from .bridge.adapting.adapt import adapt as adapt, suggest_adapter as suggest_adapter
 from .bridge.front.export import export as export
 from .bridge.front.load import load as load
 from .bridge.front.loaded_policies import LoadedPolicies as LoadedPolicies

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from packaging.version import Version
-from rlconnect.core.torch_needed import has_torch
+from rlconnect.core.importing.torch_needed import has_torch
 
 settings.register_profile(
     "suite",

@@ -23,7 +23,7 @@ from gymnasium.spaces import (
     Text,
     Tuple,
 )
-from rlconnect.core.rllib_spaces import FlexDict, Repeated, Simplex
+from rlconnect.core.spaces.rllib_spaces import FlexDict, Repeated, Simplex
 
 INF = np.inf
 

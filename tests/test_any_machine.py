@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from rlconnect.core.data.file_names import names_trouble
 from rlconnect.core.errors import ConfigError
-from rlconnect.core.file_names import names_trouble
 from rlconnect.core.vault.own import flushing
-from rlconnect.v2 import checkpointable
+from rlconnect.v2.saving import checkpointable
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))

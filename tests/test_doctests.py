@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from rlconnect.core.errors import MissingExtraError
-from rlconnect.core.torch_needed import has_torch
+from rlconnect.core.importing.torch_needed import has_torch
 
 SRC = Path(__file__).parents[1] / "src"
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from rlconnect.core.torch_needed import has_torch
+from rlconnect.core.importing.torch_needed import has_torch
 
 ROOT = Path(__file__).parents[1]
 FIRST_SCREEN = 60  # lines

@@ -64,7 +64,7 @@ def test_a_dense_policy_acts_in_numpy_however_many_rows(tmp_path):
         ("rlconnect.migrate", "rlconnect.migrate"),
         (
             "the network of this PPO policy",
-            "from rlconnect.legacy.networks import PolicyNetworks as Networks\n"
+            "from rlconnect.legacy.policy.networks import PolicyNetworks as Networks\n"
             "    from gymnasium.spaces import Box, Discrete\n"
             "    config = {'model': {'use_attention': True}}\n"
             "    Networks('PPO', Box(-1, 1, (2,)), Discrete(2), config, None)",

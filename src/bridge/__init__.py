@@ -9,16 +9,16 @@ import sys
 from types import ModuleType
 from typing import Any, Final
 
-from ..core.lazy_names import lazy_names
+from ..core.importing.lazy_names import lazy_names
 
 _HOME: Final = {
     # Adapting a policy to a changed environment
-    "Suggestion": ".adapt",
-    "adapt": ".adapt",
-    "suggest_adapter": ".adapt",
-    "Change": ".changes",
-    "SpaceDiff": ".changes",
-    "diff_spaces": ".space_diff",
+    "Suggestion": ".adapting.adapt",
+    "adapt": ".adapting.adapt",
+    "suggest_adapter": ".adapting.adapt",
+    "Change": ".adapting.changes",
+    "SpaceDiff": ".adapting.changes",
+    "diff_spaces": ".adapting.space_diff",
     "AdapterChain": "..core.adapters",
     # Wrapping what is of one stack for the other
     "LegacyActionConnectorV2": ".wrap.action_connector",
@@ -28,7 +28,7 @@ _HOME: Final = {
     "V2AsLegacyConnector": ".wrap.v2_as_legacy",
     "policy_to_v2": ".wrap.triple",
     "use_policy": ".wrap.triple",
-    "ray_aliases": ".ray_aliases:",
+    "ray_aliases": "..compat.ray_aliases:",
     # Acting
     "Actor": ".actor.actor",
     "SlowPieceWarning": ".actor.actor",

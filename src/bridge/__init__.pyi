@@ -1,9 +1,10 @@
 # Made of the table in __init__.py by `make stubs`.
-from . import ray_aliases as ray_aliases
+from ..compat import ray_aliases as ray_aliases
 from ..core.adapters import AdapterChain as AdapterChain
 from .actor.actor import Actor as Actor, SlowPieceWarning as SlowPieceWarning
-from .adapt import Suggestion as Suggestion, adapt as adapt, suggest_adapter as suggest_adapter
-from .changes import Change as Change, SpaceDiff as SpaceDiff
+from .adapting.adapt import Suggestion as Suggestion, adapt as adapt, suggest_adapter as suggest_adapter
+from .adapting.changes import Change as Change, SpaceDiff as SpaceDiff
+from .adapting.space_diff import diff_spaces as diff_spaces
 from .compiled.artifact import export_actor as export_actor
 from .compiled.opened import Artifact as Artifact, load_artifact as load_artifact
 from .compiled.program import Program as Program, SplitWarning as SplitWarning, compile_actor as compile_actor
@@ -19,7 +20,6 @@ from .migrate.step import MigrationStep as MigrationStep
 from .proof.verdict import Verdict as Verdict
 from .proof.verify import verify as verify
 from .rollout import Played as Played
-from .space_diff import diff_spaces as diff_spaces
 from .wrap.action_connector import LegacyActionConnectorV2 as LegacyActionConnectorV2
 from .wrap.agent_connector import LegacyAgentConnectorV2 as LegacyAgentConnectorV2
 from .wrap.multi_policy_module import LegacyMultiPolicyModule as LegacyMultiPolicyModule

@@ -45,10 +45,10 @@ def adapt(
     Without steps of your own it shows what changed, what would absorb it and what it has to ask.
     A STEP is a call such as "drop_features([4, 5])" or "extend_action([0])".
     """
-    from ..bridge.adapt import adapt as adapted_to
-    from ..bridge.adapt import suggest_adapter
+    from ..bridge.adapting.adapt import adapt as adapted_to
+    from ..bridge.adapting.adapt import suggest_adapter
+    from ..bridge.adapting.step_text import step_text, steps_from_text
     from ..bridge.front.load import as_policies
-    from ..bridge.step_text import step_text, steps_from_text
     from .theme import console
 
     if environment.env is None:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from ..core.text.visible import visible
 from ..core.vault.next_steps import free_name
-from ..core.visible import visible
 from .command_line import given_words
 
 if TYPE_CHECKING:
-    from ..bridge.adapt import Suggestion
-    from ..bridge.changes import SpaceDiff
+    from ..bridge.adapting.adapt import Suggestion
+    from ..bridge.adapting.changes import SpaceDiff
 
 
 def adapt_page(suggestion: Suggestion, is_settled: bool, written: str | None) -> RenderableType:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from ..core.errors import RlconnectError, UnknownNameError
-from ..core.torch_needed import torch_needed
+from ..core.importing.torch_needed import torch_needed
 from ..core.version import __version__
 from . import (
     adapt_command,

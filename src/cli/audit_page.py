@@ -14,10 +14,10 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from ..core.text.visible import visible
 from ..core.vault.audit.files import Audit, audit
 from ..core.vault.next_steps import short_path
 from ..core.vault.records import CallRecord
-from ..core.visible import visible
 from .options import DONE, FINDING, MISTAKE, print_json
 from .theme import console
 

@@ -22,13 +22,13 @@ def codemod(
     its releases, from Ray 1 on, is renamed. Exit code 1 tells that something is left for you: lines
     marked "# rlconnect:" in the source, or files that could not be read.
     """
-    from ..bridge.codemod import codemod as rewrite
+    from ..compat.codemod import codemod as rewrite
 
     report = rewrite(path, write=write)
     if as_json:
         print_json(report.to_dict())
     else:
-        from ..core.visible import visible
+        from ..core.text.visible import visible
 
         if not write:
             for line in report.diff.splitlines():

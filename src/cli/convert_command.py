@@ -49,9 +49,9 @@ def convert_page(found: Conversion, *, dry_run: bool = False) -> list[Renderable
     """What was written, what was not kept, and how to open it."""
     from rich.text import Text
 
-    from ..core.shell import shell_path
+    from ..core.text.shell import shell_path
+    from ..core.text.visible import visible
     from ..core.vault.next_steps import short_path
-    from ..core.visible import visible
 
     names = ", ".join(visible(name) for name in found.names[:12]) or "no policy"
     lines: list[RenderableType] = [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..core.damage import at
+from ..core.data.damage import at
 from ..core.errors import PieceError
 from .environments import Environment
 from .options import PATH, Chosen, DryRun, Loading, print_json
@@ -110,9 +110,9 @@ def _written(actor: Actor, name: str, file: Path, kind: Any, dry_run: bool) -> d
 
 def show_program(file: Path, *, as_json: bool) -> None:
     """Print what the manifest of an exported policy tells."""
+    from ..core.text.visible import visible
     from ..core.vault.files import read_json
     from ..core.vault.limits import DEFAULT_LIMITS
-    from ..core.visible import visible
 
     beside = file.with_name(f"{file.name}.json")
     manifest = read_json(beside, DEFAULT_LIMITS, follow=True)
@@ -131,7 +131,7 @@ def show_program(file: Path, *, as_json: bool) -> None:
 
 def written_lines(out: Path, manifest: dict[str, Any], dry_run: bool = False) -> list[str]:
     """What was written: what goes in, what comes out, what it does."""
-    from ..core.visible import visible
+    from ..core.text.visible import visible
 
     kind = f"ONNX, opset {manifest['opset']}" if manifest["kind"] == "onnx" else "torch.export"
     lines = [

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any, Final
 
-from ..core.damage import is_of_user, user_frames
+from ..core.data.damage import is_of_user, user_frames
 from ..core.errors import CheckpointError, RlconnectError
 from .hints import hint_of, see_help
 from .options import MISTAKE, USER_FAILED, print_json
@@ -50,7 +50,7 @@ class Failure:
         """Print it and give the exit code."""
         from rich.text import Text
 
-        from ..core.visible import visible
+        from ..core.text.visible import visible
         from .theme import errors_console
 
         if as_json:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..core.damage import blame_user
+from ..core.data.damage import blame_user
 from ..core.errors import ConfigError
 
 

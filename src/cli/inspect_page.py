@@ -18,10 +18,10 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from ..core.text.visible import visible, visible_data
 from ..core.vault import Checkpoint, WeightTable
 from ..core.vault.decode.standins import class_path
 from ..core.vault.next_steps import short_path
-from ..core.visible import visible, visible_data
 from .hints import shell_hint
 from .theme import LEVEL_MARKS, LEVEL_STYLES
 

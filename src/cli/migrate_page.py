@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ..core.shell import shell_path
-from ..core.visible import visible
+from ..core.text.shell import shell_path
+from ..core.text.visible import visible
 
 if TYPE_CHECKING:
     from ..bridge.migrate.plan import MigrationPlan

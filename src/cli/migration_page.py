@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from ..core.visible import visible
+from ..core.text.visible import visible
 
 if TYPE_CHECKING:
     from ..bridge.migrate.plan import MigrationPlan

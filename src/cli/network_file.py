@@ -37,6 +37,7 @@ def show_network(
     from rich.text import Text
 
     from ..core.nets.records import read_records
+    from ..core.text.visible import visible
     from ..core.vault import open_checkpoint
     from ..core.vault.proposed_networks import (
         layers_in_order_of_the_file,
@@ -44,7 +45,6 @@ def show_network(
         proposed_network,
         records_near,
     )
-    from ..core.visible import visible
     from .theme import console
 
     checkpoint = open_checkpoint(path)

@@ -169,7 +169,7 @@ def trusted(given: list[str] | None, model: str | None = None) -> dict[str, Any]
 
 def _settings(file: Path) -> dict[str, Any]:
     """The settings in a JSON file; spaces as `inspect --json` writes them under "data"."""
-    from ..core.space_codec import space_from_data
+    from ..core.spaces.codec import space_from_data
 
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
@@ -224,6 +224,6 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 def print_json(data: Any) -> None:
     """Print one JSON document."""
-    from ..core.visible import visible_json
+    from ..core.text.visible import visible_json
 
     typer.echo(visible_json(data))

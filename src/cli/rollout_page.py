@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..core.visible import visible
+from ..core.text.visible import visible
 
 if TYPE_CHECKING:
     from ..bridge.rollout import Played

@@ -18,13 +18,13 @@ from rich.table import Table
 from rich.text import Text
 
 from ..core.errors import CheckpointError, CheckpointNotFoundError, NotACheckpointError
-from ..core.shell import command, shell_path
+from ..core.text.shell import command, shell_path
+from ..core.text.visible import visible
 from ..core.vault import DEFAULT_LIMITS, Checkpoint, open_checkpoint
 from ..core.vault.description import trained_steps
 from ..core.vault.files import entries
 from ..core.vault.layout import checkpoints_below
 from ..core.vault.verdict import verdict
-from ..core.visible import visible
 from .theme import LEVEL_MARKS, LEVEL_STYLES, errors_console
 
 _QUIET: Final = ("complete", "state only")

@@ -62,7 +62,7 @@ def errors_console() -> Console:
 def one_line_warnings() -> Iterator[None]:
     """Show warnings of ours as a line without the place in our sources; others as always."""
     from ..core.errors import RlconnectError
-    from ..core.visible import visible
+    from ..core.text.visible import visible
 
     with warnings.catch_warnings():
         before = warnings.showwarning

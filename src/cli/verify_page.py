@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..core.observation_text import shown
-from ..core.visible import visible
+from ..core.spaces.observation_text import shown
+from ..core.text.visible import visible
 
 _MOST: Final = 5
 

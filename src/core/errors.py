@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .visible import visible_lines
+from .text.visible import visible_lines
 
 
 class RlconnectError(Exception):
@@ -87,7 +87,7 @@ class RlconnectError(Exception):
             if value
         ]
         text = f"{self.message}: {', '.join(parts)}." if parts else self.message
-        place = str(self.facts.get("place") or "")  # in a file: see `core.damage`
+        place = str(self.facts.get("place") or "")  # in a file: see `core.data.damage`
         outer, _, last = place.rpartition(" > ")
         if last and text.startswith(last):
             place = outer

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Generic, TypeAlias, TypeVar, overload
 
 from .errors import DuplicateNameError, UnknownNameError
-from .near_names import near_names
+from .text.near_names import near_names
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])

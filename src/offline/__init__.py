@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..core.lazy_names import lazy_names
+from ..core.importing.lazy_names import lazy_names
 
 _HOME: Final = {
     "DamagedDataWarning": ".damaged",

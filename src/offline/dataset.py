@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any, Final, Protocol, runtime_checkable
 
-from ..core.budget import MIB, Limits
+from ..core.data.budget import MIB, Limits
 from ..core.errors import UnknownFormatError
-from ..legacy.multi_agent_batch import MultiAgentBatch, concat_samples
-from ..legacy.sample_batch import SampleBatch
+from ..legacy.batches.multi_agent_batch import MultiAgentBatch, concat_samples
+from ..legacy.batches.sample_batch import SampleBatch
 from .damaged import Damage
 from .readers.old_episodes import Episode
 from .readers.places import Paths, Place, places

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core import nest
-from ..legacy.sample_batch import SampleBatch
+from ..legacy.batches.sample_batch import SampleBatch
 from ..v2.episodes.single_agent import SingleAgentEpisode
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from ..core.errors import ConfigError, PieceError
 from ..core.types import Array
 from ..legacy import compute_log_likelihoods_from_input_dict
-from ..legacy.multi_agent_batch import DEFAULT_POLICY_ID
-from ..legacy.policy import Policy
+from ..legacy.batches.multi_agent_batch import DEFAULT_POLICY_ID
+from ..legacy.policy.policy import Policy
 from .dataset import Dataset
 
 _LEAST: float = 1e-8

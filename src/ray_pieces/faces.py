@@ -11,7 +11,7 @@ from ray.rllib.core.rl_module.apis import ValueFunctionAPI
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 
 from ..bridge.migrate.faces import PIECE_HOMES, own_class
-from ..v2.class_names import RAY_PIECES
+from ..v2.saving.class_names import RAY_PIECES
 
 Names: TypeAlias = str | Collection[str] | None
 

@@ -1,16 +1,17 @@
 # Made of the table in __init__.py by `make stubs`.
 from . import tuning as tuning
-from ..core.actions import clip_action as clip_action, flatten_to_single_ndarray as flatten_to_single_ndarray, get_base_struct_from_space as get_base_struct_from_space, normalize_action as normalize_action, unsquash_action as unsquash_action
-from ..core.annotations import override as override
-from ..core.batching import BatchedNdArray as BatchedNdArray, batch as batch, unbatch as unbatch
-from ..core.compare import check as check
-from ..core.convolutions import same_padding as same_padding, valid_padding as valid_padding
+from ..core.arrays.batching import BatchedNdArray as BatchedNdArray, batch as batch, unbatch as unbatch
+from ..core.arrays.compare import check as check
+from ..core.arrays.one_hot import one_hot as one_hot
+from ..core.arrays.padding import create_mask_and_seq_lens as create_mask_and_seq_lens, split_and_zero_pad as split_and_zero_pad, split_and_zero_pad_n_episodes as split_and_zero_pad_n_episodes, unpad_data_if_necessary as unpad_data_if_necessary
+from ..core.arrays.returns import compute_value_targets as compute_value_targets
+from ..core.columns import ALL_MODULES as ALL_MODULES, Columns as Columns, DEFAULT_AGENT_ID as DEFAULT_AGENT_ID, DEFAULT_MODULE_ID as DEFAULT_MODULE_ID, DEFAULT_POLICY_ID as DEFAULT_POLICY_ID
 from ..core.errors import UnknownClassError as UnknownClassError
-from ..core.initializers import get_initializer_fn as get_initializer_fn, normc_initializer as normc_initializer
-from ..core.one_hot import one_hot as one_hot
-from ..core.padding import create_mask_and_seq_lens as create_mask_and_seq_lens, split_and_zero_pad as split_and_zero_pad, split_and_zero_pad_n_episodes as split_and_zero_pad_n_episodes, unpad_data_if_necessary as unpad_data_if_necessary
-from ..core.returns import compute_value_targets as compute_value_targets
-from ..core.typing_names import AgentID as AgentID, AgentToModuleMappingFn as AgentToModuleMappingFn, AlgorithmConfigDict as AlgorithmConfigDict, ConvFilterSpec as ConvFilterSpec, DeviceType as DeviceType, EnvActionType as EnvActionType, EnvConfigDict as EnvConfigDict, EnvCreator as EnvCreator, EnvID as EnvID, EnvInfoDict as EnvInfoDict, EnvObsType as EnvObsType, EnvType as EnvType, EpisodeID as EpisodeID, EpisodeType as EpisodeType, FileType as FileType, FromConfigSpec as FromConfigSpec, GradInfoDict as GradInfoDict, IsPolicyToTrain as IsPolicyToTrain, LearnerStatsDict as LearnerStatsDict, LearningRateOrSchedule as LearningRateOrSchedule, LocalOptimizer as LocalOptimizer, ModelConfigDict as ModelConfigDict, ModelGradients as ModelGradients, ModelInputDict as ModelInputDict, ModelWeights as ModelWeights, ModuleID as ModuleID, MultiAgentDict as MultiAgentDict, MultiAgentPolicyConfigDict as MultiAgentPolicyConfigDict, MultiEnvDict as MultiEnvDict, NamedParamDict as NamedParamDict, NetworkType as NetworkType, Optimizer as Optimizer, Param as Param, ParamDict as ParamDict, ParamList as ParamList, ParamRef as ParamRef, PartialAlgorithmConfigDict as PartialAlgorithmConfigDict, PolicyID as PolicyID, PolicyState as PolicyState, RLModuleSpecType as RLModuleSpecType, ResultDict as ResultDict, SampleBatchType as SampleBatchType, ShouldModuleBeUpdatedFn as ShouldModuleBeUpdatedFn, SpaceStruct as SpaceStruct, StateBatches as StateBatches, StateDict as StateDict, TFPolicyV2Type as TFPolicyV2Type, TensorShape as TensorShape, TensorStructType as TensorStructType, TensorType as TensorType, UnrollID as UnrollID, ViewRequirementsDict as ViewRequirementsDict
+from ..core.formulas.actions import clip_action as clip_action, flatten_to_single_ndarray as flatten_to_single_ndarray, get_base_struct_from_space as get_base_struct_from_space, normalize_action as normalize_action, unsquash_action as unsquash_action
+from ..core.formulas.convolutions import same_padding as same_padding, valid_padding as valid_padding
+from ..core.formulas.initializers import get_initializer_fn as get_initializer_fn, normc_initializer as normc_initializer
+from ..core.rllib_utils.annotations import override as override
+from ..core.rllib_utils.typing_names import AgentID as AgentID, AgentToModuleMappingFn as AgentToModuleMappingFn, AlgorithmConfigDict as AlgorithmConfigDict, ConvFilterSpec as ConvFilterSpec, DeviceType as DeviceType, EnvActionType as EnvActionType, EnvConfigDict as EnvConfigDict, EnvCreator as EnvCreator, EnvID as EnvID, EnvInfoDict as EnvInfoDict, EnvObsType as EnvObsType, EnvType as EnvType, EpisodeID as EpisodeID, EpisodeType as EpisodeType, FileType as FileType, FromConfigSpec as FromConfigSpec, GradInfoDict as GradInfoDict, IsPolicyToTrain as IsPolicyToTrain, LearnerStatsDict as LearnerStatsDict, LearningRateOrSchedule as LearningRateOrSchedule, LocalOptimizer as LocalOptimizer, ModelConfigDict as ModelConfigDict, ModelGradients as ModelGradients, ModelInputDict as ModelInputDict, ModelWeights as ModelWeights, ModuleID as ModuleID, MultiAgentDict as MultiAgentDict, MultiAgentPolicyConfigDict as MultiAgentPolicyConfigDict, MultiEnvDict as MultiEnvDict, NamedParamDict as NamedParamDict, NetworkType as NetworkType, Optimizer as Optimizer, Param as Param, ParamDict as ParamDict, ParamList as ParamList, ParamRef as ParamRef, PartialAlgorithmConfigDict as PartialAlgorithmConfigDict, PolicyID as PolicyID, PolicyState as PolicyState, RLModuleSpecType as RLModuleSpecType, ResultDict as ResultDict, SampleBatchType as SampleBatchType, ShouldModuleBeUpdatedFn as ShouldModuleBeUpdatedFn, SpaceStruct as SpaceStruct, StateBatches as StateBatches, StateDict as StateDict, TFPolicyV2Type as TFPolicyV2Type, TensorShape as TensorShape, TensorStructType as TensorStructType, TensorType as TensorType, UnrollID as UnrollID, ViewRequirementsDict as ViewRequirementsDict
 from .algorithms.algorithm import Algorithm as Algorithm
 from .algorithms.bc import BC as BC, BCConfig as BCConfig
 from .algorithms.env_runner_group import EnvRunnerGroup as EnvRunnerGroup
@@ -18,24 +19,49 @@ from .algorithms.episode_files import read_episodes as read_episodes, write_epis
 from .algorithms.marwil import MARWIL as MARWIL, MARWILConfig as MARWILConfig
 from .algorithms.ppo import PPO as PPO, PPOConfig as PPOConfig
 from .algorithms.sampling import synchronous_parallel_sample as synchronous_parallel_sample
-from .apis import InferenceOnlyAPI as InferenceOnlyAPI, QNetAPI as QNetAPI, SelfSupervisedLossAPI as SelfSupervisedLossAPI, TARGET_NETWORK_ACTION_DIST_INPUTS as TARGET_NETWORK_ACTION_DIST_INPUTS, TargetNetworkAPI as TargetNetworkAPI, ValueFunctionAPI as ValueFunctionAPI
-from .callbacks import DefaultCallbacks as DefaultCallbacks, RLlibCallback as RLlibCallback, make_callback as make_callback
-from .checkpointable import Checkpointable as Checkpointable
-from .columns import ALL_MODULES as ALL_MODULES, Columns as Columns, DEFAULT_AGENT_ID as DEFAULT_AGENT_ID, DEFAULT_MODULE_ID as DEFAULT_MODULE_ID, DEFAULT_POLICY_ID as DEFAULT_POLICY_ID
-from .common.add_observations import AddObservationsFromEpisodesToBatch as AddObservationsFromEpisodesToBatch
-from .common.add_states import AddStatesFromEpisodesToBatch as AddStatesFromEpisodesToBatch
-from .common.add_time_dim import AddTimeDimToBatchAndZeroPad as AddTimeDimToBatchAndZeroPad
-from .common.agent_to_module_mapping import AgentToModuleMapping as AgentToModuleMapping
-from .common.batch_individual_items import BatchIndividualItems as BatchIndividualItems
-from .common.flatten_observations import FlattenObservations as FlattenObservations
-from .common.frame_stacking import FrameStacking as FrameStacking
-from .common.module_to_agent_unmapping import ModuleToAgentUnmapping as ModuleToAgentUnmapping
-from .common.numpy_to_tensor import NumpyToTensor as NumpyToTensor
-from .common.tensor_to_numpy import TensorToNumpy as TensorToNumpy
 from .config.algorithm_config import AlgorithmConfig as AlgorithmConfig
+from .config.callbacks import DefaultCallbacks as DefaultCallbacks, RLlibCallback as RLlibCallback, make_callback as make_callback
 from .config.not_provided import NotProvided as NotProvided
 from .config.policies import PolicySpec as PolicySpec
-from .connector import ConnectorV2 as ConnectorV2
+from .connectors.common.add_observations import AddObservationsFromEpisodesToBatch as AddObservationsFromEpisodesToBatch
+from .connectors.common.add_states import AddStatesFromEpisodesToBatch as AddStatesFromEpisodesToBatch
+from .connectors.common.add_time_dim import AddTimeDimToBatchAndZeroPad as AddTimeDimToBatchAndZeroPad
+from .connectors.common.agent_to_module_mapping import AgentToModuleMapping as AgentToModuleMapping
+from .connectors.common.batch_individual_items import BatchIndividualItems as BatchIndividualItems
+from .connectors.common.flatten_observations import FlattenObservations as FlattenObservations
+from .connectors.common.frame_stacking import FrameStacking as FrameStacking
+from .connectors.common.module_to_agent_unmapping import ModuleToAgentUnmapping as ModuleToAgentUnmapping
+from .connectors.common.numpy_to_tensor import NumpyToTensor as NumpyToTensor
+from .connectors.common.tensor_to_numpy import TensorToNumpy as TensorToNumpy
+from .connectors.connector import ConnectorV2 as ConnectorV2
+from .connectors.env_to_module.adapt_observations import AdaptObservations as AdaptObservations
+from .connectors.env_to_module.add_previous_steps import AddPreviousSteps as AddPreviousSteps
+from .connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline as EnvToModulePipeline
+from .connectors.env_to_module.frame_stacking import FrameStackingEnvToModule as FrameStackingEnvToModule
+from .connectors.env_to_module.mean_std_filter import MeanStdFilter as MeanStdFilter
+from .connectors.env_to_module.observation_preprocessor import MultiAgentObservationPreprocessor as MultiAgentObservationPreprocessor, ObservationPreprocessor as ObservationPreprocessor, SingleAgentObservationPreprocessor as SingleAgentObservationPreprocessor
+from .connectors.env_to_module.preprocess_observations import PreprocessObservations as PreprocessObservations
+from .connectors.env_to_module.prev_actions_prev_rewards import PrevActionsPrevRewards as PrevActionsPrevRewards
+from .connectors.env_to_module.write_observations_to_episodes import WriteObservationsToEpisodes as WriteObservationsToEpisodes
+from .connectors.learner.adapt_rewards import AdaptRewards as AdaptRewards
+from .connectors.learner.add_columns import AddColumnsFromEpisodesToTrainBatch as AddColumnsFromEpisodesToTrainBatch
+from .connectors.learner.add_infos import AddInfosFromEpisodesToTrainBatch as AddInfosFromEpisodesToTrainBatch
+from .connectors.learner.add_next_observations import AddNextObservationsFromEpisodesToTrainBatch as AddNextObservationsFromEpisodesToTrainBatch
+from .connectors.learner.add_one_ts import AddOneTsToEpisodesAndTruncate as AddOneTsToEpisodesAndTruncate, add_one_ts_to_episodes_and_truncate as add_one_ts_to_episodes_and_truncate, remove_last_ts_from_episodes_and_restore_truncateds as remove_last_ts_from_episodes_and_restore_truncateds
+from .connectors.learner.clip_rewards import ClipRewards as ClipRewards
+from .connectors.learner.compute_returns_to_go import ComputeReturnsToGo as ComputeReturnsToGo
+from .connectors.learner.frame_stacking import FrameStackingLearner as FrameStackingLearner
+from .connectors.learner.general_advantage_estimation import GeneralAdvantageEstimation as GeneralAdvantageEstimation
+from .connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline as LearnerConnectorPipeline
+from .connectors.module_to_env.adapt_actions import AdaptActions as AdaptActions
+from .connectors.module_to_env.get_actions import GetActions as GetActions
+from .connectors.module_to_env.listify_data_for_vector_env import ListifyDataForVectorEnv as ListifyDataForVectorEnv
+from .connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline as ModuleToEnvPipeline
+from .connectors.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions as NormalizeAndClipActions
+from .connectors.module_to_env.remove_time_rank import RemoveSingleTsTimeRankFromBatch as RemoveSingleTsTimeRankFromBatch
+from .connectors.module_to_env.squash_greedy_actions import SquashGreedyActions as SquashGreedyActions
+from .connectors.module_to_env.unbatch_to_individual_items import UnBatchToIndividualItems as UnBatchToIndividualItems
+from .connectors.pipeline import ConnectorPipelineV2 as ConnectorPipelineV2
 from .distributions.base import Distribution as Distribution
 from .distributions.torch_base import TorchDistribution as TorchDistribution
 from .distributions.torch_continuous import TorchDeterministic as TorchDeterministic, TorchDiagGaussian as TorchDiagGaussian, TorchSquashedGaussian as TorchSquashedGaussian
@@ -45,15 +71,6 @@ from .env_runners.base import EnvRunner as EnvRunner
 from .env_runners.multi_agent import MultiAgentEnvRunner as MultiAgentEnvRunner
 from .env_runners.observation_watch import NonFiniteError as NonFiniteError
 from .env_runners.single_agent import SingleAgentEnvRunner as SingleAgentEnvRunner
-from .env_to_module.adapt_observations import AdaptObservations as AdaptObservations
-from .env_to_module.add_previous_steps import AddPreviousSteps as AddPreviousSteps
-from .env_to_module.env_to_module_pipeline import EnvToModulePipeline as EnvToModulePipeline
-from .env_to_module.frame_stacking import FrameStackingEnvToModule as FrameStackingEnvToModule
-from .env_to_module.mean_std_filter import MeanStdFilter as MeanStdFilter
-from .env_to_module.observation_preprocessor import MultiAgentObservationPreprocessor as MultiAgentObservationPreprocessor, ObservationPreprocessor as ObservationPreprocessor, SingleAgentObservationPreprocessor as SingleAgentObservationPreprocessor
-from .env_to_module.preprocess_observations import PreprocessObservations as PreprocessObservations
-from .env_to_module.prev_actions_prev_rewards import PrevActionsPrevRewards as PrevActionsPrevRewards
-from .env_to_module.write_observations_to_episodes import WriteObservationsToEpisodes as WriteObservationsToEpisodes
 from .envs.context import EnvContext as EnvContext
 from .envs.failures import EnvStepError as EnvStepError
 from .envs.grouped_agents import GroupAgentsWrapper as GroupAgentsWrapper
@@ -64,16 +81,6 @@ from .episodes.errors import MultiAgentEnvError as MultiAgentEnvError
 from .episodes.lookback_buffer import InfiniteLookbackBuffer as InfiniteLookbackBuffer
 from .episodes.multi_agent import MultiAgentEpisode as MultiAgentEpisode
 from .episodes.single_agent import SingleAgentEpisode as SingleAgentEpisode
-from .learner.adapt_rewards import AdaptRewards as AdaptRewards
-from .learner.add_columns import AddColumnsFromEpisodesToTrainBatch as AddColumnsFromEpisodesToTrainBatch
-from .learner.add_infos import AddInfosFromEpisodesToTrainBatch as AddInfosFromEpisodesToTrainBatch
-from .learner.add_next_observations import AddNextObservationsFromEpisodesToTrainBatch as AddNextObservationsFromEpisodesToTrainBatch
-from .learner.add_one_ts import AddOneTsToEpisodesAndTruncate as AddOneTsToEpisodesAndTruncate, add_one_ts_to_episodes_and_truncate as add_one_ts_to_episodes_and_truncate, remove_last_ts_from_episodes_and_restore_truncateds as remove_last_ts_from_episodes_and_restore_truncateds
-from .learner.clip_rewards import ClipRewards as ClipRewards
-from .learner.compute_returns_to_go import ComputeReturnsToGo as ComputeReturnsToGo
-from .learner.frame_stacking import FrameStackingLearner as FrameStackingLearner
-from .learner.general_advantage_estimation import GeneralAdvantageEstimation as GeneralAdvantageEstimation
-from .learner.learner_connector_pipeline import LearnerConnectorPipeline as LearnerConnectorPipeline
 from .learning.learner import Learner as Learner
 from .learning.learner_group import LearnerGroup as LearnerGroup
 from .learning.loss_check import LossError as LossError
@@ -84,16 +91,9 @@ from .learning.torch_learner import TorchLearner as TorchLearner
 from .logging.loggers import CSVLogger as CSVLogger, JsonLogger as JsonLogger, TBXLogger as TBXLogger, UnifiedLogger as UnifiedLogger
 from .logging.progress_line import ProgressLine as ProgressLine
 from .metrics.metrics_logger import MetricsLogger as MetricsLogger
-from .module_to_env.adapt_actions import AdaptActions as AdaptActions
-from .module_to_env.get_actions import GetActions as GetActions
-from .module_to_env.listify_data_for_vector_env import ListifyDataForVectorEnv as ListifyDataForVectorEnv
-from .module_to_env.module_to_env_pipeline import ModuleToEnvPipeline as ModuleToEnvPipeline
-from .module_to_env.normalize_and_clip_actions import NormalizeAndClipActions as NormalizeAndClipActions
-from .module_to_env.remove_time_rank import RemoveSingleTsTimeRankFromBatch as RemoveSingleTsTimeRankFromBatch
-from .module_to_env.squash_greedy_actions import SquashGreedyActions as SquashGreedyActions
-from .module_to_env.unbatch_to_individual_items import UnBatchToIndividualItems as UnBatchToIndividualItems
 from .modules.action_distributions import UnsupportedSpaceException as UnsupportedSpaceException
 from .modules.actor_critic import TorchActorCriticEncoder as TorchActorCriticEncoder, TorchStatefulActorCriticEncoder as TorchStatefulActorCriticEncoder
+from .modules.apis import InferenceOnlyAPI as InferenceOnlyAPI, QNetAPI as QNetAPI, SelfSupervisedLossAPI as SelfSupervisedLossAPI, TARGET_NETWORK_ACTION_DIST_INPUTS as TARGET_NETWORK_ACTION_DIST_INPUTS, TargetNetworkAPI as TargetNetworkAPI, ValueFunctionAPI as ValueFunctionAPI
 from .modules.bc import DefaultBCTorchRLModule as DefaultBCTorchRLModule
 from .modules.catalog import Catalog as Catalog
 from .modules.catalogs import BCCatalog as BCCatalog, DQNCatalog as DQNCatalog, PPOCatalog as PPOCatalog, SACCatalog as SACCatalog
@@ -112,14 +112,14 @@ from .modules.networks import ACTOR as ACTOR, ActorCriticEncoder as ActorCriticE
 from .modules.ppo import DefaultAPPORLModule as DefaultAPPORLModule, DefaultAPPOTorchRLModule as DefaultAPPOTorchRLModule, DefaultPPORLModule as DefaultPPORLModule, DefaultPPOTorchRLModule as DefaultPPOTorchRLModule, DefaultPPOTorchRLModule as _DefaultPPOTorchRLModule
 from .modules.rl_module import InferenceOnlyError as InferenceOnlyError, RLModule as RLModule
 from .modules.sac import DefaultSACRLModule as DefaultSACRLModule, DefaultSACTorchRLModule as DefaultSACTorchRLModule
+from .modules.schedules import Scheduler as Scheduler
 from .modules.spec import RLModuleSpec as RLModuleSpec, RLModuleSpec as _RLModuleSpec
 from .modules.target_networks import make_target_network as make_target_network, update_target_network as update_target_network
 from .modules.torch_model import TorchModel as TorchModel
 from .modules.torch_rl_module import TorchRLModule as TorchRLModule, WeightShapeError as WeightShapeError
-from .pipeline import ConnectorPipelineV2 as ConnectorPipelineV2
 from .recorded.episode_buffer import EpisodeReplayBuffer as EpisodeReplayBuffer
 from .recorded.prelearner import OfflinePreLearner as OfflinePreLearner
-from .schedules import Scheduler as Scheduler
+from .saving.checkpointable import Checkpointable as Checkpointable
 _HOME: dict[str, str]
 _KEPT: dict[str, str]
 MultiAgentRLModule = _MultiRLModule

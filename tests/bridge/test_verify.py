@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from gymnasium.envs.classic_control import CartPoleEnv
-from rlconnect.bridge.adapt import adapt
+from rlconnect.bridge.adapting.adapt import adapt
 from rlconnect.bridge.migrate.checkpoint import save_migrated
 from rlconnect.bridge.migrate.plan import plan_migration
 from rlconnect.bridge.proof.verdict import Verdict
 from rlconnect.bridge.proof.verify import verify
 from rlconnect.core.adapters import DropFeatures, InsertFeatures, Scale
+from rlconnect.core.arrays.stage_differences import Differences
 from rlconnect.core.errors import PieceError, SpaceError
-from rlconnect.core.stage_differences import Differences
 from rlconnect.core.vault.fingerprint import fingerprint_of
 from rlconnect.legacy import Policy, create_connectors_for_policy
-from rlconnect.legacy.exploration_config import exploration_for
-from rlconnect.legacy.stages import LegacyStages
+from rlconnect.legacy.exploration.config import exploration_for
+from rlconnect.legacy.policy.stages import LegacyStages
 
 from tests.legacy.replay import GOLDEN, Recording
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
-from rlconnect.bridge.adapt import Suggestion
-from rlconnect.bridge.changes import Change, SpaceDiff
+from rlconnect.bridge.adapting.adapt import Suggestion
+from rlconnect.bridge.adapting.changes import Change, SpaceDiff
 from rlconnect.bridge.migrate.step import MigrationStep
 from rlconnect.bridge.migrate.twin import Twin
 from rlconnect.bridge.proof.page import page_of
@@ -30,7 +30,8 @@ from rlconnect.cli.theme import THEME
 from rlconnect.cli.verify_page import verify_page
 from rlconnect.core import errors
 from rlconnect.core.adapters.chain import AdapterChain
-from rlconnect.core.stage_differences import DECADES, StageComparison
+from rlconnect.core.arrays.stage_differences import DECADES, StageComparison
+from rlconnect.core.text.visible import visible_html, visible_lines
 from rlconnect.core.vault import (
     Checkpoint,
     ComponentRecord,
@@ -47,7 +48,6 @@ from rlconnect.core.vault.convert import Conversion
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
 from rlconnect.core.vault.description import describe_checkpoint
 from rlconnect.core.vault.records import CallRecord
-from rlconnect.core.visible import visible_html, visible_lines
 
 MARKUP = "[red]x[/red][link=http://x]"
 TEXT = st.one_of(

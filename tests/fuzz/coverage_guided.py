@@ -25,7 +25,7 @@ def _decoded(data, encoding):
 
 
 def _document(data):
-    from rlconnect.core.budget import one_load
+    from rlconnect.core.data.budget import one_load
     from rlconnect.core.vault.own.document_decoder import decode
     from rlconnect.core.vault.own.json_text import parse_json
 
@@ -36,7 +36,7 @@ def _document(data):
 def _space(data):
     import json
 
-    from rlconnect.core.space_codec import space_from_data, space_from_ray
+    from rlconnect.core.spaces.codec import space_from_data, space_from_ray
 
     try:
         tree = json.loads(data)
@@ -70,7 +70,7 @@ def attack(name, seconds):
     import atheris
 
     with atheris.instrument_imports(include=["rlconnect.core"]):
-        import rlconnect.core.space_codec
+        import rlconnect.core.spaces.codec
         import rlconnect.core.vault.decode.msgpack_file
         import rlconnect.core.vault.decode.torch_file
         import rlconnect.core.vault.decoding

@@ -24,13 +24,13 @@ def _open(path):
 
 
 def _policy(path):
-    from rlconnect.legacy.policy import Policy
+    from rlconnect.legacy.policy.policy import Policy
 
     return Policy.from_checkpoint(path, check=True)
 
 
 def _specs(path):
-    from rlconnect.legacy.checkpoint_policies import parse_policy_specs_from_checkpoint
+    from rlconnect.legacy.policy.checkpoint_policies import parse_policy_specs_from_checkpoint
 
     return parse_policy_specs_from_checkpoint(path)
 
@@ -122,7 +122,7 @@ def _migrate(path):
 
 def _adapt(path):
     import gymnasium as gym
-    from rlconnect.bridge.adapt import suggest_adapter
+    from rlconnect.bridge.adapting.adapt import suggest_adapter
     from rlconnect.bridge.loading import load_policies
 
     return [suggest_adapter(each, gym.make("CartPole-v1")) for each in load_policies(path).values()]

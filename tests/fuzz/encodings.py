@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from rlconnect.core.msgpack_arrays import encode_msgpack_object
+from rlconnect.core.data.msgpack_arrays import encode_msgpack_object
 from rlconnect.core.vault import save_manifest
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque, PersistentRef
 from rlconnect.core.vault.decoding import Decoding

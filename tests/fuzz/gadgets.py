@@ -14,10 +14,10 @@ _NAMES = (
     *("pathlib.Path.write_text", "pathlib.Path", "torch.load", "torch.nn.Linear", "numpy.load"),
     *("numpy.zeros", "gymnasium.make", "gymnasium.spaces.box.Box", "collections.deque"),
     *("functools.partial", "operator.attrgetter", "threading.Thread", "code.interact"),
-    *("rlconnect.core.lazy_names.lazy_names", "rlconnect.load", "rlconnect.migrate"),
-    *("rlconnect.v2.algorithms.ppo.PPO", "rlconnect.v2.checkpoint_files.write_component"),
+    *("rlconnect.core.importing.lazy_names.lazy_names", "rlconnect.load", "rlconnect.migrate"),
+    *("rlconnect.v2.algorithms.ppo.PPO", "rlconnect.v2.saving.checkpoint_files.write_component"),
     *("rlconnect.bridge.compiled.artifact.export_actor", "rlconnect.cli.app.main"),
-    *("rlconnect.legacy.policy.Policy", "rlconnect.v2.MeanStdFilter"),
+    *("rlconnect.legacy.policy.policy.Policy", "rlconnect.v2.MeanStdFilter"),
     *(
         "ray.rllib.algorithms.ppo.ppo.PPO",
         "ray.rllib.connectors.common.numpy_to_tensor.NumpyToTensor",

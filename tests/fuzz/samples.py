@@ -106,12 +106,12 @@ def _write(folder):
     import numpy as np
     from gymnasium.spaces import Box, Discrete
     from rlconnect.bridge.actor.actor import Actor
-    from rlconnect.bridge.adapt import adapt
+    from rlconnect.bridge.adapting.adapt import adapt
     from rlconnect.bridge.migrate.front_door import migrate
     from rlconnect.bridge.migrate.plan import plan_migration
     from rlconnect.bridge.wrap.triple import policy_to_v2
     from rlconnect.core.adapters import DropFeatures
-    from rlconnect.legacy.policy import Policy
+    from rlconnect.legacy.policy.policy import Policy
 
     legacy = GOLDEN / "recordings" / "legacy"
     lstm = _policy(legacy / "2.7.2" / "ppo_lstm_prev" / "algo_checkpoint")

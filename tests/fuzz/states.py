@@ -167,7 +167,7 @@ def _policy(path):
 
 
 def _policy_state(path, made_anew):
-    from rlconnect.legacy.policy import Policy
+    from rlconnect.legacy.policy.policy import Policy
 
     policy = _policy(path)
     return Stateful(policy.get_state(), Policy.from_state if made_anew else policy.set_state)
@@ -194,7 +194,7 @@ def _exploration(path):
 
 
 def _old_filter():
-    from rlconnect.legacy.filters import MeanStdFilter
+    from rlconnect.legacy.observations.filters import MeanStdFilter
 
     made = MeanStdFilter((3,))
     made(np.ones(3))
@@ -202,7 +202,7 @@ def _old_filter():
 
 
 def _running_stat():
-    from rlconnect.core.running_stat import RunningStat
+    from rlconnect.core.formulas.running_stat import RunningStat
 
     made = RunningStat((3,))
     made.push(np.ones(3))
@@ -225,7 +225,7 @@ def _random():
 
 
 def _plain():
-    from rlconnect.core.plain_data import from_data, to_data
+    from rlconnect.core.data.plain_data import from_data, to_data
 
     value = {"a": [1, 2.5, (3, None)], "b": np.arange(3), 4: {5, 6}, "n": 2**80}
     return Stateful(to_data(value), lambda data: from_data(data, "sample"))
@@ -247,7 +247,7 @@ RAY_SPACES = Dict({key: SPACES[key] for key in ("box", "choice", "text")})
 
 def _space(name):
     def make():
-        from rlconnect.core import space_codec as codec
+        from rlconnect.core.spaces import codec
 
         writers = {
             "data": (codec.space_to_data, codec.space_from_data),

@@ -10,8 +10,9 @@ from rlconnect.bridge.actor.actor import Actor
 from rlconnect.cli.app import main
 from rlconnect.core.errors import RlconnectError
 from rlconnect.core.vault import open_checkpoint
-from rlconnect.legacy import Policy, checkpoint_policies
-from rlconnect.legacy.build import build_policy
+from rlconnect.legacy import Policy
+from rlconnect.legacy.policy import checkpoint_policies
+from rlconnect.legacy.policy.build import build_policy
 
 from tests.fuzz import trees
 from tests.fuzz.states import all_states

@@ -611,7 +611,7 @@ class Report(Kind):
 
     def build(self):
         from rlconnect.bridge import verify
-        from rlconnect.legacy.defaults import create_connectors_for_policy
+        from rlconnect.legacy.policy.default_connectors import create_connectors_for_policy
 
         policies = {label: a_policy(ord(label)) for label in "AB"}
         for policy in policies.values():

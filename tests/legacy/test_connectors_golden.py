@@ -11,18 +11,18 @@ import pytest
 
 FOLDER = Path(__file__).parents[1] / "golden" / "connectors"
 HOMES = {
-    "collector": ["AgentCollector"],
-    "context": ["ConnectorContext"],
-    "filters": ["MeanStdFilter"],
-    "multi_agent_batch": ["MultiAgentBatch", "concat_samples"],
-    "sample_batch": ["SampleBatch"],
-    "sequences": ["add_time_dimension", "pad_batch_to_sequences_of_same_size"],
-    "types": ["ActionConnectorDataType", "AgentConnectorDataType"],
-    "views": ["ViewRequirement"],
-    "agent.clip_reward": ["ClipRewardAgentConnector"],
-    "agent.mean_std_filter": ["MeanStdObservationFilterAgentConnector"],
-    "agent.state_buffer": ["StateBufferConnector"],
-    "agent.view_requirement": ["ViewRequirementAgentConnector"],
+    "views.collector": ["AgentCollector"],
+    "connectors.context": ["ConnectorContext"],
+    "observations.filters": ["MeanStdFilter"],
+    "batches.multi_agent_batch": ["MultiAgentBatch", "concat_samples"],
+    "batches.sample_batch": ["SampleBatch"],
+    "batches.sequences": ["add_time_dimension", "pad_batch_to_sequences_of_same_size"],
+    "connectors.types": ["ActionConnectorDataType", "AgentConnectorDataType"],
+    "views.views": ["ViewRequirement"],
+    "connectors.agent.clip_reward": ["ClipRewardAgentConnector"],
+    "connectors.agent.mean_std_filter": ["MeanStdObservationFilterAgentConnector"],
+    "connectors.agent.state_buffer": ["StateBufferConnector"],
+    "connectors.agent.view_requirement": ["ViewRequirementAgentConnector"],
 }
 OURS = SimpleNamespace(
     **{

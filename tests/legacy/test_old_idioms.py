@@ -4,7 +4,7 @@ import json
 
 import pytest
 import rlconnect.legacy
-from rlconnect.legacy import registry
+from rlconnect.legacy.connectors import registry
 
 from tests.legacy.recorded_cases import assert_alike, pairs_of, recorded_cases
 

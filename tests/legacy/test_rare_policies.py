@@ -13,8 +13,8 @@ from rlconnect.core.errors import ConfigError, MissingPartError, UnknownNameErro
 from rlconnect.core.vault import WeightTable
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
 from rlconnect.legacy import FullyConnectedNetwork, Policy, TorchModelV2, local_policy_inference
-from rlconnect.legacy.build import build_policy
-from rlconnect.legacy.record_parts import spaces_of
+from rlconnect.legacy.policy.build import build_policy
+from rlconnect.legacy.policy.record_parts import spaces_of
 from torch import nn
 
 RARE = Path(__file__).parents[1] / "golden" / "rare"

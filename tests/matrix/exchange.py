@@ -19,8 +19,8 @@ import rlconnect
 from rlconnect.bridge import Actor
 from rlconnect.core import nest
 from rlconnect.core.errors import MissingExtraError, RlconnectError
-from rlconnect.core.space_values import sample
-from rlconnect.core.torch_needed import has_torch
+from rlconnect.core.importing.torch_needed import has_torch
+from rlconnect.core.spaces.values import sample
 
 ROOT = Path(__file__).parents[2]
 STEPS = 12
@@ -141,7 +141,7 @@ def _answered(place, form):
 
 def _answered_by_onnx(path):
     import onnxruntime
-    from rlconnect.core.space_codec import space_from_data
+    from rlconnect.core.spaces.codec import space_from_data
 
     manifest = json.loads(path.with_name(f"{path.name}.json").read_text(encoding="utf-8"))
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])

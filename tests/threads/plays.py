@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from rlconnect.bridge.actor.actor import Actor
 from rlconnect.core import nest
-from rlconnect.core.batching import batch
+from rlconnect.core.arrays.batching import batch
 from rlconnect.legacy import batch_policy_inference, local_policy_inference
-from rlconnect.legacy.defaults import create_connectors_for_policy
+from rlconnect.legacy.policy.default_connectors import create_connectors_for_policy
 from rlconnect.v2 import SingleAgentEpisode
 
 from tests.threads.sharing import drawn

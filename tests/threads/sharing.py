@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from rlconnect.core import nest, xp
+from rlconnect.core import array_namespace as xp
+from rlconnect.core import nest
 
 SWITCH_SECONDS = 1e-6
 """How often threads take turns: as often as the interpreter lets them."""

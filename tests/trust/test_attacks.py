@@ -13,7 +13,7 @@ from rlconnect.core.errors import (
     UnknownClassError,
     UnsafeCheckpointError,
 )
-from rlconnect.legacy.context import ConnectorContext
+from rlconnect.legacy.connectors.context import ConnectorContext
 from rlconnect.v2 import (
     Algorithm,
     EnvToModulePipeline,
@@ -255,7 +255,7 @@ OURS_BUT_NO_PIECES = [
     "ray.rllib.env.single_agent_env_runner.SingleAgentEnvRunner",
     "rlconnect.v2.register_env",
     "rlconnect.core.trust.words.Trust",
-    "rlconnect.legacy.policy.Policy",
+    "rlconnect.legacy.policy.policy.Policy",
     "rlconnect.__main__.main",
     "victim_module.OfConnectorV2",
     "victim_module.fire",
@@ -315,9 +315,9 @@ def test_pieces_of_another_form(pipeline, tmp_path, held):
     "name",
     [
         *OURS_BUT_NO_PIECES,
-        "rlconnect.core.lazy_names.lazy_names",
-        "rlconnect.v2.checkpoint_files.write_component",
-        "rlconnect.bridge.ray_aliases.run_script",
+        "rlconnect.core.importing.lazy_names.lazy_names",
+        "rlconnect.v2.saving.checkpoint_files.write_component",
+        "rlconnect.compat.ray_aliases.run_script",
         "rlconnect.no_such_module.Thing",
     ],
 )

@@ -8,9 +8,9 @@ from rlconnect import load, migrate
 from rlconnect.bridge import Actor
 from rlconnect.bridge.loading import load_policies
 from rlconnect.cli.app import main
-from rlconnect.legacy.connector import AgentConnector
-from rlconnect.legacy.policy import Policy
-from rlconnect.legacy.registry import UnknownConnectorError
+from rlconnect.legacy.connectors.connector import AgentConnector
+from rlconnect.legacy.connectors.registry import UnknownConnectorError
+from rlconnect.legacy.policy.policy import Policy
 
 from tests.fuzz.samples import GOLDEN
 from tests.trust.hostile import changed

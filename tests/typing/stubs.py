@@ -21,7 +21,7 @@ from gymnasium.spaces import Space
 
 from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.spec import RLModuleSpec
-from ..tuning.search_space import Domain
+from .search_space import Domain
 
 Function: TypeAlias = Callable[..., Any]
 Open: TypeAlias = Domain | Mapping[str, Any]  # what a trial has a value for

@@ -23,7 +23,7 @@ from rlconnect.core.errors import (
 )
 from rlconnect.core.vault import save_records
 from rlconnect.core.vault.save_manifest import forget_save
-from rlconnect.v2.reference_pickle import dump
+from rlconnect.v2.saving.reference_pickle import dump
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 MODULES = GOLDEN / "module_checkpoints"

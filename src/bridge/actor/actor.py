@@ -11,12 +11,12 @@ import numpy as np
 from gymnasium.spaces import Space
 from typing_extensions import Self
 
-from ...core.checked import count
-from ...core.damage import at
+from ...core.data.checked import count
+from ...core.data.damage import at
 from ...core.errors import ConfigError, PieceError
-from ...core.sharing import Turn
-from ...core.torch_needed import torch_needed
-from ...core.visible import visible
+from ...core.importing.torch_needed import torch_needed
+from ...core.runtime.sharing import Turn
+from ...core.text.visible import visible
 from ..loading.mapping import Casting, PolicyMapping
 from ..loading.natives import Natives, natives_of
 from ..rollout import Played, rollout

@@ -9,9 +9,9 @@ import numpy as np
 
 from ...core import nest
 from ...core.errors import PieceError
+from ...core.step.slots import DEFAULT_AGENT, Key
 from ...core.types import Array, Nest
 from .player import Player
-from .slots import DEFAULT_AGENT, Key
 
 if TYPE_CHECKING:
     from .actor import Actor

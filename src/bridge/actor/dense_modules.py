@@ -12,10 +12,12 @@ import numpy as np
 from torch import nn
 
 from ...core.errors import ConfigError
+from ...core.nets.direct import Direct
+from ...core.nets.numpy_columns import quickest
+from ...core.nets.numpy_layers import Dense, dense, numpy_activation
+from ...core.step.plan import Choose
 from ...core.types import Array
 from ...legacy.distributions.array_formulas import best_of_columns
-from ...legacy.models.numpy_columns import quickest
-from ...legacy.models.numpy_layers import Dense, dense, numpy_activation
 from ...v2.distributions.torch_continuous import TorchDiagGaussian, TorchSquashedGaussian
 from ...v2.distributions.torch_discrete import TorchCategorical
 from ...v2.modules.actor_critic import TorchActorCriticEncoder
@@ -24,8 +26,6 @@ from ...v2.modules.encoders import TorchMLPEncoder
 from ...v2.modules.heads import TorchFreeLogStdMLPHead, TorchMLPHead
 from ...v2.modules.ppo import DefaultAPPOTorchRLModule, DefaultPPOTorchRLModule
 from ...v2.modules.sac import DefaultSACTorchRLModule
-from .direct import Direct
-from .plan import Choose
 
 Finish = Callable[[Array], Array]
 

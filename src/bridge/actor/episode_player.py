@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ...core import nest, xp
-from ...core.batching import batch, unbatch
-from ...core.damage import at
+from ...core import array_namespace as xp
+from ...core import nest
+from ...core.arrays.batching import batch, unbatch
+from ...core.data.damage import at
 from ...core.errors import PieceError
-from ...core.sessions import MAX_SESSIONS, Sessions
-from ...core.torch_draws import drawing
+from ...core.runtime.sessions import MAX_SESSIONS, Sessions
+from ...core.runtime.torch_draws import drawing
+from ...core.step.plan import ActPlan
+from ...core.step.slots import Key, default_keys
 from ...core.types import Nest
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..triple import V2Triple
-from .plan import ActPlan
 from .player import Player
-from .slots import Key, default_keys
 
 
 class EpisodePlayer(Player):

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from ...core import nest, xp
-from ...core.batching import batch
+from ...core import array_namespace as xp
+from ...core import nest
+from ...core.arrays.batching import batch
 from ...core.errors import SpaceError
 from ...core.types import Nest
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core import nest, xp
+from ...core import array_namespace as xp
+from ...core import nest
 from ...core.types import Nest
 
 

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ...core import nest, xp
+from ...core import array_namespace as xp
+from ...core import nest
+from ...core.nets.direct import Direct, quicker
+from ...core.nets.numpy_columns import numpy_serves
 from ...core.types import Nest
 from ...legacy.distributions.array_formulas import most_probable_of_columns
 from ...legacy.distributions.arrays import Categorical
-from ...legacy.exploration import Exploration
+from ...legacy.exploration.exploration import Exploration
 from ...legacy.heads.acting import choose_actions
-from ...legacy.models.numpy_columns import numpy_serves
-from ...legacy.networks import ArrayNetwork, Network, rows_of
-from ...legacy.policy import Policy
-from .direct import Direct, quicker
+from ...legacy.policy.networks import ArrayNetwork, Network, rows_of
+from ...legacy.policy.policy import Policy
 
 
 class LegacyBrain:
@@ -66,7 +67,7 @@ class LegacyBrain:
     def _on_torch(self, columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
         import torch
 
-        from ...core.tensors import as_tensors
+        from ...core.arrays.tensors import as_tensors
 
         device = self.policy.device
         if self._tensors is None:

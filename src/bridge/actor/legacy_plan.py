@@ -8,35 +8,36 @@ from typing import Any, Final, Protocol
 import numpy as np
 from gymnasium.spaces import Space
 
-from ...core import nest, xp
-from ...core.actions import ActionPlan
+from ...core import array_namespace as xp
+from ...core import nest
 from ...core.errors import ConfigError
-from ...core.filters import FrozenFilter
-from ...legacy.action.adapt_actions import AdaptActionsConnector
-from ...legacy.action.clip import ClipActionsConnector
-from ...legacy.action.immutable import ImmutableActionsConnector
-from ...legacy.action.normalize import NormalizeActionsConnector
-from ...legacy.action.to_numpy import ConvertToNumpyConnector
-from ...legacy.adapted import acted_space, seen_space
-from ...legacy.agent.adapt_observations import AdaptObservationsAgentConnector
-from ...legacy.agent.clip_reward import ClipRewardAgentConnector
-from ...legacy.agent.env_sampling import EnvSamplingAgentConnector
-from ...legacy.agent.flatten import FlattenDataAgentConnector
-from ...legacy.agent.mean_std_filter import (
+from ...core.formulas.actions import ActionPlan
+from ...core.formulas.filters import FrozenFilter
+from ...core.step.part import Part, action_part, filter_part
+from ...core.step.plan import ActPlan, narrowed
+from ...core.step.recall import Column, Look
+from ...legacy.batches.step_rows import zero_of
+from ...legacy.connectors.action.adapt_actions import AdaptActionsConnector
+from ...legacy.connectors.action.clip import ClipActionsConnector
+from ...legacy.connectors.action.immutable import ImmutableActionsConnector
+from ...legacy.connectors.action.normalize import NormalizeActionsConnector
+from ...legacy.connectors.action.to_numpy import ConvertToNumpyConnector
+from ...legacy.connectors.adapted import acted_space, seen_space
+from ...legacy.connectors.agent.adapt_observations import AdaptObservationsAgentConnector
+from ...legacy.connectors.agent.clip_reward import ClipRewardAgentConnector
+from ...legacy.connectors.agent.env_sampling import EnvSamplingAgentConnector
+from ...legacy.connectors.agent.flatten import FlattenDataAgentConnector
+from ...legacy.connectors.agent.mean_std_filter import (
     ConcurrentMeanStdObservationFilterAgentConnector,
     MeanStdObservationFilterAgentConnector,
 )
-from ...legacy.agent.obs_preproc import ObsPreprocessorConnector
-from ...legacy.agent.state_buffer import StateBufferConnector
-from ...legacy.agent.view_requirement import ViewRequirementAgentConnector
-from ...legacy.policy import Policy
-from ...legacy.preprocessors import PlannedPreprocessor
-from ...legacy.rows import zero_of
-from ...legacy.views import View, ViewPlan
+from ...legacy.connectors.agent.obs_preproc import ObsPreprocessorConnector
+from ...legacy.connectors.agent.state_buffer import StateBufferConnector
+from ...legacy.connectors.agent.view_requirement import ViewRequirementAgentConnector
+from ...legacy.observations.preprocessors import PlannedPreprocessor
+from ...legacy.policy.policy import Policy
+from ...legacy.views.views import View, ViewPlan
 from .legacy_brain import LegacyBrain
-from .part import Part, action_part, filter_part
-from .plan import ActPlan, narrowed
-from .recall import Column, Look
 
 _STRUCTURE: Final = (
     EnvSamplingAgentConnector,

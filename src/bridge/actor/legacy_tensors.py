@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from ...core.types import Nest
-from ...legacy.policy import Policy
+from ...legacy.policy.policy import Policy
 from .int_actions import as_int32
 
 

@@ -11,16 +11,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...core import nest, xp
+from ...core import array_namespace as xp
+from ...core import nest
+from ...core.arrays.tensors import as_tensors
 from ...core.errors import PieceError
-from ...core.tensors import as_tensors
-from ...core.torch_draws import drawing
+from ...core.nets.direct import Direct, quicker
+from ...core.runtime.torch_draws import drawing
+from ...core.step.plan import Run
 from ...core.types import Array, Nest
 from ...v2.modules.rl_module import RLModule
 from .dense_modules import direct_of
-from .direct import Direct, quicker
 from .int_actions import as_int32
-from .plan import Run
 
 _INPUTS = "action_dist_inputs"
 

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ...core import nest, xp
-from ...core.batching import batch, unbatch
+from ...core import array_namespace as xp
+from ...core import nest
+from ...core.arrays.batching import batch, unbatch
 from ...core.errors import PieceError
-from ...core.sessions import MAX_SESSIONS, Sessions
+from ...core.runtime.sessions import MAX_SESSIONS, Sessions
+from ...core.step.plan import ActPlan
+from ...core.step.slots import Key, default_keys
 from ...core.types import Nest
-from ...legacy.inference import batch_policy_inference
-from ...legacy.policy import Policy
-from .plan import ActPlan
+from ...legacy.policy.inference import batch_policy_inference
+from ...legacy.policy.policy import Policy
 from .player import Player
-from .slots import Key, default_keys
 
 
 class PipelinePlayer(Player):

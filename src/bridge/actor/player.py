@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ...core import nest, xp
+from ...core import array_namespace as xp
+from ...core import nest
 from ...core.adapters.laid import on_arrays
 from ...core.errors import PieceError
-from ...core.sessions import Sessions
+from ...core.runtime.sessions import Sessions
+from ...core.step.plan import ActPlan, Running, narrowed, run_step
+from ...core.step.slots import Key, Slots
 from ...core.types import Nest
 from .forms import ObservationForm
-from .plan import ActPlan, Running, narrowed, run_step
-from .slots import Key, Slots
 
 
 class Player(abc.ABC):
@@ -206,7 +207,7 @@ class PlannedPlayer(Player):
     def tensor_step(self) -> Any:
         """The step as a torch module, on this player's device."""
         if self._tensors is None:
-            from ..compiled.tensor_step import TensorStep
+            from ...core.step.tensor_step import TensorStep
 
             self._tensors = TensorStep(self.plan).to(self.device or "cpu").eval()
         return self._tensors

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from ...legacy.policy import Policy
+from ...legacy.policy.policy import Policy
 from ..triple import V2Triple, is_triple
 from .legacy_plan import legacy_plan
 from .pipeline_player import PipelinePlayer
@@ -25,7 +25,7 @@ def player_of(native: Any) -> Player:
 
 def policy_player(policy: Policy) -> Player:
     """What plays a copy of a policy of the old stack: its plan, or its connectors."""
-    from ...legacy.defaults import create_connectors_for_policy
+    from ...legacy.policy.default_connectors import create_connectors_for_policy
 
     own = copy.deepcopy(policy)
     if own.agent_connectors is None or own.action_connectors is None:

@@ -9,15 +9,16 @@ from typing import Any, Final
 import numpy as np
 from gymnasium import spaces
 
-from ...core import nest, xp
+from ...core import array_namespace as xp
+from ...core import nest
+from ...core.step.part import Part
+from ...core.step.recall import Column, Look
 from ...core.types import Nest
-from ...legacy.rows import zero_of
-from ...v2.common.flatten_observations import FlattenObservations
-from ...v2.env_to_module.add_previous_steps import AddPreviousSteps
-from ...v2.env_to_module.preprocess_observations import PreprocessObservations
-from ...v2.env_to_module.prev_actions_prev_rewards import PrevActionsPrevRewards
-from .part import Part
-from .recall import Column, Look
+from ...legacy.batches.step_rows import zero_of
+from ...v2.connectors.common.flatten_observations import FlattenObservations
+from ...v2.connectors.env_to_module.add_previous_steps import AddPreviousSteps
+from ...v2.connectors.env_to_module.preprocess_observations import PreprocessObservations
+from ...v2.connectors.env_to_module.prev_actions_prev_rewards import PrevActionsPrevRewards
 
 FLATTENING: Final = (FlattenObservations.__name__, PreprocessObservations.__name__)
 

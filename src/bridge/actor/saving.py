@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.vault.layout import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
 from ...core.vault.saved_tree import replaced_tree
-from ...legacy.export import export_policies
-from ...legacy.policy import Policy
+from ...legacy.policy.export import export_policies
+from ...legacy.policy.policy import Policy
 from ..loading.natives import source_of
 from ..loading.several import is_several, save_several
 from ..loading.triples import METADATA, POLICY, STEPS

@@ -7,30 +7,31 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from ...core import nest, xp
-from ...core.actions import ActionPlan
+from ...core import array_namespace as xp
+from ...core import nest
 from ...core.adapters import StackFrames
 from ...core.errors import PieceError
-from ...core.filters import FrozenFilter
-from ...legacy.rows import zero_of
-from ...v2.common.flatten_observations import FlattenObservations
-from ...v2.common.frame_stacking import FrameStacking
-from ...v2.env_to_module.adapt_observations import AdaptObservations
-from ...v2.env_to_module.add_previous_steps import AddPreviousSteps
-from ...v2.env_to_module.frame_stacking import FrameStackingEnvToModule
-from ...v2.env_to_module.mean_std_filter import MeanStdFilter
-from ...v2.env_to_module.preprocess_observations import PreprocessObservations
-from ...v2.env_to_module.prev_actions_prev_rewards import PrevActionsPrevRewards
-from ...v2.module_to_env.adapt_actions import AdaptActions
-from ...v2.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
-from ...v2.module_to_env.squash_greedy_actions import SquashGreedyActions
+from ...core.formulas.actions import ActionPlan
+from ...core.formulas.filters import FrozenFilter
+from ...core.step.part import Part, action_part, filter_part
+from ...core.step.plan import ActPlan, narrowed
+from ...core.step.recall import Column, Look
+from ...legacy.batches.step_rows import zero_of
+from ...v2.connectors.common.flatten_observations import FlattenObservations
+from ...v2.connectors.common.frame_stacking import FrameStacking
+from ...v2.connectors.env_to_module.adapt_observations import AdaptObservations
+from ...v2.connectors.env_to_module.add_previous_steps import AddPreviousSteps
+from ...v2.connectors.env_to_module.frame_stacking import FrameStackingEnvToModule
+from ...v2.connectors.env_to_module.mean_std_filter import MeanStdFilter
+from ...v2.connectors.env_to_module.preprocess_observations import PreprocessObservations
+from ...v2.connectors.env_to_module.prev_actions_prev_rewards import PrevActionsPrevRewards
+from ...v2.connectors.module_to_env.adapt_actions import AdaptActions
+from ...v2.connectors.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
+from ...v2.connectors.module_to_env.squash_greedy_actions import SquashGreedyActions
 from ..loading.agent_pieces import STRUCTURE
 from ..triple import V2Triple
 from .module_brain import ModuleBrain, state_leaves
-from .part import Part, action_part, filter_part
-from .plan import ActPlan, narrowed
 from .previous import merged, previous_rows, previous_steps, rows_left_open
-from .recall import Column, Look
 
 
 def v2_plan(triple: V2Triple) -> ActPlan:

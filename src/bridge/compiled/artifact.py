@@ -19,9 +19,11 @@ import numpy as np
 import torch
 from gymnasium.spaces import Space
 
-from ...core.array_codec import array_to_data
+from ...core.data.array_codec import array_to_data
 from ...core.errors import PieceError
-from ...core.space_codec import space_to_data
+from ...core.spaces.codec import space_to_data
+from ...core.step.plan import ActPlan
+from ...core.step.tensor_step import placed
 from ...core.types import Array
 from ...core.vault.files import read_bytes
 from ...core.vault.limits import DEFAULT_LIMITS
@@ -32,11 +34,9 @@ from ...core.vault.own.write_errors import refusals
 from ...core.version import __version__
 from ..actor.actor import Actor
 from ..actor.pipeline_player import PipelinePlayer
-from ..actor.plan import ActPlan
 from ..traced.plan import traced_plan
 from .flat_step import FlatStep, Port
 from .onnx_model import Runner, new_enough, onnx_model, onnx_runner, quiet
-from .tensor_step import placed
 
 Kind = Literal["onnx", "pt2"]
 OPSET: Final = 18

@@ -13,10 +13,10 @@ from gymnasium.spaces import Space
 from torch import Tensor, nn
 
 from ...core import nest
+from ...core.step.plan import ActPlan
+from ...core.step.tensor_step import TensorStep, placed
 from ...core.types import Array, Nest
-from ...legacy.rows import zero_of
-from ..actor.plan import ActPlan
-from .tensor_step import TensorStep, placed
+from ...legacy.batches.step_rows import zero_of
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...core.sharing import Turn
+from ...core.runtime.sharing import Turn
+from ...core.step.tensor_step import placed
 from .flat_step import FlatStep
-from .tensor_step import placed
 
 _WARM_UPS = 3
 

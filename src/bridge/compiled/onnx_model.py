@@ -14,9 +14,9 @@ import torch
 from packaging.version import Version
 
 from ...core.errors import MissingExtraError, PieceError
+from ...core.step.tensor_step import placed
 from ...core.types import Array
 from .flat_step import FlatStep
-from .tensor_step import placed
 
 NEEDED_ONNXSCRIPT: Final = "0.6.2"
 

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Space
 
-from ...core.array_codec import array_from_data
 from ...core.columns import DEFAULT_POLICY_ID
+from ...core.data.array_codec import array_from_data
 from ...core.errors import CorruptCheckpointError, UnknownFormatError
-from ...core.space_codec import space_from_data
-from ...core.torch_needed import torch_needed
+from ...core.importing.torch_needed import torch_needed
+from ...core.spaces.codec import space_from_data
 from ...core.types import Array
 from ...core.vault.files import read_bytes, read_json
 from ...core.vault.layout import program_in

@@ -10,20 +10,21 @@ import torch
 from gymnasium.spaces import Space
 from torch import Tensor
 
-from ...core import nest, xp
+from ...core import array_namespace as xp
+from ...core import nest
 from ...core.errors import ConfigError, PieceError
-from ...core.sharing import Turn
+from ...core.runtime.sharing import Turn
+from ...core.step.plan import ActPlan
+from ...core.step.tensor_step import placed
+from ...core.text.visible import visible
 from ...core.types import Array, Nest
-from ...core.visible import visible
-from ...legacy.policy import Policy
-from ...legacy.types import ActionConnectorDataType, AgentConnectorDataType
+from ...legacy.connectors.types import ActionConnectorDataType, AgentConnectorDataType
+from ...legacy.policy.policy import Policy
 from ..actor.actor import Actor
-from ..actor.plan import ActPlan
 from ..traced.plan import traced_plan
 from .artifact import exported, plan_of
 from .flat_step import FlatStep
 from .graphed_step import GraphedStep
-from .tensor_step import placed
 
 Backend = Literal["eager", "inductor", "cudagraph"]
 
@@ -224,7 +225,7 @@ def _lacks(plan: ActPlan, connectors: list[Any]) -> bool:
 
 
 def _agent_side(connectors: list[Any], obs: Nest) -> Nest:
-    from ...core.batching import batch, unbatch
+    from ...core.arrays.batching import batch, unbatch
 
     items = unbatch(nest.map_structure(xp.to_numpy, obs))
     records: Any = [
@@ -237,7 +238,7 @@ def _agent_side(connectors: list[Any], obs: Nest) -> Nest:
 
 
 def _action_side(connectors: list[Any], actions: Nest) -> Nest:
-    from ...core.batching import batch, unbatch
+    from ...core.arrays.batching import batch, unbatch
 
     found: list[Array] = []
     for row, action in enumerate(unbatch(nest.map_structure(xp.to_numpy, actions))):

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ...core import nest, xp
+from ...core import array_namespace as xp
+from ...core import nest
 from ...core.errors import PieceError
-from ...core.sessions import Sessions
+from ...core.runtime.sessions import Sessions
+from ...core.step.plan import ActPlan
+from ...core.step.slots import Key, Slots
 from ...core.types import Nest
-from ...legacy.rows import zero_of
-from ..actor.plan import ActPlan
+from ...legacy.batches.step_rows import zero_of
 from ..actor.player import Player
-from ..actor.slots import Key, Slots
 from .opened import Artifact
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from ...core.torch_needed import torch_needed
+from ...core.importing.torch_needed import torch_needed
 from ..actor.actor import Actor
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...core.errors import UnknownNameError
-from ...core.visible import visible
+from ...core.text.visible import visible
 from ..actor.actor import Actor
 from ..loading.mapping import PolicyMapping
 from ..loading.natives import Natives

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 from gymnasium.spaces import Space
 
 from ...core import nest
-from ...core.batching import unbatch
-from ...core.visible import visible
-from ...legacy.policy import Policy
+from ...core.arrays.batching import unbatch
+from ...core.text.visible import visible
+from ...legacy.policy.policy import Policy
 from ..actor.actor import Actor
-from ..adapt import policy_spaces
+from ..adapting.adapt import policy_spaces
 from ..loading.natives import Native, Natives
 from ..triple import V2Triple
 from .acts import Acts

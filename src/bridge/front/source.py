@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ...legacy.policy import Policy
+from ...legacy.policy.policy import Policy
 from ..actor.actor import Actor
 from ..loading.natives import Natives
 from ..migrate.plan import MigrationPlan

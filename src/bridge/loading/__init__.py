@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ...legacy.policy import Policy
+from ...legacy.policy.policy import Policy
 
 
 def load_policies(path: str | os.PathLike[str], **options: Any) -> dict[str, Policy]:

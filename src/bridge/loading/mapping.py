@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from ...core.errors import UnknownNameError
-from ...core.sessions import MAX_SESSIONS
+from ...core.runtime.sessions import MAX_SESSIONS
 
 PolicyMapping = Callable[..., Any] | Mapping[Hashable, Any] | None
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from ...core.budget import one_load
+from ...core.data.budget import one_load
 from ...core.errors import NotACheckpointError, PieceError, UnknownNameError
-from ...core.shell import command
-from ...core.torch_needed import torch_needed
+from ...core.importing.torch_needed import torch_needed
+from ...core.text.shell import command
 from ...core.vault import open_checkpoint
 from ...core.vault.layout import MIGRATION_FILE, newest_below, program_in
 from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.one_save import of_one_save
 from ...core.vault.places import named, on_disk
 from ...core.vault.players import saved_players
-from ...legacy.policy import Policy
+from ...legacy.policy.policy import Policy
 from ..triple import V2Triple, is_triple
 from .mapping import PolicyMapping
 from .options import check_known, legacy_options, module_options, words_of
@@ -248,7 +248,7 @@ def _parts(checkpoint: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         NotACheckpointError: There is nothing of the kind.
     """
-    from ...v2.connector import ConnectorV2
+    from ...v2.connectors.connector import ConnectorV2
 
     pieces = [
         each

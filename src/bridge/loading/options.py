@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ...core.errors import ConfigError
-from ...legacy.policy import Policy
+from ...legacy.policy.policy import Policy
 
 _SPACES: Final = ("observation_space", "action_space")
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ...core.data.keys import table_of
 from ...core.errors import RlconnectError
-from ...core.keys import table_of
 from ...core.vault.files import entries
 from ...core.vault.layout import ACTOR_FILE
 from ...core.vault.limits import DEFAULT_LIMITS

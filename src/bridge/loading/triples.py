@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ...core.budget import one_load
-from ...core.checked import count
 from ...core.columns import DEFAULT_MODULE_ID
-from ...core.damage import at
+from ...core.data.budget import one_load
+from ...core.data.checked import count
+from ...core.data.damage import at
 from ...core.errors import CheckpointNotFoundError, UnknownNameError
 from ...core.trust import together
 from ...core.vault import open_checkpoint
@@ -19,11 +19,11 @@ from ...core.vault.layout import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
 from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.one_save import of_one_save
 from ...core.vault.places import is_elsewhere, on_disk
-from ...v2.common.agent_to_module_mapping import AgentToModuleMapping
-from ...v2.common.lost_mapping import LostMapping
-from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
-from ...v2.module_to_env.defaults import module_to_env_pipeline
-from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ...v2.connectors.common.agent_to_module_mapping import AgentToModuleMapping
+from ...v2.connectors.common.lost_mapping import LostMapping
+from ...v2.connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
+from ...v2.connectors.module_to_env.defaults import module_to_env_pipeline
+from ...v2.connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ...v2.modules.multi_rl_module import MultiRLModule
 from ...v2.modules.rl_module import RLModule
 from ..triple import V2Triple

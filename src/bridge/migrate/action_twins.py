@@ -9,9 +9,9 @@ import numpy as np
 from gymnasium import spaces
 
 from ...core.adapters import AdapterChain
-from ...core.spaces import leaf_spaces
-from ...legacy.policy import Policy
-from ...v2.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
+from ...core.spaces.walk import leaf_spaces
+from ...legacy.policy.policy import Policy
+from ...v2.connectors.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
 from .snippets import action_snippet
 from .twin import Twin, gone, native, wrapped
 
@@ -77,7 +77,7 @@ def _immutable(policy: Policy, before: Sequence[Any]) -> Twin:
 
 
 def _adapt(policy: Policy, before: Sequence[Any]) -> Twin:
-    from ...v2.module_to_env.adapt_actions import AdaptActions
+    from ...v2.connectors.module_to_env.adapt_actions import AdaptActions
 
     (connector,) = [
         each

@@ -11,15 +11,15 @@ from gymnasium import spaces
 
 from ...core import nest
 from ...core.adapters import AdapterChain
-from ...core.preprocessors import PreprocessPlan, flatten_observations_plan
-from ...core.space_corners import corners
-from ...legacy.adapted import seen_space
-from ...legacy.policy import Policy
-from ...v2.common.flatten_observations import FlattenObservations
-from ...v2.env_to_module.add_previous_steps import AddPreviousSteps
-from ...v2.env_to_module.mean_std_filter import MeanStdFilter
-from ...v2.env_to_module.preprocess_observations import PreprocessObservations
-from ...v2.learner.clip_rewards import ClipRewards
+from ...core.formulas.preprocessors import PreprocessPlan, flatten_observations_plan
+from ...core.spaces.corners import corners
+from ...legacy.connectors.adapted import seen_space
+from ...legacy.policy.policy import Policy
+from ...v2.connectors.common.flatten_observations import FlattenObservations
+from ...v2.connectors.env_to_module.add_previous_steps import AddPreviousSteps
+from ...v2.connectors.env_to_module.mean_std_filter import MeanStdFilter
+from ...v2.connectors.env_to_module.preprocess_observations import PreprocessObservations
+from ...v2.connectors.learner.clip_rewards import ClipRewards
 from ..wrap.views_beside import columns_beside, is_observation_stacked
 from .snippets import agent_snippet
 from .twin import Twin, gone, native, wrapped
@@ -182,7 +182,7 @@ def _sees_rewards(policy: Policy) -> bool:
 
 
 def _context(policy: Policy) -> Any:
-    from ...legacy.context import ConnectorContext
+    from ...legacy.connectors.context import ConnectorContext
 
     return ConnectorContext.from_policy(policy)
 
@@ -199,7 +199,7 @@ def _flatten_data(policy: Policy, connector: Any) -> Twin:
 
 
 def _adapt(policy: Policy, connector: Any) -> Twin:
-    from ...v2.env_to_module.adapt_observations import AdaptObservations
+    from ...v2.connectors.env_to_module.adapt_observations import AdaptObservations
 
     chain = AdapterChain(obs=connector.chain.obs)
     if connector.chain.agents:
@@ -225,7 +225,7 @@ def cast_for_network(policy: Policy) -> Twin | None:
     if np.dtype(space.dtype or object).kind == "f":
         return None
     from ...core.adapters import Cast
-    from ...v2.env_to_module.adapt_observations import AdaptObservations
+    from ...v2.connectors.env_to_module.adapt_observations import AdaptObservations
 
     chain = AdapterChain(obs=[Cast("float32")])
     return native(

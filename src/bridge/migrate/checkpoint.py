@@ -19,12 +19,12 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from ...core.batching import unbatch
-from ...core.budget import one_load
+from ...core.arrays.batching import unbatch
+from ...core.arrays.stage_differences import Differences, StageComparison
 from ...core.columns import DEFAULT_MODULE_ID
-from ...core.damage import at
+from ...core.data.budget import one_load
+from ...core.data.damage import at
 from ...core.errors import WeightsError
-from ...core.stage_differences import Differences, StageComparison
 from ...core.trust import together
 from ...core.vault.convert import write_without_pickles
 from ...core.vault.files import part_of
@@ -33,10 +33,10 @@ from ...core.vault.one_save import of_one_save
 from ...core.vault.own.document import encode
 from ...core.vault.own.json_text import format_json
 from ...core.vault.saved_tree import replaced_tree
-from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
-from ...v2.learner.defaults import learner_pipeline
-from ...v2.learner.learner_connector_pipeline import LearnerConnectorPipeline
-from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ...v2.connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
+from ...v2.connectors.learner.defaults import learner_pipeline
+from ...v2.connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline
+from ...v2.connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ...v2.modules.rl_module import RLModule
 from ..proof.v2_stages import without_checks
 from ..proof.verify import staged

@@ -8,8 +8,8 @@ from gymnasium.spaces import Space
 
 from ...core.nets.over_vector import over_vector
 from ...core.nets.setting import NETWORK
-from ...legacy.models.described import DescribedModel
-from ...legacy.policy import Policy
+from ...legacy.heads.described_model import DescribedModel
+from ...legacy.policy.policy import Policy
 from ...v2.modules.described import DescribedTorchRLModule
 from ...v2.modules.rl_module import RLModule
 from .refusal import NoTwin

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...core.trust import by_path
-from ...v2.class_names import RAY_PIECES
+from ...v2.saving.class_names import RAY_PIECES
 
 PIECE_HOMES: Final = {
-    "AdaptActions": "...v2.module_to_env.adapt_actions",
-    "AdaptObservations": "...v2.env_to_module.adapt_observations",
-    "AdaptRewards": "...v2.learner.adapt_rewards",
-    "AddPreviousSteps": "...v2.env_to_module.add_previous_steps",
-    "ClipRewards": "...v2.learner.clip_rewards",
-    "GetActions": "...v2.module_to_env.get_actions",
+    "AdaptActions": "...v2.connectors.module_to_env.adapt_actions",
+    "AdaptObservations": "...v2.connectors.env_to_module.adapt_observations",
+    "AdaptRewards": "...v2.connectors.learner.adapt_rewards",
+    "AddPreviousSteps": "...v2.connectors.env_to_module.add_previous_steps",
+    "ClipRewards": "...v2.connectors.learner.clip_rewards",
+    "GetActions": "...v2.connectors.module_to_env.get_actions",
     "LegacyActionConnectorV2": "..wrap.action_connector",
     "LegacyAgentConnectorV2": "..wrap.agent_connector",
     "LegacyColumnsV2": "..wrap.legacy_columns",
-    "MeanStdFilter": "...v2.env_to_module.mean_std_filter",
-    "NormalizeAndClipActions": "...v2.module_to_env.normalize_and_clip_actions",
-    "PreprocessObservations": "...v2.env_to_module.preprocess_observations",
-    "SquashGreedyActions": "...v2.module_to_env.squash_greedy_actions",
+    "MeanStdFilter": "...v2.connectors.env_to_module.mean_std_filter",
+    "NormalizeAndClipActions": "...v2.connectors.module_to_env.normalize_and_clip_actions",
+    "PreprocessObservations": "...v2.connectors.env_to_module.preprocess_observations",
+    "SquashGreedyActions": "...v2.connectors.module_to_env.squash_greedy_actions",
 }
 """Piece -> the module of ours it lives in."""
 

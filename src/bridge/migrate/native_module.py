@@ -12,13 +12,13 @@ from torch import nn
 
 from ...core.errors import RlconnectError
 from ...legacy.heads.algorithms import FAMILIES
+from ...legacy.heads.described_model import DescribedModel
 from ...legacy.models.complex import ComplexInputNetwork
-from ...legacy.models.described import DescribedModel
 from ...legacy.models.fcnet import FullyConnectedNetwork
 from ...legacy.models.lstm import LSTMWrapper
 from ...legacy.models.rlmodule import RLModuleNet
 from ...legacy.models.visionnet import VisionNetwork
-from ...legacy.policy import Policy
+from ...legacy.policy.policy import Policy
 from ...v2.modules.bc import DefaultBCTorchRLModule
 from ...v2.modules.ppo import DefaultAPPOTorchRLModule, DefaultPPOTorchRLModule
 from ...v2.modules.rl_module import RLModule

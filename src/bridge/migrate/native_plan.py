@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from typing_extensions import override
 
-from ...core.batching import batch
-from ...core.courses import sampled_courses
+from ...core.arrays.batching import batch
 from ...core.errors import PieceError
-from ...v2.connector import ConnectorV2
+from ...core.spaces.probe_observations import sampled_courses
+from ...v2.connectors.connector import ConnectorV2
 from ..proof.v2_stages import V2Stages
 from ..proof.verdict import Verdict
 from ..proof.verify import verify

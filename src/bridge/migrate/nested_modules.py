@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ...legacy.models.complex import ComplexInputNetwork
 from ...legacy.models.lstm import LSTMWrapper
-from ...legacy.policy import Policy
+from ...legacy.policy.policy import Policy
 from ...v2.modules.ppo import DefaultPPOTorchRLModule
 from ...v2.modules.rl_module import RLModule
 from .layer_stacks import Layer, Stack, dense_stack, fill, linear_layer

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from ...core.preprocessors import flatten_observations_plan
+from ...core.formulas.preprocessors import flatten_observations_plan
 from ...core.types import Nest
 
 

@@ -11,24 +11,24 @@ from typing import Any
 
 from gymnasium.spaces import Space
 
-from ...core.budget import one_load
-from ...core.checked import mapping
-from ...core.courses import Course, sampled_courses
-from ...core.damage import at
+from ...core.data.budget import one_load
+from ...core.data.checked import mapping
+from ...core.data.damage import at
 from ...core.errors import (
     ConfigError,
     CorruptCheckpointError,
     UnknownNameError,
 )
-from ...core.space_codec import space_from_data, space_to_data
+from ...core.spaces.codec import space_from_data, space_to_data
+from ...core.spaces.probe_observations import Course, sampled_courses
 from ...core.vault.own.atomic import replaced_file
 from ...core.vault.own.leftovers import removed
 from ...core.vault.own.writer import is_own
-from ...legacy.adapted import seen_space
-from ...legacy.certificate import certificate_of
-from ...legacy.defaults import create_connectors_for_policy
-from ...legacy.policy import Policy
-from ...v2.connector import ConnectorV2
+from ...legacy.connectors.adapted import seen_space
+from ...legacy.policy.certificate import certificate_of
+from ...legacy.policy.default_connectors import create_connectors_for_policy
+from ...legacy.policy.policy import Policy
+from ...v2.connectors.connector import ConnectorV2
 from ..loading.natives import natives_of
 from ..loading.options import words_of
 from ..proof.evidence import Evidence

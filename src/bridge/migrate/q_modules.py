@@ -9,11 +9,11 @@ import torch
 from gymnasium.spaces import Discrete
 from torch import nn
 
+from ...core.formulas.schedules import PiecewiseSchedule
 from ...legacy.heads.dqn_model import DQNTorchModel
 from ...legacy.models.fcnet import FullyConnectedNetwork
 from ...legacy.models.lstm import LSTMWrapper
-from ...legacy.policy import Policy
-from ...legacy.schedules import PiecewiseSchedule
+from ...legacy.policy.policy import Policy
 from ...v2.modules.dqn import DefaultDQNTorchRLModule
 from ...v2.modules.rl_module import RLModule
 from ...v2.modules.sac import DefaultSACTorchRLModule

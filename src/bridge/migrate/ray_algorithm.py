@@ -21,16 +21,16 @@ from gymnasium.envs.registration import registry
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.vault.layout import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
 from ...legacy.heads.algorithms import FAMILIES
-from ...legacy.policy import Policy
-from ...v2.checkpoint_files import write_component
-from ...v2.common.add_observations import AddObservationsFromEpisodesToBatch
-from ...v2.common.add_time_dim import AddTimeDimToBatchAndZeroPad
-from ...v2.connector import ConnectorV2
-from ...v2.env_to_module.env_to_module_pipeline import EnvToModulePipeline
-from ...v2.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ...legacy.policy.policy import Policy
+from ...v2.connectors.common.add_observations import AddObservationsFromEpisodesToBatch
+from ...v2.connectors.common.add_time_dim import AddTimeDimToBatchAndZeroPad
+from ...v2.connectors.connector import ConnectorV2
+from ...v2.connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
+from ...v2.connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ...v2.modules.multi_rl_module import MultiRLModule
 from ...v2.modules.multi_spec import MultiRLModuleSpec
 from ...v2.modules.spec import RLModuleSpec
+from ...v2.saving.checkpoint_files import write_component
 from .ray_parts import is_face
 from .training_settings import training_settings
 

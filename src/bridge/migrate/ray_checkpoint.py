@@ -13,8 +13,8 @@ from ...core.vault.layout import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
 from ...core.vault.own.document import encode
 from ...core.vault.own.json_text import format_json
 from ...core.vault.saved_tree import replaced_tree
-from ...legacy.adapted import acted_space
-from ...legacy.policy import Policy
+from ...legacy.connectors.adapted import acted_space
+from ...legacy.policy.policy import Policy
 from .checkpoint import write_evidence
 from .native_plan import NativePlan
 from .plan import MigrationPlan

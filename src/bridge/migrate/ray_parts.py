@@ -10,10 +10,10 @@ import numpy as np
 from gymnasium import spaces
 
 from ...core.errors import ConfigError
-from ...v2.class_names import RAY_PIECES, saved_name
-from ...v2.env_to_module.mean_std_filter import MeanStdFilter
-from ...v2.module_to_env.get_actions import GetActions
-from ...v2.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
+from ...v2.connectors.env_to_module.mean_std_filter import MeanStdFilter
+from ...v2.connectors.module_to_env.get_actions import GetActions
+from ...v2.connectors.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
+from ...v2.saving.class_names import RAY_PIECES, saved_name
 from ..wrap.policy_module import CUSTOM
 from .faces import has_face, use_face
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.errors import ConfigError
-from ...v2.common.flatten_observations import FlattenObservations
-from ...v2.common.module_to_agent_unmapping import ModuleToAgentUnmapping
-from ...v2.connector import ConnectorV2
-from ...v2.env_to_module.defaults import env_to_module_pipeline
-from ...v2.module_to_env.defaults import module_to_env_pipeline
-from ...v2.module_to_env.unbatch_to_individual_items import UnBatchToIndividualItems
+from ...v2.connectors.common.flatten_observations import FlattenObservations
+from ...v2.connectors.common.module_to_agent_unmapping import ModuleToAgentUnmapping
+from ...v2.connectors.connector import ConnectorV2
+from ...v2.connectors.env_to_module.defaults import env_to_module_pipeline
+from ...v2.connectors.module_to_env.defaults import module_to_env_pipeline
+from ...v2.connectors.module_to_env.unbatch_to_individual_items import UnBatchToIndividualItems
 from ..wrap.policy_module import LegacyPolicyModule
 from ..wrap.triple import wrapped_action_sides, wrapped_agent_sides
 from .plan import MigrationPlan

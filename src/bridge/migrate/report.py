@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ...core.text.visible import visible_html as escape
 from ...core.vault.own.atomic import replaced_file
-from ...core.visible import visible_html as escape
 from ..proof.page import document, pill, sections_of
 
 if TYPE_CHECKING:

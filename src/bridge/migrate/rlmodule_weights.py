@@ -9,7 +9,7 @@ from torch import nn
 
 from ...legacy.models.rlmodule import RLModuleNet
 from ...legacy.models.rlmodule_layers import LstmEncoder
-from ...legacy.policy import Policy
+from ...legacy.policy.policy import Policy
 from ...v2.modules.ppo import DefaultPPOTorchRLModule
 from ...v2.modules.rl_module import RLModule
 from .module_settings import with_rest

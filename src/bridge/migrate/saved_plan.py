@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core.checked import mapping
-from ...core.damage import at
+from ...core.data.checked import mapping
+from ...core.data.damage import at
 from ...core.errors import (
     CheckpointNotFoundError,
     CorruptCheckpointError,
@@ -22,7 +22,7 @@ from ...core.vault.fingerprint import fingerprint_of
 from ...core.vault.layout import MIGRATION_FILE
 from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.own.own_format import read_document
-from ...legacy.policy import Policy
+from ...legacy.policy.policy import Policy
 
 FORMAT: Final = "rlconnect-migration"
 VERSION: Final = 1

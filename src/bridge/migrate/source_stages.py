@@ -6,8 +6,8 @@ from typing import Any
 
 from gymnasium.spaces import Space
 
-from ...legacy.policy import Policy
-from ...legacy.stages import LegacyStages
+from ...legacy.policy.policy import Policy
+from ...legacy.policy.stages import LegacyStages
 
 
 class SourceStages(LegacyStages):

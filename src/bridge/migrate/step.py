@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ...core.checked import mapping
-from ...core.damage import at
+from ...core.data.checked import mapping
+from ...core.data.damage import at
 from ..proof.verdict import Verdict
 from .twin import Kind, Twin
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...legacy.policy import Policy
+from ...legacy.policy.policy import Policy
 from .action_twins import action_twin
 from .agent_twins import agent_twin
 from .refusal import Refusal

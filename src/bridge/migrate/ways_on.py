@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 
 from ...legacy.heads.algorithms import FAMILIES
-from ...legacy.policy import Policy
+from ...legacy.policy.policy import Policy
 
 _TRAINS = {"BC": "BCConfig", "MARWIL": "MARWILConfig"}
 

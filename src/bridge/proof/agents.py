@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-from ...core.stage_differences import Differences
+from ...core.arrays.stage_differences import Differences
 from ..environments import by_agent
 from ..loading.mapping import Casting, PolicyMapping
 from .evidence import Evidence, Side

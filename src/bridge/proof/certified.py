@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...core import nest
-from ...legacy.certificate import compare_with_certificate
-from ...legacy.policy import Policy
-from ...legacy.stages import LegacyStages
+from ...legacy.policy.certificate import compare_with_certificate
+from ...legacy.policy.policy import Policy
+from ...legacy.policy.stages import LegacyStages
 from ..migrate.checkpoint import compare_with_source
 from ..triple import V2Triple
 from .evidence import Evidence, Side

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ...core.stage_differences import DECADES, StageComparison
-from ...core.visible import visible_html as escape
+from ...core.arrays.stage_differences import DECADES, StageComparison
+from ...core.text.visible import visible_html as escape
 
 _BAR_WIDTH = 22
 _HEIGHT = 90

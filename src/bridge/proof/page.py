@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from ...core.observation_text import shown
-from ...core.stage_differences import StageComparison
+from ...core.arrays.stage_differences import StageComparison
+from ...core.spaces.observation_text import shown
+from ...core.text.visible import visible_html as escape
 from ...core.version import __version__
-from ...core.visible import visible_html as escape
 from .charts import agreement_bar, difference_bars, flow, return_pairs
 
 if TYPE_CHECKING:

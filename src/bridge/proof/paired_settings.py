@@ -13,10 +13,10 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Space, Tuple
 
 from ...core.errors import RlconnectError
-from ...legacy.policy import Policy
-from ...legacy.stages import LegacyStages
-from ...v2.connector import ConnectorV2
-from ...v2.learner.defaults import learner_pipeline
+from ...legacy.policy.policy import Policy
+from ...legacy.policy.stages import LegacyStages
+from ...v2.connectors.connector import ConnectorV2
+from ...v2.connectors.learner.defaults import learner_pipeline
 from ..migrate.mixture import learner_pieces, mixed_pipelines
 from ..migrate.native_module import native_module
 from ..migrate.refusal import Refusal

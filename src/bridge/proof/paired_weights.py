@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...core.types import Array
-from ...legacy.stages import LegacyStages
+from ...legacy.policy.stages import LegacyStages
 from ..migrate.native_module import native_module
 from ..migrate.refusal import Refusal
 from ..wrap.policy_module import LegacyPolicyModule

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.batching import batch
+from ...core.arrays.batching import batch
 from ...core.types import Nest
 from ..actor.player import Player
 

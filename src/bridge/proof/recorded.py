@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 
 from ...core import nest
-from ...core.courses import Course, recorded_courses
 from ...core.errors import ConfigError, SpaceError
+from ...core.spaces.probe_observations import Course, recorded_courses
 from ...core.vault.number_files import read_arrays
 from ...v2.algorithms.episode_files import SUFFIX, read_episodes
 from ...v2.episodes.multi_agent import MultiAgentEpisode

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ...core import nest, xp
-from ...core.batching import batch as batch_items
+from ...core import array_namespace as xp
+from ...core import nest
+from ...core.arrays.batching import batch as batch_items
 from ...core.columns import Columns
 from ...core.types import Nest
-from ...legacy.agent.obs_preproc import ObsPreprocessorConnector
-from ...legacy.stages import stages_of
-from ...v2.apis import ValueFunctionAPI
-from ...v2.common.stateful_modules import is_stateful
+from ...legacy.connectors.agent.obs_preproc import ObsPreprocessorConnector
+from ...legacy.policy.stages import stages_of
+from ...v2.connectors.common.stateful_modules import is_stateful
 from ...v2.episodes.single_agent import SingleAgentEpisode
+from ...v2.modules.apis import ValueFunctionAPI
 from ...v2.modules.dqn import DefaultDQNRLModule
 from ..triple import V2Triple
 from ..wrap.policy_module import LegacyPolicyModule

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core.stage_differences import StageComparison
+from ...core.arrays.stage_differences import StageComparison
 from .evidence import Evidence
 
 _MOST_NUMBERS: Final = 10_000

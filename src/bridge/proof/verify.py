@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ...core import nest
-from ...core.courses import Course, sampled_courses
+from ...core.arrays.stage_differences import Differences
 from ...core.errors import PieceError
-from ...core.stage_differences import Differences
+from ...core.spaces.probe_observations import Course, sampled_courses
 from ...core.types import Nest
-from ...legacy.policy import Policy
-from ...legacy.stages import LegacyStages
+from ...legacy.policy.policy import Policy
+from ...legacy.policy.stages import LegacyStages
 from ..environments import has_agents, live_env
 from ..loading.mapping import PolicyMapping
 from ..loading.natives import natives_of

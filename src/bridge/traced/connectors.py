@@ -12,12 +12,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core import nest, xp
-from ...core.batching import batch, unbatch
+from ...core import array_namespace as xp
+from ...core import nest
+from ...core.arrays.batching import batch, unbatch
+from ...core.step.part import Part
 from ...core.types import Nest
-from ...legacy.connector import ActionConnector, AgentConnector
-from ...legacy.types import ActionConnectorDataType, AgentConnectorDataType
-from ..actor.part import Part
+from ...legacy.connectors.connector import ActionConnector, AgentConnector
+from ...legacy.connectors.types import ActionConnectorDataType, AgentConnectorDataType
 from .front import Rewriting
 from .functions import array, constant
 from .recorded import Recorded, has_recorded, is_recorded

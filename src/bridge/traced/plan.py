@@ -11,17 +11,17 @@ import numpy as np
 from gymnasium import spaces
 
 from ...core import nest
-from ...core.batching import batch
-from ...core.space_corners import corners
-from ...core.space_values import sample
+from ...core.arrays.batching import batch
+from ...core.spaces.corners import corners
+from ...core.spaces.values import sample
+from ...core.step.part import Part
+from ...core.step.plan import ActPlan, Running, narrowed, run_step
 from ...core.types import Nest
-from ...legacy.adapted import acted_space, seen_space
-from ...legacy.policy import Policy
-from ...legacy.rows import zero_of
+from ...legacy.batches.step_rows import zero_of
+from ...legacy.connectors.adapted import acted_space, seen_space
+from ...legacy.policy.policy import Policy
 from ..actor.int_actions import as_int32
 from ..actor.legacy_plan import legacy_plan
-from ..actor.part import Part
-from ..actor.plan import ActPlan, Running, narrowed, run_step
 from .connectors import TRACED, said, traced_action, traced_observation
 from .tape import Untraceable
 

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core import nest, xp
+from ...core import array_namespace as xp
+from ...core import nest
 from ...core.errors import SpaceError
 from ...core.types import Array, Nest
 

@@ -12,11 +12,11 @@ from typing_extensions import override
 from ...core.columns import Columns
 from ...core.errors import PieceError
 from ...core.trust import trust
-from ...legacy.action.adapt_actions import AdaptActionsConnector
-from ...legacy.connector import ActionConnector
-from ...legacy.pipeline import ConnectorPipeline
-from ...legacy.types import ActionConnectorDataType, AgentConnectorsOutput
-from ...v2.batch_items import key_of, single_agent_episode_iterator
+from ...legacy.connectors.action.adapt_actions import AdaptActionsConnector
+from ...legacy.connectors.connector import ActionConnector
+from ...legacy.connectors.pipeline import ConnectorPipeline
+from ...legacy.connectors.types import ActionConnectorDataType, AgentConnectorsOutput
+from ...v2.connectors.batch_items import key_of, single_agent_episode_iterator
 from .step_records import carried, step_data
 from .wrapped_connector import WrappedConnector
 

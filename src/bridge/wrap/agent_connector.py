@@ -12,10 +12,14 @@ from typing_extensions import override
 
 from ...core.errors import PieceError
 from ...core.trust import trust
-from ...legacy.connector import AgentConnector
-from ...legacy.types import ActionConnectorDataType, AgentConnectorDataType, AgentConnectorsOutput
-from ...v2.batch_items import key_of, single_agent_episode_iterator
-from ...v2.env_to_module.written_observations import LastObservations, own_space, write_last
+from ...legacy.connectors.connector import AgentConnector
+from ...legacy.connectors.types import (
+    ActionConnectorDataType,
+    AgentConnectorDataType,
+    AgentConnectorsOutput,
+)
+from ...v2.connectors.batch_items import key_of, single_agent_episode_iterator
+from ...v2.connectors.common.written_observations import LastObservations, own_space, write_last
 from .agent_spaces import first_space, space_behind
 from .legacy_columns import add_view_columns
 from .slots import Slot

@@ -8,14 +8,14 @@ import numpy as np
 from gymnasium import spaces
 
 from ...core.adapters import AdapterChain
-from ...legacy.agent.adapt_observations import AdaptObservationsAgentConnector
-from ...legacy.agent.mean_std_filter import MeanStdObservationFilterAgentConnector
-from ...legacy.agent.obs_preproc import ObsPreprocessorConnector
-from ...legacy.agent.view_requirement import ViewRequirementAgentConnector
-from ...legacy.connector import AgentConnector
-from ...legacy.context import ConnectorContext
-from ...legacy.pipeline import AgentConnectorPipeline
-from ...legacy.preprocessors import get_preprocessor_for_space
+from ...legacy.connectors.agent.adapt_observations import AdaptObservationsAgentConnector
+from ...legacy.connectors.agent.mean_std_filter import MeanStdObservationFilterAgentConnector
+from ...legacy.connectors.agent.obs_preproc import ObsPreprocessorConnector
+from ...legacy.connectors.agent.view_requirement import ViewRequirementAgentConnector
+from ...legacy.connectors.connector import AgentConnector
+from ...legacy.connectors.context import ConnectorContext
+from ...legacy.connectors.pipeline import AgentConnectorPipeline
+from ...legacy.observations.preprocessors import get_preprocessor_for_space
 
 
 def space_behind(connector: AgentConnector, ctx: ConnectorContext, space: Any) -> Any:

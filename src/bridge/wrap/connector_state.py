@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...core.errors import PieceError
-from ...legacy.connector import Connector
-from ...legacy.context import ConnectorContext
-from ...legacy.registry import get_connector
+from ...legacy.connectors.connector import Connector
+from ...legacy.connectors.context import ConnectorContext
+from ...legacy.connectors.registry import get_connector
 from .plain_context import context_from_data
 
 

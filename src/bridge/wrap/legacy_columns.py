@@ -11,9 +11,9 @@ from typing_extensions import override
 from ...core import nest
 from ...core.columns import Columns
 from ...core.trust import trust
-from ...legacy.types import AgentConnectorsOutput
-from ...v2.batch_items import key_of, single_agent_episode_iterator
-from ...v2.connector import ConnectorV2
+from ...legacy.connectors.types import AgentConnectorsOutput
+from ...v2.connectors.batch_items import key_of, single_agent_episode_iterator
+from ...v2.connectors.connector import ConnectorV2
 from .step_records import carried
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from typing_extensions import Self
 
 from ...core.trust import trust
-from ...legacy.policy import Policy
+from ...legacy.policy.policy import Policy
 from ...v2.modules.multi_rl_module import MultiRLModule
 from ...v2.modules.multi_spec import MultiRLModuleSpec
 from .policy_module import LegacyPolicyModule

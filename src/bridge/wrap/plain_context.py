@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core.space_codec import space_from_data, space_to_data
+from ...core.spaces.codec import space_from_data, space_to_data
 from ...core.trust import NOTHING, Trust
 from ...core.vault.plain import Plainer
-from ...legacy.context import ConnectorContext
-from ...legacy.views import ViewRequirement
+from ...legacy.connectors.context import ConnectorContext
+from ...legacy.views.views import ViewRequirement
 
 _MOST_PARTS: Final = 200_000
 _VIEW: Final = (

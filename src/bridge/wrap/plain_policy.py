@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core.budget import allowance, checked_bytes, checked_dtype, checked_shape
+from ...core.data.budget import allowance, checked_bytes, checked_dtype, checked_shape
 from ...core.vault.plain import Plainer
-from ...legacy.policy import Policy
+from ...legacy.policy.policy import Policy
 
 _MOST_PARTS: Final = 2_000_000
 _STRUCTURE: Final = "shape_and_dtype"

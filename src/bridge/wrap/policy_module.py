@@ -14,11 +14,11 @@ from typing_extensions import Self, override
 from ...core import nest
 from ...core.columns import Columns
 from ...core.errors import ConfigError, PieceError
-from ...core.sharing import Turn
+from ...core.runtime.sharing import Turn
 from ...core.trust import trust
-from ...legacy.context import ConnectorContext
-from ...legacy.policy import Policy
-from ...v2.apis import ValueFunctionAPI
+from ...legacy.connectors.context import ConnectorContext
+from ...legacy.policy.policy import Policy
+from ...v2.modules.apis import ValueFunctionAPI
 from ...v2.modules.spec import RLModuleSpec
 from ...v2.modules.torch_rl_module import TorchRLModule
 from .distribution import LegacyDistribution

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any, Final
 
-from ...core.sessions import Sessions
-from ...v2.batch_items import is_multi_agent, key_of
+from ...core.runtime.sessions import Sessions
+from ...v2.connectors.batch_items import is_multi_agent, key_of
 
 _AGENT: Final = "agent"
 _KEPT: Final = 10_000

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from ...core.columns import Columns
-from ...v2.batch_items import key_of
+from ...v2.connectors.batch_items import key_of
 
 _CARRIED: Final = "legacy_records"
 _NO_FETCH: Final = frozenset({Columns.STATE_OUT, "weights_seq_no"})

@@ -9,20 +9,20 @@ from gymnasium.spaces import Space
 
 from ...core.columns import Columns
 from ...core.errors import CorruptCheckpointError, PieceError
-from ...core.space_codec import space_from_data, space_to_data
+from ...core.spaces.codec import space_from_data, space_to_data
 from ...core.trust import NOTHING, Names, Trust
 from ...core.vault.decode.standins import mapping_of
 from ...core.vault.plain import Plainer
-from ...legacy.action.immutable import locked
-from ...legacy.connector import ActionConnector, AgentConnector
-from ...legacy.context import ConnectorContext
-from ...legacy.registry import register_connector
-from ...legacy.rows import zero_of
-from ...legacy.types import ActionConnectorDataType, AgentConnectorDataType
-from ...v2.batch_items import key_of
-from ...v2.connector import ConnectorV2
+from ...legacy.batches.step_rows import zero_of
+from ...legacy.connectors.action.immutable import locked
+from ...legacy.connectors.connector import ActionConnector, AgentConnector
+from ...legacy.connectors.context import ConnectorContext
+from ...legacy.connectors.registry import register_connector
+from ...legacy.connectors.types import ActionConnectorDataType, AgentConnectorDataType
+from ...v2.connectors.batch_items import key_of
+from ...v2.connectors.connector import ConnectorV2
+from ...v2.connectors.pipeline import live_piece
 from ...v2.episodes.single_agent import SingleAgentEpisode
-from ...v2.pipeline import live_piece
 
 _LONGEST: Final = 256
 _KEPT: Final = 64

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...core.columns import Columns
-from ...legacy.context import ConnectorContext
+from ...legacy.connectors.context import ConnectorContext
 
 _ONLY_OBSERVATIONS: Final = ("_enable_rl_module_api", "enable_rl_module_and_learner")
 _RESERVED: Final = frozenset(

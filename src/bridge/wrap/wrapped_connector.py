@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 from gymnasium.spaces import Space
 from typing_extensions import override
 
-from ...core.damage import at
+from ...core.data.damage import at
 from ...core.trust import Names
-from ...legacy.connector import Connector
-from ...v2.connector import ConnectorV2
+from ...legacy.connectors.connector import Connector
+from ...v2.connectors.connector import ConnectorV2
 from .connector_state import learnt_by, live_connector, reset_of, restored
 from .plain_context import context_from_data, context_to_data
 from .slots import Slots

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from .. import xp
+from .. import array_namespace as xp
 from ..errors import PieceError
 from .discrete import looked_up, table
 from .features import InsertFeatures, SelectFeatures

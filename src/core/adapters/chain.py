@@ -10,10 +10,11 @@ import numpy as np
 from gymnasium import spaces
 from typing_extensions import Self
 
-from .. import nest, xp
-from ..budget import one_load
+from .. import array_namespace as xp
+from .. import nest
+from ..data.budget import one_load
+from ..data.keys import table_of
 from ..errors import PieceError, SpaceError
-from ..keys import table_of
 from ..types import Array, Nest
 from .laid import on_arrays
 from .scaling import Clip, Scale

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from .. import xp
+from .. import array_namespace as xp
+from ..arrays.one_hot import index_rows
 from ..errors import PieceError
-from ..one_hot import index_rows
 from .step import Bound, Step, step
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from .. import xp
+from .. import array_namespace as xp
 from ..errors import PieceError
-from ..last_few import LastFew
+from ..runtime.cache import LastFew
 from ..types import Array
 from .laid import Selection
 from .step import Bound, Step, box_between, step

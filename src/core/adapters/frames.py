@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from .. import xp
+from .. import array_namespace as xp
 from ..errors import PieceError
 from .step import Bound, Step, box_between, step
 

@@ -9,7 +9,7 @@ from gymnasium import spaces
 
 from ..errors import PieceError
 from ..registry import Registry
-from ..space_codec import space_from_data, space_to_data
+from ..spaces.codec import space_from_data, space_to_data
 from ..types import Nest
 from .step import Bound, Step, step
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from .. import xp
+from .. import array_namespace as xp
+from ..arrays.resizing import AreaResizer
 from ..errors import PieceError
-from ..resizing import AreaResizer
 from .step import Bound, Step, box_between, step
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from ..last_few import LastFew
+from ..runtime.cache import LastFew
 from ..types import Array
 
 LARGEST: Final = 1 << 17

@@ -11,8 +11,8 @@ import numpy as np
 from gymnasium import spaces
 from typing_extensions import Self, dataclass_transform
 
-from ..array_codec import array_from_data, array_to_data
-from ..budget import allowance, one_load
+from ..data.array_codec import array_from_data, array_to_data
+from ..data.budget import allowance, one_load
 from ..errors import PieceError, SpaceError
 from ..registry import Registry
 from ..types import Array, Nest

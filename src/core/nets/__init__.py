@@ -8,7 +8,7 @@ torch module. `files` reads and writes descriptions, `proposal` guesses one from
 
 from typing import TYPE_CHECKING
 
-from ..lazy_names import lazy_names
+from ..importing.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .binding import BoundNetwork, bind

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConfigError
-from ..near_names import near_names
+from ..text.near_names import near_names
 
 Float32 = NDArray[np.float32]
 Activation = Callable[[Float32], Any]

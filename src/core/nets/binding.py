@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..asking import BYTES_BESIDE_WEIGHTS, TIMES_THE_WEIGHTS
 from ..errors import ConfigError, SpaceError, WeightsError
-from ..near_names import near_names
+from ..limits.asking import BYTES_BESIDE_WEIGHTS, TIMES_THE_WEIGHTS
+from ..text.near_names import near_names
 from .description import Layer, Network, is_input, sources
 from .layer_shapes import LAYER_SHAPES, Shape, misfit
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..asking import BOUNDS
 from ..errors import ConfigError
-from ..near_names import near_names
+from ..limits.asking import BOUNDS
+from ..text.near_names import near_names
 from .activations import activation_name
 from .kinds import INPUTS, KINDS, OUTPUTS
 

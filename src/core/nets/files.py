@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..errors import ConfigError
-from ..near_names import near_names
+from ..text.near_names import near_names
 from .description import Network, network_of
 
 _MOST_BYTES: Final = 1 << 20

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..checked import flag, number, whole
+from ..data.checked import flag, number, whole
 
 Check = Callable[[Any], Any]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from ..errors import WeightsError
-from ..near_names import near_names
+from ..text.near_names import near_names
 from .description import Layer
 from .weight_names import weights_of
 

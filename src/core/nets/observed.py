@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
 
-from .. import xp
+from .. import array_namespace as xp
 from ..errors import SpaceError
 
 Shape = tuple[int, ...]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
 from ..errors import WeightsError
-from ..near_names import near_names
+from ..text.near_names import near_names
 from .description import Layer
 
 _STEMS: Final = ("", "._model.0", "._model.1", "._model")

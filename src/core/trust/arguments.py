@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from ..keys import table_of
-from ..space_codec import space_from_pickled
+from ..data.keys import table_of
+from ..spaces.codec import space_from_pickled
 from ..vault.decode.standins import GlobalRef, Opaque, class_path, mapping_of
 from .names import Names
 from .slot import Slot

@@ -6,7 +6,7 @@ describes (`records`). Nothing here knows a policy or imports torch.
 
 from typing import TYPE_CHECKING
 
-from ..lazy_names import lazy_names
+from ..importing.lazy_names import lazy_names
 from .limits import DEFAULT_LIMITS, Limits
 from .opening import open_checkpoint
 from .records import (

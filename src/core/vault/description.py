@@ -9,9 +9,9 @@ from typing import Any, Final
 from ..errors import UnknownNameError
 from ..nets.records import Records
 from ..nets.words import layer_words
-from ..shell import command
-from ..space_codec import space_to_data
-from ..space_text import describe
+from ..spaces.codec import space_to_data
+from ..spaces.text import describe
+from ..text.shell import command
 from .network_words import network
 from .next_steps import next_steps
 from .plain import Plainer

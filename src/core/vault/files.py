@@ -15,7 +15,7 @@ import stat
 from pathlib import Path, PureWindowsPath
 from typing import Any, BinaryIO, Final
 
-from ..budget import Budget, allowance
+from ..data.budget import Budget, allowance
 from ..errors import (
     CheckpointAccessError,
     CheckpointError,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..data.ray_arrays import decode_ray_array
 from ..errors import RlconnectError
-from ..ray_arrays import decode_ray_array
 from .decode.standins import Opaque, class_path, mapping_of
 from .decoding import Decoding
 from .records import ConnectorRecord, FilterRecord

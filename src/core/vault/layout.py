@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from ..errors import CheckpointError, CheckpointNotFoundError, NotACheckpointError
-from ..shell import command
+from ..text.shell import command
 from .cached_links import cached_file
 from .files import access_error, base_name, entries, read_head, read_json
 from .limits import Limits

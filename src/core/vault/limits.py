@@ -1,4 +1,4 @@
-"""The bounds of `core.budget`, as the vault names them, and a way to decode in less time."""
+"""The bounds of `core.data.budget`, as the vault names them, and a way to decode in less time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Final
 
-from ..budget import DEFAULT_LIMITS, MIB, Budget, Limits, one_load
+from ..data.budget import DEFAULT_LIMITS, MIB, Budget, Limits, one_load
 
 __all__ = ["DEFAULT_LIMITS", "MIB", "Budget", "Limits", "no_collection", "one_load"]
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import gymnasium as gym
 
-from ..shell import shell_path
-from ..space_text import describe
+from ..spaces.text import describe
+from ..text.shell import shell_path
 from .proposed_networks import needs_network, proposed_network
 from .records import Checkpoint, ModuleRecord, PolicyRecord
 from .remote import is_url

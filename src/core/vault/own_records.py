@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import CorruptCheckpointError, RlconnectError
-from ..space_codec import space_from_data, space_to_data
+from ..spaces.codec import space_from_data, space_to_data
 from .decode.standins import integer
 from .decoding import Decoding
 from .filters_in_files import filters_of

@@ -6,9 +6,9 @@ from typing import Any
 
 from gymnasium import Space
 
+from ..data.keys import table_of
 from ..errors import CorruptCheckpointError, LimitExceededError, RlconnectError
-from ..keys import table_of
-from ..space_codec import space_from_pickled, space_from_ray
+from ..spaces.codec import space_from_pickled, space_from_ray
 from .decode.standins import Opaque, class_path
 from .decoding import Decoding
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...core.lazy_names import lazy_names
+from ...core.importing.lazy_names import lazy_names
 from .arrays import ArrayDistribution
 from .choice import DistributionChoice, distribution_for
 

@@ -16,13 +16,13 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
 
 from ...core.errors import SpaceError, UnknownNameError
-from ..models.registered import CUSTOM_DISTRIBUTIONS
-from ..schedules import class_name
+from ...core.formulas.schedules import class_name
 from . import arrays as single
 from .action_leaves import action_leaves
 from .arms import GaussianArms
 from .arrays import ArrayDistribution
 from .multi_arrays import MultiAction
+from .registered import CUSTOM_DISTRIBUTIONS
 
 _TORCH_NAMES: Final = {
     "categorical": "TorchCategorical",

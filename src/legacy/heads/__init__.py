@@ -6,7 +6,7 @@ with `registry.py`, then `head.py`.
 
 from __future__ import annotations
 
-from ...core.lazy_names import lazy_names
+from ...core.importing.lazy_names import lazy_names
 
 _HOME = {
     "ArrayHead": ".array_head",

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...core import nest
 from ..distributions.arrays import ArrayDistribution
-from ..exploration import ActionSource, ArraySource, Exploration
+from ..exploration.exploration import ActionSource, ArraySource, Exploration
 
 Array = npt.NDArray[Any]
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...core.algorithm_names import SPELLINGS
 from ...core.errors import UnknownNameError
-from ...core.near_names import LONGEST_NAME, near_names
-from ..schedules import class_name
+from ...core.formulas.schedules import class_name
+from ...core.rllib_utils.algorithm_names import SPELLINGS
+from ...core.text.near_names import LONGEST_NAME, near_names
 
 # What decides how a policy acts: the family its network's head belongs to.
 FAMILIES: Final[Mapping[str, str]] = {

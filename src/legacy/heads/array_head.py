@@ -15,12 +15,12 @@ from gymnasium.spaces import Space
 
 from ...core.errors import ConfigError, WeightsError
 from ...core.nets.activations import Activation
+from ...core.nets.learned_swish import has_learned_swish
+from ...core.nets.numpy_columns import ColumnStack, quickest
+from ...core.nets.numpy_layers import Dense, Stack, beside, dense, numpy_activation
 from ..distributions.choice import DistributionChoice, distribution_for
 from ..models.defaults import with_defaults
-from ..models.learned_swish import has_learned_swish
-from ..models.numpy_columns import ColumnStack, quickest
 from ..models.numpy_forward import NumpyNet
-from ..models.numpy_layers import Dense, Stack, beside, dense, numpy_activation
 from . import q_arrays
 from .algorithms import FAMILIES, algorithm_named
 from .sac_config import net_config

@@ -9,8 +9,8 @@ import numpy as np
 from gymnasium.spaces import Space
 
 from ...core.errors import RlconnectError, WeightsError
-from ...core.misfits import asked_shapes, shape_misfit
-from ...core.weight_room import BeyondWeightsError, WeightRoom
+from ...core.limits.misfits import asked_shapes, shape_misfit
+from ...core.limits.weight_room import BeyondWeightsError, WeightRoom
 from .head import PolicyHead
 from .registry import build_head
 

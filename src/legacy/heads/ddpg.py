@@ -9,8 +9,8 @@ from typing import Any
 from gymnasium.spaces import Space
 from torch import Tensor
 
+from ...core.formulas.schedules import class_name
 from ..models.catalog import build_model
-from ..schedules import class_name
 from .ddpg_model import DDPGTorchModel, NoopModel
 from .head import PolicyHead, PolicyOutputs
 

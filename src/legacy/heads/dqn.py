@@ -8,9 +8,9 @@ from typing import Any
 from gymnasium.spaces import Space
 from torch import Tensor
 
+from ...core.formulas.schedules import class_name
 from ..distributions.choice import DistributionChoice
 from ..models.catalog import build_model
-from ..schedules import class_name
 from .dqn_model import DQNTorchModel
 from .head import PolicyHead, PolicyOutputs
 

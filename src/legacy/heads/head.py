@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from torch import Tensor
 
-from ...core.sharing import Turn
+from ...core.runtime.sharing import Turn
 from ..distributions.choice import DistributionChoice
 
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from gymnasium.spaces import Space
 
+from ...core.nets.learned_swish import has_learned_swish, with_learned_swish
 from ..distributions.choice import distribution_for
 from ..models.catalog import build_model
 from ..models.defaults import with_defaults
 from ..models.keras_layers import has_keras_layers, with_keras_layers
-from ..models.learned_swish import has_learned_swish, with_learned_swish
 from ..models.rlmodule import RLModuleNet, is_rlmodule
-from ..network_setting import network_in
 from .algorithms import FAMILIES, algorithm_named
 from .bandit_model import LinearBanditModel
 from .crr_model import CRRModel
@@ -21,6 +20,7 @@ from .ddpg import DDPGHead, build_ddpg_model
 from .dqn import DQNHead, SimpleQHead, build_q_model
 from .evolution import EvolutionHead
 from .head import ActorCriticHead, ActorHead, PolicyHead, RLModuleHead
+from .network_setting import network_in
 from .noisy import set_noise
 from .sac import SACHead, build_sac_model
 
@@ -68,7 +68,7 @@ def build_head(
     head: PolicyHead
     network = network_in(config)
     if network is not None:
-        from ..models.described import DescribedModel
+        from .described_model import DescribedModel
 
         model = DescribedModel(
             obs_space, action_space, model_config, network, distribution, weights

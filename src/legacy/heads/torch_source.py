@@ -10,9 +10,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ...core.torch_draws import drawing
+from ...core.runtime.torch_draws import drawing
 from ..distributions.action_leaves import map_actions
-from ..exploration import Choice, Exploration
+from ..exploration.exploration import Choice, Exploration
 from .acting import choose_actions
 from .head import PolicyHead
 

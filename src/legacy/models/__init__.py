@@ -6,7 +6,7 @@ Nothing is imported until it is asked for: `numpy_forward` runs without torch. S
 
 from __future__ import annotations
 
-from ...core.lazy_names import lazy_names
+from ...core.importing.lazy_names import lazy_names
 
 _HOME = {
     "AppendBiasLayer": ".layers",
@@ -37,8 +37,8 @@ _HOME = {
     "is_rlmodule": ".rlmodule",
     "load_weights": ".weights",
     "normc_initializer": ".layers",
-    "register_custom_action_dist": ".registered",
-    "register_custom_model": ".registered",
+    "register_custom_action_dist": "..distributions.registered",
+    "register_custom_model": "..distributions.registered",
     "restore_original_dimensions": ".original_observations",
     "same_padding": ".layers",
     "valid_padding": ".layers",

@@ -1,4 +1,5 @@
 # Made of the table in __init__.py by `make stubs`.
+from ..distributions.registered import register_custom_action_dist as register_custom_action_dist, register_custom_model as register_custom_model
 from .attention import AttentionWrapper as AttentionWrapper, GTrXLNet as GTrXLNet
 from .base import LegacyModel as LegacyModel, ModelV2 as ModelV2, TorchModelV2 as TorchModelV2
 from .catalog import build_model as build_model, default_class as default_class
@@ -10,7 +11,6 @@ from .lstm import LSTMWrapper as LSTMWrapper, RecurrentNetwork as RecurrentNetwo
 from .model_catalog import ModelCatalog as ModelCatalog
 from .numpy_forward import NumpyNet as NumpyNet
 from .original_observations import flatten as flatten, restore_original_dimensions as restore_original_dimensions
-from .registered import register_custom_action_dist as register_custom_action_dist, register_custom_model as register_custom_model
 from .repeated_values import RepeatedValues as RepeatedValues
 from .rlmodule import RLModuleNet as RLModuleNet, is_rlmodule as is_rlmodule
 from .visionnet import VisionNetwork as VisionNetwork

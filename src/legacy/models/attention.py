@@ -11,7 +11,7 @@ from gymnasium.spaces import Box, Space
 from torch import Tensor, nn
 
 from ...core.errors import ConfigError, PieceError
-from ...core.sharing import PerThread
+from ...core.runtime.sharing import PerThread
 from .base import LegacyModel, ModelOutput, TorchModelV2
 from .gtrxl import GRUGate, RelativeMultiHeadAttention, SkipConnection
 from .keras_layers import KERAS_LAYERS, NORM_EPSILON

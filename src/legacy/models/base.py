@@ -15,7 +15,7 @@ from gymnasium.spaces import Space
 from torch import Tensor, nn
 
 from ...core.errors import PieceError
-from ...core.sharing import PerThread
+from ...core.runtime.sharing import PerThread
 from .flat_layout import flat_layout, is_nested, restore
 
 ModelOutput = tuple[Tensor, list[Tensor]]

@@ -9,7 +9,8 @@ from typing import Any
 from gymnasium.spaces import Dict, Space, Tuple
 
 from ...core.errors import ConfigError
-from ...core.near_names import near_names
+from ...core.text.near_names import near_names
+from ..distributions.registered import CUSTOM_MODELS
 from .attention import AttentionWrapper
 from .base import TorchModelV2
 from .complex import ComplexInputNetwork
@@ -18,7 +19,6 @@ from .fcnet import FullyConnectedNetwork
 from .lstm import LSTMWrapper
 from .network_kind import network_kind
 from .plain_module import model_of
-from .registered import CUSTOM_MODELS
 from .visionnet import VisionNetwork
 
 ModelFactory = Callable[..., Any]

@@ -11,7 +11,7 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
 from torch import Tensor, nn
 
 from ...core.errors import PieceError
-from ...core.sharing import PerThread
+from ...core.runtime.sharing import PerThread
 from .base import LegacyModel, ModelOutput
 from .defaults import get_filter_config
 from .encodings import one_hot

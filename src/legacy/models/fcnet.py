@@ -10,7 +10,7 @@ from gymnasium.spaces import Space
 from torch import Tensor, nn
 
 from ...core.errors import ConfigError, PieceError
-from ...core.sharing import PerThread
+from ...core.runtime.sharing import PerThread
 from .base import LegacyModel, ModelOutput
 from .layers import AppendBiasLayer, SlimFC, dense_stack, normc_initializer
 

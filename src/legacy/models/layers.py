@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ...core.convolutions import pair, same_padding, valid_padding
 from ...core.errors import ConfigError
-from ...core.initializers import get_initializer_fn, normc_initializer
-from .learned_swish import LEARNED_SWISH
+from ...core.formulas.convolutions import pair, same_padding, valid_padding
+from ...core.formulas.initializers import get_initializer_fn, normc_initializer
+from ...core.nets.learned_swish import LEARNED_SWISH
 
 __all__ = [
     "AppendBiasLayer",

@@ -10,7 +10,7 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
 from torch import Tensor, nn
 
 from ...core.errors import ConfigError, PieceError
-from ...core.sharing import PerThread
+from ...core.runtime.sharing import PerThread
 from .base import ModelOutput, TorchModelV2
 from .encodings import encode_actions
 from .layers import SlimFC

@@ -7,9 +7,13 @@ from typing import Any
 
 from gymnasium.spaces import Space
 
+from ..distributions import registered
 from ..distributions.choice import distribution_for
-from ..preprocessors import Preprocessor, get_preprocessor_for_space, register_custom_preprocessor
-from . import registered
+from ..observations.preprocessors import (
+    Preprocessor,
+    get_preprocessor_for_space,
+    register_custom_preprocessor,
+)
 
 
 class ModelCatalog:

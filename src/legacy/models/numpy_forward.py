@@ -15,11 +15,11 @@ from gymnasium.spaces import Discrete, MultiDiscrete, Space
 
 from ...core.errors import PieceError, RlconnectError, SpaceError
 from ...core.nets.activations import Float32
+from ...core.nets.numpy_columns import ColumnStack, quickest
+from ...core.nets.numpy_layers import Stack, beside, entrance
 from ...core.nets.numpy_lstm import NumpyLstm
 from .defaults import with_defaults
 from .leaves import action_width, leaf_spaces, leaves
-from .numpy_columns import ColumnStack, quickest
-from .numpy_layers import Stack, beside, entrance
 from .numpy_reader import WeightReader
 
 NumpyOutput = tuple[Float32, Float32 | None, list[Float32]]

@@ -10,8 +10,8 @@ import numpy as np
 
 from ...core.errors import ConfigError, WeightsError
 from ...core.nets.activations import Activation, Float32
+from ...core.nets.numpy_layers import Dense, Stack, dense, numpy_activation
 from ...core.nets.numpy_lstm import NumpyLstm
-from .numpy_layers import Dense, Stack, dense, numpy_activation
 
 # Shared layers, outputs, value, and the recurrent layer between.
 Parts = tuple[Stack, Stack, Stack | None, NumpyLstm | None]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ...core.errors import ConfigError
-from ...core.sharing import PerThread
+from ...core.runtime.sharing import PerThread
 from .base import LegacyModel, ModelOutput, TorchModelV2
 
 

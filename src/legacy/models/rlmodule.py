@@ -17,7 +17,7 @@ from gymnasium.spaces import Space
 from torch import Tensor, nn
 
 from ...core.errors import PieceError, WeightsError
-from ...core.sharing import PerThread
+from ...core.runtime.sharing import PerThread
 from .base import LegacyModel, ModelOutput
 from .rlmodule_layers import LayerReader, LstmEncoder
 

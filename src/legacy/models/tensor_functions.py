@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from ...core import nest
-from ...core.tensors import as_tensors
+from ...core.arrays.tensors import as_tensors
 from ...core.types import Nest
 
 FLOAT_MIN: Final = -3.4e38

@@ -8,9 +8,9 @@ from typing import Any
 from gymnasium.spaces import Space
 from torch import Tensor, nn
 
-from ...core.convolutions import last_cells
 from ...core.errors import ConfigError, PieceError
-from ...core.sharing import PerThread
+from ...core.formulas.convolutions import last_cells
+from ...core.runtime.sharing import PerThread
 from .base import LegacyModel, ModelOutput
 from .defaults import get_filter_config
 from .keras_layers import KERAS_LAYERS

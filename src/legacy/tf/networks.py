@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
 
-from ...core.convolutions import last_cells
 from ...core.errors import ConfigError
+from ...core.formulas.convolutions import last_cells
 from ..models.defaults import get_filter_config
 from ..models.leaves import leaf_spaces
 from ..models.network_kind import network_kind

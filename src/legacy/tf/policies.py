@@ -8,12 +8,12 @@ from typing import Any
 from gymnasium.spaces import Box, Discrete, Space, Tuple
 
 from ...core.errors import ConfigError
+from ...core.formulas.schedules import class_name
 from ..distributions.choice import distribution_for
 from ..heads.algorithms import FAMILIES
 from ..heads.sac_config import net_config
 from ..models.defaults import with_defaults
 from ..models.network_kind import network_kind
-from ..schedules import class_name
 from .layers import Layer
 from .networks import attention, network, recurrent
 from .rlmodules import holds_rlmodule, rlmodule

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core.budget import Budget, checked_shape, corrupt
-from ...core.damage import at
+from ...core.data.budget import Budget, checked_shape, corrupt
+from ...core.data.damage import at
 from ...core.errors import MissingExtraError
 from .places import Place
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgpack  # type: ignore[import-untyped]  # it has no types
 import numpy as np
 
-from ...core.budget import Budget
+from ...core.data.budget import Budget
 from ...core.vault.decode.msgpack_file import array_in
 from ...core.vault.limits import no_collection
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from typing_extensions import Self
 
-from ...core.budget import Budget, Limits, corrupt
+from ...core.data.budget import Budget, Limits, corrupt
 from ...core.vault.decode.msgpack_file import decode_msgpack
-from ...legacy.sample_batch import SampleBatch
+from ...legacy.batches.sample_batch import SampleBatch
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..damaged import Damage
 from ..episode_batches import batch_of_episode, facts_of_episodes

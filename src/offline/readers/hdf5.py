@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core.budget import Budget, corrupt
-from ...core.damage import at
+from ...core.data.budget import Budget, corrupt
+from ...core.data.damage import at
 from ...core.errors import CorruptCheckpointError, LimitExceededError, MissingExtraError
 from ...core.types import Array
 from .places import Place

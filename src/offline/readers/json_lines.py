@@ -12,8 +12,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from ...core.budget import Budget, Limits, corrupt, one_load
-from ...core.damage import at
+from ...core.data.budget import Budget, Limits, corrupt, one_load
+from ...core.data.damage import at
 from ...core.errors import CheckpointError, LimitExceededError, RlconnectError
 from ...core.vault.own.json_text import check_text
 from ..damaged import Damage

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...core.budget import Budget, corrupt
+from ...core.data.budget import Budget, corrupt
 from ...core.errors import LimitExceededError
 
 MAGIC: Final = b"\x04\x22\x4d\x18"

@@ -16,11 +16,11 @@ from gymnasium import spaces as gym_spaces
 from typing_extensions import Self
 
 from ...core import nest
-from ...core.budget import Budget, Limits, corrupt, one_load
-from ...core.damage import at
+from ...core.data.budget import Budget, Limits, corrupt, one_load
+from ...core.data.damage import at
 from ...core.errors import CheckpointError, MissingExtraError, RlconnectError
-from ...core.spaces import AnySpace
-from ...legacy.sample_batch import SampleBatch
+from ...core.spaces.walk import AnySpace
+from ...legacy.batches.sample_batch import SampleBatch
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..damaged import Damage
 from ..episode_batches import batch_of_episode, facts_of_episodes

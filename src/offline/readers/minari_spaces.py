@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core.budget import Budget, checked_dtype, checked_shape, corrupt
-from ...core.space_build import (
+from ...core.data.budget import Budget, checked_dtype, checked_shape, corrupt
+from ...core.spaces.build import (
     build_box,
     build_dict,
     build_discrete,
@@ -17,7 +17,7 @@ from ...core.space_build import (
     build_text,
     build_tuple,
 )
-from ...core.spaces import AnySpace
+from ...core.spaces.walk import AnySpace
 from .json_lines import parsed
 
 

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core.budget import Budget, checked_int, corrupt
-from ...core.damage import at
+from ...core.data.budget import Budget, checked_int, corrupt
+from ...core.data.damage import at
 from ...core.types import Array
-from ...legacy.batch_columns import arrays_of, is_per_sequence
-from ...legacy.multi_agent_batch import MultiAgentBatch
-from ...legacy.sample_batch import SampleBatch
+from ...legacy.batches.batch_columns import arrays_of, is_per_sequence
+from ...legacy.batches.multi_agent_batch import MultiAgentBatch
+from ...legacy.batches.sample_batch import SampleBatch
 from .packed import unpack
 
 SINGLE: Final = "SampleBatch"

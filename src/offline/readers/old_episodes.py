@@ -15,12 +15,12 @@ from typing import Any, Final
 import numpy as np
 
 from ...core import nest
-from ...core.damage import at
+from ...core.data.damage import at
 from ...core.errors import RlconnectError
 from ...core.types import Array
-from ...legacy.batch_columns import is_per_sequence, join_columns, map_column
-from ...legacy.multi_agent_batch import DEFAULT_POLICY_ID, MultiAgentBatch
-from ...legacy.sample_batch import SampleBatch
+from ...legacy.batches.batch_columns import is_per_sequence, join_columns, map_column
+from ...legacy.batches.multi_agent_batch import DEFAULT_POLICY_ID, MultiAgentBatch
+from ...legacy.batches.sample_batch import SampleBatch
 from ...v2.episodes.multi_agent import MultiAgentEpisode
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..damaged import Damage

@@ -8,9 +8,9 @@ from typing import Any
 
 from typing_extensions import Self
 
-from ...core.budget import Budget, Limits
-from ...legacy.multi_agent_batch import MultiAgentBatch
-from ...legacy.sample_batch import SampleBatch
+from ...core.data.budget import Budget, Limits
+from ...legacy.batches.multi_agent_batch import MultiAgentBatch
+from ...legacy.batches.sample_batch import SampleBatch
 from ..damaged import Damage
 from .json_lines import read_lines
 from .old_batches import batch_of, is_batch

@@ -11,7 +11,7 @@ import binascii
 import zlib
 from typing import Any, Final
 
-from ...core.budget import Budget, corrupt
+from ...core.data.budget import Budget, corrupt
 from ...core.errors import UnsafeCheckpointError
 from ...core.vault.decode.constructors import CONSTRUCTORS
 from ...core.vault.decode.pickle_machine import PickleMachine

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core.budget import Budget
+from ...core.data.budget import Budget
 from ...core.types import Array
 
 _LONGEST_HEAD: Final = 80

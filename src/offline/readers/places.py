@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
-from ...core.budget import Limits
+from ...core.data.budget import Limits
 from ...core.errors import CheckpointNotFoundError, CorruptCheckpointError, LimitExceededError
 from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.remote import fetched, is_url

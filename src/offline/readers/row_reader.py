@@ -18,10 +18,10 @@ import numpy as np
 from typing_extensions import Self
 
 from ...core import nest
-from ...core.budget import Budget, Limits, corrupt, one_load
-from ...core.damage import at
+from ...core.data.budget import Budget, Limits, corrupt, one_load
+from ...core.data.damage import at
 from ...core.errors import RlconnectError
-from ...legacy.sample_batch import SampleBatch
+from ...legacy.batches.sample_batch import SampleBatch
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..damaged import Damage
 from ..episode_batches import batch_of_episode, facts_of_episodes

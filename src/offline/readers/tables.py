@@ -14,8 +14,8 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from ...core.budget import Budget, Limits, checked_shape, corrupt, one_load
-from ...core.damage import at
+from ...core.data.budget import Budget, Limits, checked_shape, corrupt, one_load
+from ...core.data.damage import at
 from ...core.errors import CheckpointError, LimitExceededError, MissingExtraError, RlconnectError
 from ..damaged import Damage
 from .packed import unpickle

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ...core.budget import one_load
+from ...core.data.budget import one_load
 from ...core.errors import (
     CheckpointError,
     CheckpointNotFoundError,
@@ -19,9 +19,9 @@ from ...core.vault.decoding import Decoding
 from ...core.vault.files import entries
 from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.own.atomic import replaced_file
-from ..checkpoint_files import packed_state, plain_state
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..episodes.single_agent import SingleAgentEpisode
+from ..saving.checkpoint_files import packed_state, plain_state
 
 FORMAT: Final = "rlconnect.episodes"
 VERSION: Final = 1

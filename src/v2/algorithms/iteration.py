@@ -11,9 +11,9 @@ from functools import lru_cache
 from time import perf_counter, time
 from typing import Any, Final
 
-from ...core.checked import count, number
 from ...core.columns import ALL_MODULES
-from ...core.damage import at
+from ...core.data.checked import count, number
+from ...core.data.damage import at
 from ..metrics import names
 
 ResultDict = dict[str, Any]

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from gymnasium.spaces import Space
 from typing_extensions import Self, Unpack, override
 
-from ..checkpointable import Names
-from ..common.add_observations import AddObservationsFromEpisodesToBatch
 from ..config import sections
 from ..config.algorithm_config import AlgorithmConfig, DefaultedConfig
 from ..config.rules import AT_LEAST_0, NOT_NEGATIVE, POSITIVE, SHARE
 from ..config.section import Setting, takes
-from ..learner.add_next_observations import AddNextObservationsFromEpisodesToTrainBatch
-from ..learner.add_one_ts import AddOneTsToEpisodesAndTruncate
-from ..learner.general_advantage_estimation import GeneralAdvantageEstimation
-from ..learner.learner_connector_pipeline import LearnerConnectorPipeline
+from ..connectors.common.add_observations import AddObservationsFromEpisodesToBatch
+from ..connectors.learner.add_next_observations import AddNextObservationsFromEpisodesToTrainBatch
+from ..connectors.learner.add_one_ts import AddOneTsToEpisodesAndTruncate
+from ..connectors.learner.general_advantage_estimation import GeneralAdvantageEstimation
+from ..connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline
 from ..metrics import names
 from ..modules.spec import RLModuleSpec
+from ..saving.checkpointable import Names
 from .algorithm import Algorithm
 from .offline_data import OfflineData
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Space
 
-from ...core.actions import get_base_struct_from_space, normalize_action
-from ...core.batching import batch
-from ...core.damage import at
+from ...core.arrays.batching import batch
+from ...core.data.damage import at
 from ...core.errors import ConfigError
+from ...core.formulas.actions import get_base_struct_from_space, normalize_action
 from ..config.file_settings import is_told
 from ..envs.generator_states import generator_state, set_generator_state
 from ..episodes.multi_agent import MultiAgentEpisode

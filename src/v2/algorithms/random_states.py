@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core.damage import at
-from ...core.random_states import (
+from ...core.data.damage import at
+from ...core.data.random_states import (
     checked_numpy_state,
     checked_python_state,
     checked_torch_state,

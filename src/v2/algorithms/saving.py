@@ -22,22 +22,22 @@ from typing import Any, ClassVar, Final
 
 from typing_extensions import Self, override
 
-from ...core.budget import one_load
-from ...core.damage import at, calling
+from ...core.data.budget import one_load
+from ...core.data.damage import at, calling
 from ...core.errors import CheckpointError, ConfigError, WeightsError
-from ...core.load_room import as_the_caller_says, loading_from
+from ...core.limits.load_room import as_the_caller_says, loading_from
 from ...core.trust import Names as FileNames
 from ...core.trust import Trust, Words, find, resolve
 from ...core.vault.decode.standins import class_path
 from ...core.vault.one_save import of_one_save
 from ...core.vault.saved_tree import replaced_tree
-from ..checkpoint_files import locate_component, read_constructor
-from ..checkpointable import Checkpointable, Names
 from ..config.file_settings import plain_paths
 from ..config.saved_config import restored_config, saved_settings
 from ..metrics import names
 from ..modules.loading import misfit_with
-from ..slots import ALGORITHM
+from ..saving.checkpoint_files import locate_component, read_constructor
+from ..saving.checkpointable import Checkpointable, Names
+from ..saving.class_slots import ALGORITHM
 from .random_states import random_state_of, set_random_state
 from .saved_run import SavedRun
 
@@ -224,7 +224,7 @@ class SavedAlgorithm(Checkpointable):
             config: All settings, to take instead of the folder's.
             settings: Single settings that go before the folder's, by name. Only they may say which
                 `output` is written and which `input_` is read, and ask for more than the bounds
-                that `core.asking` lists.
+                that `core.limits.asking` lists.
             env: The environment to take instead of the folder's, as for `config.environment`. What
                 the folder names is made only if it is registered already.
             trust: Your own classes and functions that the folder names: connectors, environments,

@@ -6,8 +6,8 @@ from typing import Final
 
 from gymnasium.spaces import Space
 
-from .. import slots
 from ..modules.model_config import as_settings
+from ..saving import class_slots as slots
 from . import rules
 from .policies import as_policies, as_test, default_policy_mapping_fn
 from .rules import (

@@ -13,9 +13,9 @@ from typing_extensions import Self
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
 from ...core.trust import Words
-from ..env_to_module.env_to_module_pipeline import EnvToModulePipeline
-from ..learner.learner_connector_pipeline import LearnerConnectorPipeline
-from ..module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ..connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
+from ..connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline
+from ..connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.spec import RLModuleSpec
 from . import connector_builders, module_specs, validation

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final
 
-from ...core.asking import check_count, check_space
 from ...core.errors import ConfigError
+from ...core.limits.asking import check_count, check_space
 from ..modules.model_config import as_settings
 from .algorithm_config import AlgorithmConfig
 

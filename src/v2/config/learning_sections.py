@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import slots
+from ..saving import class_slots as slots
 from . import rules
 from .rules import (
     AT_LEAST_0,

@@ -8,21 +8,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ...core.budget import one_load
-from ...core.checked import mapping
-from ...core.damage import at
+from ...core.data.budget import one_load
+from ...core.data.checked import mapping
+from ...core.data.damage import at
 from ...core.errors import CheckpointNotFoundError, ConfigError
 from ...core.trust import together
 from ...core.vault.files import part_of
 from ...core.vault.one_save import of_one_save
 from ...core.vault.own.own_format import read_document
-from ..apis import ValueFunctionAPI
-from ..connector import ConnectorV2
-from ..env_to_module.defaults import ORDER as TO_MODULE
-from ..env_to_module.env_to_module_pipeline import EnvToModulePipeline
-from ..learner.defaults import ORDER as LEARNING
-from ..learner.learner_connector_pipeline import LearnerConnectorPipeline
-from ..module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ..connectors.connector import ConnectorV2
+from ..connectors.env_to_module.defaults import ORDER as TO_MODULE
+from ..connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
+from ..connectors.learner.defaults import ORDER as LEARNING
+from ..connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline
+from ..connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ..modules.apis import ValueFunctionAPI
 from ..modules.rl_module import RLModule
 from ..modules.spec import RLModuleSpec
 

@@ -10,7 +10,7 @@ from gymnasium import spaces as gym_spaces
 
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import ConfigError, RlconnectError
-from ..common.agent_to_module_mapping import AgentToModuleMapping
+from ..connectors.common.agent_to_module_mapping import AgentToModuleMapping
 from ..modules.model_config import as_settings
 from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.spec import RLModuleSpec

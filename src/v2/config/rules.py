@@ -8,8 +8,8 @@ from numbers import Integral, Real
 from typing import Any, Final
 
 from ..modules.multi_spec import MultiRLModuleSpec
+from ..modules.schedules import Scheduler
 from ..modules.spec import RLModuleSpec
-from ..schedules import Scheduler
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import slots
-from ..callbacks import HOOKS, RLlibCallback
+from ..saving import class_slots as slots
 from . import rules
+from .callbacks import HOOKS, RLlibCallback
 from .rules import (
     AT_LEAST_0,
     AT_LEAST_1,

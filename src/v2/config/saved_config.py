@@ -12,7 +12,7 @@ from ...core.trust.arguments import ARGUMENT, live_arguments
 from ...core.vault.decode.standins import GlobalRef, Opaque, class_path, mapping_of
 from ..envs.registry import check_env_config, env_of_file
 from ..modules.saved_specs import RECORDS
-from ..slots import CONFIG
+from ..saving.class_slots import CONFIG
 from .algorithm_config import AlgorithmConfig
 from .file_settings import attributes_of, check_counts, tell_paths
 from .store import SPELLINGS

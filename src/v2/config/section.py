@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ...core.errors import ConfigError
-from ...core.near_names import near_names
+from ...core.text.near_names import near_names
 from ...core.trust import Slot
-from ..tuning.search_space import is_open
 from .not_provided import NotProvided
 from .rules import SETTINGS, Rule
+from .search_space import is_open
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

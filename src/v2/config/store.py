@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 from typing_extensions import Self
 
-from ...core.damage import at
+from ...core.data.damage import at
 from ...core.errors import ConfigError
 from .policies import PolicySpec
 from .section import Section, UnknownSettingError, unknown_setting

@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.distributions import Normal
 from typing_extensions import Self, override
 
-from ...core.distributions import squash, squashed_log_prob, unsquash
 from ...core.errors import ConfigError, SpaceError
+from ...core.formulas.distributions import squash, squashed_log_prob, unsquash
 from ...core.types import Nest
 from .base import Distribution
 from .torch_base import Shape, TorchDistribution

@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.distributions import Categorical, OneHotCategorical
 from typing_extensions import Self, override
 
-from ...core.distributions import straight_through
 from ...core.errors import ConfigError, SpaceError
+from ...core.formulas.distributions import straight_through
 from ...core.types import Nest
 from .base import Distribution
 from .torch_base import Shape, TorchDistribution

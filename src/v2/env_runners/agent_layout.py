@@ -8,11 +8,11 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ...core.batching import rows_of_alike
+from ...core.arrays.batching import rows_of_alike
 from ...core.types import Nest
+from ..connectors.item_rows import Unserved, joined
+from ..connectors.planning.listing import items_of
 from ..episodes.journal import picking
-from ..planning.listing import items_of
-from ..planning.rows import Unserved, joined
 
 Crew: TypeAlias = tuple[tuple[Hashable, Any], ...]
 """The agents that are to act in one environment, each with its module's id."""

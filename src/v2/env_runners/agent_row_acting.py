@@ -14,14 +14,14 @@ from typing_extensions import Self
 from ...core import nest
 from ...core.columns import Columns
 from ...core.types import Array, Nest
-from ..common.add_states import last_state
-from ..common.numpy_to_tensor import tensors_of
-from ..common.stateful_modules import is_multi, is_stateful, stateful_module
-from ..env_to_module.defaults import ORDER
-from ..env_to_module.env_to_module_pipeline import EnvToModulePipeline
-from ..module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
-from ..planning.answering import AnsweringRun, Part
-from ..planning.rows import Unserved, joined, with_time
+from ..connectors.common.add_states import last_state
+from ..connectors.common.numpy_to_tensor import tensors_of
+from ..connectors.common.stateful_modules import is_multi, is_stateful, stateful_module
+from ..connectors.env_to_module.defaults import ORDER
+from ..connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
+from ..connectors.item_rows import Unserved, joined, with_time
+from ..connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ..connectors.planning.answering import AnsweringRun, Part
 from .agent_layout import AgentLayout, Crew, Slot
 from .running_multi_agent import RunningMultiAgentEpisodes
 

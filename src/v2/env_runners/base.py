@@ -11,12 +11,11 @@ import numpy as np
 from gymnasium.spaces import Space
 from typing_extensions import override
 
-from ...core.checked import count
-from ...core.damage import at
+from ...core.data.checked import count
+from ...core.data.damage import at
 from ...core.errors import ConfigError
 from ...core.trust import Names
 from ...core.vault.decode.standins import mapping_of
-from ..checkpointable import Checkpointable
 from ..config.saved_config import restored_config
 from ..metrics.metrics_logger import MetricsLogger
 from ..metrics.names import (
@@ -26,6 +25,7 @@ from ..metrics.names import (
     NUM_ENV_STEPS_SAMPLED_LIFETIME,
     WEIGHTS_SEQ_NO,
 )
+from ..saving.checkpointable import Checkpointable
 from .callback_hooks import CallbackHooks, callback_objects
 from .episode_metrics import SampleCounts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..callbacks import overridden_hooks
+from ..config.callbacks import overridden_hooks
 
 if TYPE_CHECKING:
     from ..config.algorithm_config import AlgorithmConfig

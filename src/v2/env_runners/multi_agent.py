@@ -12,8 +12,8 @@ from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ...core.errors import ConfigError
-from ...core.space_fit import explain_mismatch
-from ...core.visible import visible_lines
+from ...core.spaces.fit import explain_mismatch
+from ...core.text.visible import visible_lines
 from ..envs.foreign_agent_envs import ForeignAgentEnvs
 from ..envs.multi_agent_envs import AgentTransitions, MultiAgentEnvs, make_multi_agent_envs
 from ..episodes.multi_agent import MultiAgentEpisode

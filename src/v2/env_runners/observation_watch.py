@@ -12,8 +12,8 @@ import numpy as np
 
 from ...core import nest
 from ...core.errors import SpaceError
-from ...core.space_fit import explain_mismatch
-from ...core.visible import visible_lines
+from ...core.spaces.fit import explain_mismatch
+from ...core.text.visible import visible_lines
 
 
 class NonFiniteError(SpaceError):

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from ...core.damage import at
-from ...core.plain_data import NotPlainError, from_data, to_data
+from ...core.data.damage import at
+from ...core.data.plain_data import NotPlainError, from_data, to_data
 
 _ATTRIBUTES: Final = (
     "_cached_to_module",

@@ -16,14 +16,14 @@ from typing_extensions import Self
 from ...core import nest
 from ...core.columns import Columns
 from ...core.types import Array, Nest
-from ..common.add_states import initial_state
-from ..common.stateful_modules import is_multi, is_stateful
-from ..env_to_module.env_to_module_pipeline import EnvToModulePipeline
-from ..module_to_env.get_actions import action_dist_cls
-from ..module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
-from ..planning.acting import ActingRun
-from ..planning.answering import AnsweringRun
-from ..planning.rows import Rows
+from ..connectors.common.add_states import initial_state
+from ..connectors.common.stateful_modules import is_multi, is_stateful
+from ..connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
+from ..connectors.item_rows import Rows
+from ..connectors.module_to_env.get_actions import action_dist_cls
+from ..connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ..connectors.planning.acting import ActingRun
+from ..connectors.planning.answering import AnsweringRun
 
 
 class RowActing:

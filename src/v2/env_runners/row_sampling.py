@@ -6,9 +6,9 @@ from time import perf_counter
 from typing import Any, Final
 
 from ...core.columns import Columns
+from ..connectors.planning.listing import listed
 from ..envs.sub_envs import Transitions
 from ..metrics.names import WEIGHTS_SEQ_NO
-from ..planning.listing import listed
 from .observation_watch import expect_finite
 from .random_actions import RandomActions
 from .row_acting import RowActing

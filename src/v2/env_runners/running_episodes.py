@@ -10,7 +10,7 @@ import gymnasium as gym
 
 from ...core import nest
 from ...core.columns import DEFAULT_AGENT_ID, DEFAULT_MODULE_ID
-from ...core.damage import at
+from ...core.data.damage import at
 from ..envs.sub_envs import Transitions
 from ..episodes.lookback_buffer import InfiniteLookbackBuffer
 from ..episodes.single_agent import SingleAgentEpisode, first_stretch

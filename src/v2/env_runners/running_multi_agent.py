@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.damage import at
+from ...core.data.damage import at
 from ...core.errors import RlconnectError, SpaceError
 from ..envs.multi_agent_envs import ALL, AgentTransitions
 from ..episodes.errors import MultiAgentEnvError

@@ -10,7 +10,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from ...core.errors import ConfigError
-from ..env_to_module.defaults import ORDER
+from ..connectors.env_to_module.defaults import ORDER
 from ..envs.failures import EnvStepError
 from ..metrics.metrics_logger import MetricsLogger
 from ..metrics.names import (

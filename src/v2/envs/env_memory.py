@@ -17,8 +17,8 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
-from ...core.damage import at
-from ...core.plain_data import NotPlainError, from_data, to_data
+from ...core.data.damage import at
+from ...core.data.plain_data import NotPlainError, from_data, to_data
 from .generator_states import generator_of, generator_state
 
 _STAYING: Final = (

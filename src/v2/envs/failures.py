@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.errors import RlconnectError
-from ...core.visible import visible
+from ...core.text.visible import visible
 
 
 class EnvStepError(RlconnectError, RuntimeError):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.random_states import checked_bit_generator
+from ...core.data.random_states import checked_bit_generator
 
 
 def generator_state(generator: np.random.Generator) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 import gymnasium as gym
 
 from ...core.errors import ConfigError, UnsafeCheckpointError
-from ...core.near_names import near_names
+from ...core.text.near_names import near_names
 from .context import EnvContext
 
 EnvCreator: TypeAlias = Callable[[EnvContext], Any]

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from ...core.errors import SpaceError
-from ...core.space_fit import explain_mismatch
+from ...core.spaces.fit import explain_mismatch
 
 Rows: TypeAlias = Callable[[Sequence[Any]], Any]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, ClassVar
 
 from ...core.errors import EpisodeError
-from ...core.visible import visible
+from ...core.text.visible import visible
 from .agent_ids import AgentIds
 from .agent_reading import AgentReading
 from .custom_data import CustomData

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ...core import nest
-from ...core.batching import stack_rows
+from ...core.arrays.batching import stack_rows
+from ...core.arrays.one_hot import one_hot_in_space
 from ...core.errors import EpisodeError, SpaceError
-from ...core.one_hot import one_hot_in_space
-from ...core.spaces import AnySpace, kind_of, map_leaves
+from ...core.spaces.walk import AnySpace, kind_of, map_leaves
 from ...core.types import Array, Nest
 
 

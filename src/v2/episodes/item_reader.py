@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core import nest
 from ...core.errors import EpisodeError
-from ...core.spaces import AnySpace, struct_of
+from ...core.spaces.walk import AnySpace, struct_of
 from ...core.types import Nest
 from . import column_items as items
 from .indexing import Indices, as_step, clipped, is_single, out_of_range, position_of, positions_of

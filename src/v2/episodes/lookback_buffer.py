@@ -10,12 +10,12 @@ import numpy as np
 from typing_extensions import Self, override
 
 from ...core import nest
-from ...core.checked import count, flag
-from ...core.compare import differences
-from ...core.damage import at
+from ...core.arrays.compare import differences
+from ...core.data.checked import count, flag
+from ...core.data.damage import at
 from ...core.errors import EpisodeError
-from ...core.space_fit import explain_mismatch
-from ...core.spaces import AnySpace
+from ...core.spaces.fit import explain_mismatch
+from ...core.spaces.walk import AnySpace
 from ...core.types import Nest
 from . import column_items as items
 from .errors import EpisodeIndexError, EpisodeStateError

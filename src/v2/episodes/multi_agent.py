@@ -9,7 +9,7 @@ from typing import Any, Literal
 from typing_extensions import Self, override
 
 from ...core.columns import DEFAULT_MODULE_ID
-from ...core.damage import at
+from ...core.data.damage import at
 from . import agent_stretches
 from .agent_access import AgentAccess
 from .agent_state import pickle_of, restore_pickle, restore_state, state_of

@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 from typing_extensions import Self, override
 
-from ...core.damage import at
+from ...core.data.damage import at
 from . import stretches
 from .episode_state import pickle_of, restore_pickle, restore_state, state_of
 from .errors import EpisodeItemError

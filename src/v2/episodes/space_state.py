@@ -18,13 +18,13 @@ import gymnasium as gym
 import numpy as np
 
 from ...core.errors import SpaceError
-from ...core.space_codec import (
+from ...core.spaces.codec import (
     gym_space_from_dict,
     gym_space_to_dict,
     space_from_data,
     space_to_data,
 )
-from ...core.spaces import AnySpace, children_of, kind_of
+from ...core.spaces.walk import AnySpace, children_of, kind_of
 
 _MOST_REMEMBERED: Final = 256
 

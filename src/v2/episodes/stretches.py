@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, TypeVar
 
-from ...core.compare import differences
+from ...core.arrays.compare import differences
 from ...core.errors import EpisodeError
 from .column_items import copied
 from .errors import EpisodeItemError, EpisodeStateError

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..common.numpy_to_tensor import NumpyToTensor
-from ..learner.add_one_ts import AddOneTsToEpisodesAndTruncate
-from ..learner.general_advantage_estimation import GeneralAdvantageEstimation
+from ..connectors.common.numpy_to_tensor import NumpyToTensor
+from ..connectors.learner.add_one_ts import AddOneTsToEpisodesAndTruncate
+from ..connectors.learner.general_advantage_estimation import GeneralAdvantageEstimation
 
 
 def add_value_targets(connector: Any, *, gamma: float, lambda_: float) -> None:

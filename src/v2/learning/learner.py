@@ -20,8 +20,8 @@ import numpy as np
 
 from ...core.columns import ALL_MODULES, Columns
 from ...core.errors import ConfigError
-from ..apis import SelfSupervisedLossAPI
 from ..metrics import names
+from ..modules.apis import SelfSupervisedLossAPI
 from .minibatches import Batch, Epochs, minibatches, step_count
 from .module_holder import ModuleHolder
 from .train_batch import TrainBatch, checked, concatenated, from_episodes, from_given

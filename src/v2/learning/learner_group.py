@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from ...core.damage import at
+from ...core.data.damage import at
 from ...core.errors import ConfigError
-from ..checkpointable import Checkpointable
 from ..metrics.names import COMPONENT_LEARNER, COMPONENT_RL_MODULE
 from ..modules.multi_spec import MultiRLModuleSpec
+from ..saving.checkpointable import Checkpointable
 from .learner import Learner
 from .module_holder import Selection
 from .starting_weights import load_module, load_modules

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import torch
 from torch import Tensor
 
-from ...core.returns import explained_variance
+from ...core.arrays.returns import explained_variance
 
 
 class PPOTerms(NamedTuple):

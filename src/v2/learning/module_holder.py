@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
-from ...core.checked import count
-from ...core.damage import at
+from ...core.data.checked import count
+from ...core.data.damage import at
 from ...core.errors import ConfigError
-from ..checkpointable import Checkpointable
 from ..metrics import names
 from ..metrics.metrics_logger import MetricsLogger
 from ..modules.multi_rl_module import MultiRLModule, UnknownModuleError
 from ..modules.multi_spec import MultiRLModuleSpec
+from ..saving.checkpointable import Checkpointable
 from .starting_weights import load_starting_weights
 
 if TYPE_CHECKING:

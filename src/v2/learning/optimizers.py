@@ -11,11 +11,11 @@ import torch
 from torch import nn
 from torch.optim import Adam, Optimizer
 
-from ...core import xp
-from ...core.checked import amount, mapping, number, shaped
-from ...core.damage import at
+from ...core import array_namespace as xp
+from ...core.data.checked import amount, mapping, number, shaped
+from ...core.data.damage import at
 from ...core.errors import ConfigError, UnknownNameError
-from ..schedules import Scheduler
+from ..modules.schedules import Scheduler
 
 
 class UnknownOptimizerError(UnknownNameError, KeyError):

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 from typing_extensions import override
 
-from ...core.checked import amount
 from ...core.columns import Columns
-from ...core.container_values import LambdaDefaultDict
-from ...core.damage import at
-from ..apis import ValueFunctionAPI
+from ...core.data.checked import amount
+from ...core.data.damage import at
+from ...core.rllib_utils.container_values import LambdaDefaultDict
 from ..metrics import names
+from ..modules.apis import ValueFunctionAPI
 from ..modules.multi_spec import MultiRLModuleSpec
-from ..schedules import Scheduler
+from ..modules.schedules import Scheduler
 from .bootstrapping import add_value_targets
 from .columns_needed import needed
 from .learner import Learner

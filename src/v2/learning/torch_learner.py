@@ -10,8 +10,8 @@ from typing_extensions import override
 
 from ...core.columns import ALL_MODULES, DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
-from ...core.gradients import clip_gradients, compute_global_norm
-from ...core.tensor_formulas import set_torch_seed
+from ...core.rllib_utils.gradients import clip_gradients, compute_global_norm
+from ...core.rllib_utils.tensor_formulas import set_torch_seed
 from ..metrics import names
 from ..metrics.names import DEFAULT_OPTIMIZER
 from ..modules.multi_rl_module import MultiRLModule

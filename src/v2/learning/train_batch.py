@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from ...core import nest
+from ...core.arrays.tensors import as_tensors
 from ...core.columns import Columns
 from ...core.errors import ConfigError, EpisodeError
-from ...core.tensors import as_tensors
 from ..modules.multi_rl_module import UnknownModuleError
 from .minibatches import Batch, row_count
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from ...core.visible import visible
+from ...core.text.visible import visible
 
 _Value = TypeVar("_Value")
 _LONGEST_NAME: Final = 1000

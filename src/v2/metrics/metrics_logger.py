@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...core.checked import flag, mapping, whole
-from ...core.damage import at
+from ...core.data.checked import flag, mapping, whole
+from ...core.data.damage import at
 from ...core.errors import ConfigError, DuplicateNameError, UnknownNameError
-from ...core.near_names import near_names
+from ...core.text.near_names import near_names
 from .kinds import KINDS, kind_of
 from .paths import as_path, leaves, nested
 from .stat import Stat, Timer

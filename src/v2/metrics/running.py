@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from typing_extensions import Self, override
 
-from ...core.checked import number
+from ...core.data.checked import number
 from .stat import Stat, rate
 
 

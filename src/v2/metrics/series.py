@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from typing_extensions import Self, override
 
-from ...core.checked import count, number
+from ...core.data.checked import count, number
 from .stat import Stat, rate
 
 

@@ -65,7 +65,7 @@ def _check_box(space: spaces.Box) -> None:
 
 def _multi(space: spaces.Dict | spaces.Tuple[Any]) -> type[Distribution]:
     from ...core import nest
-    from ...core.actions import get_base_struct_from_space
+    from ...core.formulas.actions import get_base_struct_from_space
     from ..distributions.torch_multi import TorchMultiDistribution
 
     struct = get_base_struct_from_space(space)

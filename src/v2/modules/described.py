@@ -15,8 +15,8 @@ from ...core.nets import bind, network_of
 from ...core.nets.observed import observed_parts, split_vector, whole_vector
 from ...core.nets.setting import NETWORK
 from ...core.nets.tensors import TensorNetwork
-from ..apis import ValueFunctionAPI
 from .action_distributions import distribution_class
+from .apis import ValueFunctionAPI
 from .torch_rl_module import TorchRLModule
 
 

@@ -10,12 +10,12 @@ from typing_extensions import override
 
 from ...core import nest
 from ...core.columns import Columns
-from ..apis import InferenceOnlyAPI, QNetAPI, TargetNetworkAPI
-from ..schedules import Scheduler
+from .apis import InferenceOnlyAPI, QNetAPI, TargetNetworkAPI
 from .catalogs import DQNCatalog
 from .model_config import as_settings
 from .networks import ENCODER_OUT
 from .rl_module import RLModule
+from .schedules import Scheduler
 from .target_networks import make_target_network
 from .torch_rl_module import TorchRLModule
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from ...core.sharing import Turn
+from ...core.runtime.sharing import Turn
 
 
 class Evaluation:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ...core.errors import ConfigError
-from ...core.initializers import get_initializer_fn
+from ...core.formulas.initializers import get_initializer_fn
 from .convolution_shapes import Convolution
 
 Initializer = str | Callable[..., Any] | None

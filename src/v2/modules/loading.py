@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
-from ...core.asking import check_count, check_space
 from ...core.errors import (
     ConfigError,
     MissingPartError,
@@ -20,7 +19,9 @@ from ...core.errors import (
     UnknownClassError,
     WeightsError,
 )
-from ...core.misfits import Shapes, asked_shapes
+from ...core.limits.asking import check_count, check_space
+from ...core.limits.misfits import Shapes, asked_shapes
+from ...core.limits.weight_room import BeyondWeightsError, WeightRoom
 from ...core.nets.setting import NETWORK
 from ...core.trust import Names, Slot, Trust, find, together
 from ...core.trust.arguments import live_arguments
@@ -28,10 +29,9 @@ from ...core.trust.names import unknown
 from ...core.vault import Checkpoint, ModuleRecord, open_checkpoint
 from ...core.vault.audit.warning import warn_of_unsafe
 from ...core.vault.shape_hints import space_hint
-from ...core.weight_room import BeyondWeightsError, WeightRoom
-from ..apis import InferenceOnlyAPI, TargetNetworkAPI
-from ..class_names import saved_name
-from ..slots import CATALOG, MODULE, NETWORK_CLASS
+from ..saving.class_names import saved_name
+from ..saving.class_slots import CATALOG, MODULE, NETWORK_CLASS
+from .apis import InferenceOnlyAPI, TargetNetworkAPI
 from .misfits import deciding, module_misfit, warn_of_encoders
 from .model_config import as_settings
 from .multi_rl_module import MultiRLModule

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ...core.errors import WeightsError
-from ...core.misfits import Shapes, named, shape_misfit
+from ...core.limits.misfits import Shapes, named, shape_misfit
 from .model_config import with_defaults
 from .torch_rl_module import WeightShapeError
 

@@ -18,9 +18,9 @@ from typing import Any
 from gymnasium.spaces import Space
 from typing_extensions import Self, override
 
-from ...core.damage import at
+from ...core.data.damage import at
 from ...core.errors import ConfigError, DuplicateNameError, UnknownNameError
-from ..checkpointable import Checkpointable
+from ..saving.checkpointable import Checkpointable
 from .rl_module import RLModule
 from .spec import RLModuleSpec
 

@@ -12,8 +12,8 @@ from ...core.errors import ConfigError
 from ...core.trust import Names, Trust, Words, find
 from ...core.trust.arguments import live_arguments
 from ...core.vault.decode.standins import class_path, mapping_of
-from ..class_names import saved_name
-from ..slots import MODULE
+from ..saving.class_names import saved_name
+from ..saving.class_slots import MODULE
 from .spec import RLModuleSpec, _space_data, _space_of
 
 if TYPE_CHECKING:

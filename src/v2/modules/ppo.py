@@ -8,7 +8,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from ...core.columns import Columns
-from ..apis import (
+from .apis import (
     TARGET_NETWORK_ACTION_DIST_INPUTS,
     InferenceOnlyAPI,
     TargetNetworkAPI,

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from gymnasium.spaces import Space
 from typing_extensions import Self, override
 
-from ...core.budget import one_load
 from ...core.columns import DEFAULT_MODULE_ID
+from ...core.data.budget import one_load
 from ...core.errors import PieceError
-from ...core.load_room import room_of_the_load
+from ...core.limits.load_room import room_of_the_load
 from ...core.trust import Trust, Words
 from ...core.vault.one_save import of_one_save
-from ..checkpointable import Checkpointable, _check_local
+from ..saving.checkpointable import Checkpointable, _check_local
 from .module_config import ConfigOfModule
 
 if TYPE_CHECKING:

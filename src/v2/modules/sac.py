@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from ...core.columns import Columns
 from ...core.errors import ConfigError
-from ..apis import InferenceOnlyAPI, QNetAPI, TargetNetworkAPI
+from .apis import InferenceOnlyAPI, QNetAPI, TargetNetworkAPI
 from .catalogs import SACCatalog
 from .model_config import as_settings
 from .network_configs import MultiStreamEncoderConfig, RecurrentEncoderConfig

@@ -10,12 +10,12 @@ from gymnasium.spaces import Space
 
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
-from ...core.space_codec import gym_space_to_dict, space_from_ray
+from ...core.spaces.codec import gym_space_to_dict, space_from_ray
 from ...core.trust import Names, Slot, Trust, Words
 from ...core.trust.arguments import live_arguments
 from ...core.vault.decode.standins import GlobalRef, Opaque, class_path
-from ..class_names import saved_name
-from ..slots import CATALOG, MODULE
+from ..saving.class_names import saved_name
+from ..saving.class_slots import CATALOG, MODULE
 from .model_config import as_settings
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from gymnasium import spaces
 from torch import nn
 from typing_extensions import override
 
-from ...core.checked import real
-from ...core.damage import at
+from ...core.data.checked import real
+from ...core.data.damage import at
 from ...core.errors import ConfigError, WeightsError
-from ..apis import InferenceOnlyAPI
 from ..distributions.torch_continuous import TorchDiagGaussian
 from ..distributions.torch_discrete import TorchCategorical
+from .apis import InferenceOnlyAPI
 from .evaluation import Evaluation
 from .rl_module import RLModule
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core import nest
-from ...core.budget import one_load
 from ...core.columns import DEFAULT_MODULE_ID, Columns
+from ...core.data.budget import one_load
 from ...core.errors import ConfigError
 from ...core.vault.decode.msgpack_file import decode_msgpack
-from ..common.stateful_modules import max_seq_len, stateful_module
 from ..config.connector_builders import env_spaces
+from ..connectors.common.stateful_modules import max_seq_len, stateful_module
 from ..episodes.single_agent import SingleAgentEpisode
 from .episode_buffer import EpisodeReplayBuffer, Pick
 from .step_batches import Steps, train_batch

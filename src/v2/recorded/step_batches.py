@@ -15,16 +15,16 @@ import numpy as np
 from ...core import nest
 from ...core.columns import Columns
 from ...core.types import Array, Nest
-from ..common.add_observations import AddObservationsFromEpisodesToBatch
-from ..common.add_states import AddStatesFromEpisodesToBatch
-from ..common.add_time_dim import AddTimeDimToBatchAndZeroPad
-from ..common.batch_individual_items import BatchIndividualItems
-from ..common.numpy_to_tensor import NumpyToTensor
+from ..connectors.common.add_observations import AddObservationsFromEpisodesToBatch
+from ..connectors.common.add_states import AddStatesFromEpisodesToBatch
+from ..connectors.common.add_time_dim import AddTimeDimToBatchAndZeroPad
+from ..connectors.common.batch_individual_items import BatchIndividualItems
+from ..connectors.common.numpy_to_tensor import NumpyToTensor
+from ..connectors.learner.add_columns import AddColumnsFromEpisodesToTrainBatch
+from ..connectors.learner.add_next_observations import AddNextObservationsFromEpisodesToTrainBatch
+from ..connectors.learner.add_one_ts import AddOneTsToEpisodesAndTruncate
+from ..connectors.learner.general_advantage_estimation import GeneralAdvantageEstimation
 from ..episodes.single_agent import SingleAgentEpisode
-from ..learner.add_columns import AddColumnsFromEpisodesToTrainBatch
-from ..learner.add_next_observations import AddNextObservationsFromEpisodesToTrainBatch
-from ..learner.add_one_ts import AddOneTsToEpisodesAndTruncate
-from ..learner.general_advantage_estimation import GeneralAdvantageEstimation
 
 _ADDING: Final = (
     AddObservationsFromEpisodesToBatch,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...core.lazy_names import lazy_names
+from ...core.importing.lazy_names import lazy_names
 
 _HOME: Final = {
     "BasicVariantGenerator": ".variants",
@@ -39,26 +39,26 @@ _HOME: Final = {
     "TuneConfig": ".run_config",
     "TuneError": ".tuner",
     "Tuner": ".tuner",
-    "choice": ".search_space",
+    "choice": "..config.search_space",
     "get_checkpoint": ".reporting",
     "get_context": ".reporting",
     "get_trainable_cls": ".trainables",
-    "grid_search": ".search_space",
-    "lograndint": ".search_space",
-    "loguniform": ".search_space",
-    "qlograndint": ".search_space",
-    "qloguniform": ".search_space",
-    "qrandint": ".search_space",
-    "qrandn": ".search_space",
-    "quniform": ".search_space",
-    "randint": ".search_space",
-    "randn": ".search_space",
+    "grid_search": "..config.search_space",
+    "lograndint": "..config.search_space",
+    "loguniform": "..config.search_space",
+    "qlograndint": "..config.search_space",
+    "qloguniform": "..config.search_space",
+    "qrandint": "..config.search_space",
+    "qrandn": "..config.search_space",
+    "quniform": "..config.search_space",
+    "randint": "..config.search_space",
+    "randn": "..config.search_space",
     "register_env": "..envs.registry",
     "register_trainable": ".trainables",
     "report": ".reporting",
     "run": ".tuner",
-    "sample_from": ".search_space",
-    "uniform": ".search_space",
+    "sample_from": "..config.search_space",
+    "uniform": "..config.search_space",
     "with_parameters": ".trainables",
     "with_resources": ".trainables",
 }

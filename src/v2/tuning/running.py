@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import ConfigError
-from ...core.visible import visible
+from ...core.text.visible import visible
 from ..config.algorithm_config import AlgorithmConfig
+from ..config.search_space import is_open
 from ..logging.progress_line import progress_text
 from .run_config import CheckpointConfig, FailureConfig, RunConfig, TuneConfig
-from .search_space import is_open
 from .stopping import stopper_of
 from .trainables import is_class_trainable, trainable_of
 from .trial import Checkpoints, Trial

@@ -13,7 +13,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from ...core.errors import ConfigError
-from ...core.near_names import near_names
+from ...core.text.near_names import near_names
 from ..logging.flat_result import at, flat
 
 _NOW_CALLED: Final = {

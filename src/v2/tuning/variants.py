@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 from ...core.errors import ConfigError
-from .search_space import GRID, Domain, generator_of
+from ..config.search_space import GRID, Domain, generator_of
 
 Path = tuple[Any, ...]
 

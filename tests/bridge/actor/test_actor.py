@@ -10,12 +10,12 @@ import pytest
 import rlconnect
 from gymnasium import spaces
 from rlconnect.bridge import Actor, SlowPieceWarning, adapt
-from rlconnect.bridge.actor import direct
 from rlconnect.bridge.rollout import rollout
-from rlconnect.core.actions import unsquash_action
 from rlconnect.core.adapters import DropFeatures, ExtendAction, StackFrames
 from rlconnect.core.errors import PieceError, SpaceError, UnknownNameError
-from rlconnect.core.preprocessors import preprocessor_for
+from rlconnect.core.formulas.actions import unsquash_action
+from rlconnect.core.formulas.preprocessors import preprocessor_for
+from rlconnect.core.nets import direct
 from rlconnect.legacy import Policy, batch_policy_inference, create_connectors_for_policy
 
 from tests.legacy.replay import GOLDEN, Recording, folders, gap, leaves

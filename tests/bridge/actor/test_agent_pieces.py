@@ -18,9 +18,9 @@ from rlconnect.v2 import (
     MultiRLModule,
     RLModuleSpec,
 )
-from rlconnect.v2.common.agent_to_module_mapping import AgentMapping
-from rlconnect.v2.env_to_module.defaults import env_to_module_pipeline
-from rlconnect.v2.module_to_env.defaults import module_to_env_pipeline
+from rlconnect.v2.connectors.common.agent_to_module_mapping import AgentMapping
+from rlconnect.v2.connectors.env_to_module.defaults import env_to_module_pipeline
+from rlconnect.v2.connectors.module_to_env.defaults import module_to_env_pipeline
 from rlconnect.v2.modules.ppo import DefaultPPOTorchRLModule
 
 PLACE = spaces.Box(-1, 1, (2,), np.float32)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from rlconnect.bridge.actor.actor import Actor
 from rlconnect.core.errors import ConfigError
-from rlconnect.core.sessions import MAX_SESSIONS, SessionsEvictedWarning
+from rlconnect.core.runtime.sessions import MAX_SESSIONS, SessionsEvictedWarning
 from rlconnect.legacy import (
     Policy,
     create_connectors_for_policy,

@@ -22,7 +22,7 @@ from rlconnect.core.errors import CheckpointWriteError, MissingExtraError, Piece
 from rlconnect.legacy import ConnectorContext, register_lambda_agent_connector
 
 from tests.bridge.compiled.chains import made, new_chains, old_chains
-from tests.bridge.compiled.test_tensor_step import stacked
+from tests.core.step.test_tensor_step import stacked
 from tests.legacy.replay import GOLDEN, Recording
 
 # torch's own loader and compiler call parts of torch that it has deprecated.

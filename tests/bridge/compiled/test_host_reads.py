@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from rlconnect.bridge import Actor, SlowPieceWarning
 from rlconnect.bridge.compiled.flat_step import FlatStep
-from rlconnect.bridge.compiled.tensor_step import placed
+from rlconnect.core.step.tensor_step import placed
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 
 from tests.bridge.compiled.chains import new_chains, old_chains

@@ -18,11 +18,11 @@ import numpy as np
 from gymnasium import spaces
 from rlconnect.bridge import MigrationPlan, to_ray
 from rlconnect.core import nest
-from rlconnect.core.batching import unbatch
-from rlconnect.core.courses import sampled_courses
+from rlconnect.core.arrays.batching import unbatch
 from rlconnect.core.errors import RlconnectError
-from rlconnect.legacy.adapted import acted_space
-from rlconnect.legacy.stages import LegacyStages
+from rlconnect.core.spaces.probe_observations import sampled_courses
+from rlconnect.legacy.connectors.adapted import acted_space
+from rlconnect.legacy.policy.stages import LegacyStages
 
 from tests.legacy.frame_stacking import MODELS
 from tests.legacy.replay import GOLDEN, Recording, folders

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import rlconnect
 from rlconnect.bridge import plan_migration
-from rlconnect.core.batching import batch
+from rlconnect.core.arrays.batching import batch
 
 OLD = Path(__file__).parents[2] / "golden" / "custom_networks" / "old"
 

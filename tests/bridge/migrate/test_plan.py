@@ -16,7 +16,7 @@ from rlconnect.core.errors import (
     UnknownNameError,
 )
 from rlconnect.legacy import Policy
-from rlconnect.legacy.stages import LegacyStages
+from rlconnect.legacy.policy.stages import LegacyStages
 from rlconnect.v2 import FlattenObservations
 
 from tests.bridge.migrate.networks import POLICIES, policy_of

@@ -14,7 +14,7 @@ from rlconnect.bridge.migrate.faces import own_class
 from rlconnect.core.adapters import DropFeatures, MapActions
 from rlconnect.core.errors import ConfigError
 from rlconnect.legacy import Policy
-from rlconnect.legacy.adapted import acted_space
+from rlconnect.legacy.connectors.adapted import acted_space
 from rlconnect.v2 import MultiRLModule
 
 from tests.bridge.migrate.networks import POLICIES, REFUSED

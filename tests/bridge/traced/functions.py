@@ -3,8 +3,9 @@
 import numpy as np
 import torch
 from rlconnect.bridge.traced.connectors import traced_observation
-from rlconnect.core import nest, xp
-from rlconnect.core.batching import batch, unbatch
+from rlconnect.core import array_namespace as xp
+from rlconnect.core import nest
+from rlconnect.core.arrays.batching import batch, unbatch
 from rlconnect.legacy import register_lambda_agent_connector
 
 

@@ -10,9 +10,9 @@ from gymnasium import spaces
 from rlconnect.bridge import Actor, SlowPieceWarning
 from rlconnect.bridge.compiled.artifact import export_actor, plan_of
 from rlconnect.bridge.compiled.program import SplitWarning, compile_actor
-from rlconnect.core.batching import batch
+from rlconnect.core.arrays.batching import batch
 from rlconnect.core.errors import PieceError
-from rlconnect.core.space_values import sample
+from rlconnect.core.spaces.values import sample
 from rlconnect.legacy import (
     ConnectorContext,
     register_lambda_action_connector,

@@ -30,8 +30,8 @@ from rlconnect.legacy import (
     Policy,
     create_connectors_for_policy,
 )
-from rlconnect.legacy.action.adapt_actions import AdaptActionsConnector
-from rlconnect.legacy.agent.adapt_observations import AdaptObservationsAgentConnector
+from rlconnect.legacy.connectors.action.adapt_actions import AdaptActionsConnector
+from rlconnect.legacy.connectors.agent.adapt_observations import AdaptObservationsAgentConnector
 from rlconnect.v2 import AdaptActions, AdaptObservations, SingleAgentEpisode
 
 SPACE = spaces.Box(-2.0, 3.0, (4,), np.float32)

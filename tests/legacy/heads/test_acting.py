@@ -3,7 +3,7 @@
 import numpy as np
 from gymnasium.spaces import Discrete
 from rlconnect.legacy.distributions.arrays import Categorical
-from rlconnect.legacy.exploration import ArraySource, SoftQ, StochasticSampling
+from rlconnect.legacy.exploration.exploration import ArraySource, SoftQ, StochasticSampling
 from rlconnect.legacy.heads import choose_actions
 
 INPUTS = np.float32([[0.0, 4.0, 2.0]])

@@ -98,7 +98,7 @@ def test_numpy_heads_do_not_load_torch():
     code = (
         "import sys, numpy as np, gymnasium as gym\n"
         "from rlconnect.legacy.heads import build_array_head, choose_actions\n"
-        "from rlconnect.legacy.exploration_config import exploration_for\n"
+        "from rlconnect.legacy.exploration.config import exploration_for\n"
         "w = {f'_{n}._model.0.{p}': np.zeros(s, np.float32) for n, p, s in [\n"
         "    ('hidden_layers.0', 'weight', (3, 4)), ('hidden_layers.0', 'bias', (3,)),\n"
         "    ('logits', 'weight', (2, 3)), ('logits', 'bias', (2,)),\n"

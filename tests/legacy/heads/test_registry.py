@@ -5,7 +5,7 @@ import pytest
 import torch
 from gymnasium.spaces import Box, Discrete
 from rlconnect.core.errors import WeightsError
-from rlconnect.legacy.exploration_config import exploration_for
+from rlconnect.legacy.exploration.config import exploration_for
 from rlconnect.legacy.heads import build_head, compute_actions
 
 

@@ -5,10 +5,10 @@ import pytest
 import torch
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from rlconnect.core.errors import SpaceError
+from rlconnect.core.nets.numpy_layers import Stack
 from rlconnect.legacy.models.encodings import encode_actions, one_hot
 from rlconnect.legacy.models.leaves import action_width, leaf_spaces, leaves
 from rlconnect.legacy.models.numpy_forward import NumpyNet
-from rlconnect.legacy.models.numpy_layers import Stack
 
 NEST = Dict([("z", Discrete(3)), ("a", Tuple((Box(-1, 1, (2, 2)), MultiDiscrete([2, 3]))))])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rlconnect.core.budget import Budget, Limits
+from rlconnect.core.data.budget import Budget, Limits
 from rlconnect.core.errors import CheckpointError, CorruptCheckpointError, LimitExceededError
 from rlconnect.offline.readers import lz4_frame
 from rlconnect.offline.readers.lz4_frame import MAGIC, decode_lz4_frame

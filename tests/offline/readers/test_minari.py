@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rlconnect.core.budget import Limits
+from rlconnect.core.data.budget import Limits
 from rlconnect.offline import DamagedDataWarning, open_dataset
 
 from tests.offline.columns import leaves

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rlconnect.core.budget import Budget, Limits
+from rlconnect.core.data.budget import Budget, Limits
 from rlconnect.core.errors import CheckpointNotFoundError, UnknownFormatError
 from rlconnect.core.vault.decode.constructors import CONSTRUCTORS
 from rlconnect.core.vault.decode.pickle_machine import PickleMachine

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgpack
 import numpy as np
 import pytest
-from rlconnect.core.budget import Budget
-from rlconnect.core.msgpack_arrays import encode_msgpack_object
+from rlconnect.core.data.budget import Budget
+from rlconnect.core.data.msgpack_arrays import encode_msgpack_object
 from rlconnect.offline import DamagedDataWarning, open_dataset
 from rlconnect.offline.readers import episode_reader
 from rlconnect.offline.readers.episode_items import quick_state

@@ -4,8 +4,8 @@ import os
 
 import pytest
 from gymnasium.spaces import Discrete
-from rlconnect.core.asking import AskedTooMuchError
 from rlconnect.core.errors import ConfigError, WeightsError
+from rlconnect.core.limits.asking import AskedTooMuchError
 from rlconnect.v2 import BC, Algorithm, BCConfig, SingleAgentEnvRunner, write_episodes
 
 from tests.v2.algorithms.algorithm_cases import ACT, OBS, recorded, small

@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rlconnect.core.compare import differences
+from rlconnect.core.arrays.compare import differences
 from rlconnect.core.errors import RlconnectError
 from rlconnect.v2 import (
     ConnectorV2,

@@ -4,7 +4,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
-from rlconnect.core.compare import differences
+from rlconnect.core.arrays.compare import differences
 from rlconnect.core.errors import EpisodeError, SpaceError
 from rlconnect.v2 import (
     ConnectorV2,

@@ -12,8 +12,8 @@ from rlconnect.core.errors import CorruptCheckpointError
 from rlconnect.core.vault.decode.msgpack_file import decode_msgpack
 from rlconnect.core.vault.limits import Budget, Limits
 from rlconnect.v2 import make_multi_agent
-from rlconnect.v2.checkpoint_files import packed_state
 from rlconnect.v2.envs.env_memory import memory_of, remember
+from rlconnect.v2.saving.checkpoint_files import packed_state
 
 
 class _Keeper(gym.Env[Any, Any]):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rlconnect.core.batching import batch
+from rlconnect.core.arrays.batching import batch
 from rlconnect.v2 import MultiAgentEpisode, SingleAgentEpisode
 from rlconnect.v2.episodes.gather import (
     concat_column,

@@ -13,7 +13,7 @@ from rlconnect.v2 import (
     PPOLearner,
     SingleAgentEpisode,
 )
-from rlconnect.v2.learner.defaults import learner_pipeline
+from rlconnect.v2.connectors.learner.defaults import learner_pipeline
 from rlconnect.v2.learning.bootstrapping import add_value_targets
 
 from tests.v2.learning.learning_cases import (

@@ -9,7 +9,7 @@ import struct
 import numpy as np
 import pytest
 from rlconnect.core.errors import CorruptCheckpointError, UnsafeCheckpointError
-from rlconnect.core.visible import visible
+from rlconnect.core.text.visible import visible
 from rlconnect.v2 import CSVLogger, JsonLogger, PPOConfig, ProgressLine, TBXLogger, UnifiedLogger
 from rlconnect.v2.logging.event_file import EventFile
 from rlconnect.v2.logging.flat_result import at, flat, plain, scalars

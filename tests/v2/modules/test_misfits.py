@@ -5,8 +5,8 @@ import sys
 
 import pytest
 from gymnasium.spaces import Box, Discrete
-from rlconnect.core.asking import AskedTooMuchError
 from rlconnect.core.errors import MissingPartError, UnknownClassError, WeightsError
+from rlconnect.core.limits.asking import AskedTooMuchError
 from rlconnect.v2 import (
     DefaultDQNTorchRLModule,
     DefaultPPOTorchRLModule,

@@ -15,9 +15,9 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
+from ...data.keys import KeyGuard
+from ...data.msgpack_arrays import decode_msgpack_object
 from ...errors import CorruptCheckpointError, LimitExceededError, UnsafeCheckpointError
-from ...keys import KeyGuard
-from ...msgpack_arrays import decode_msgpack_object
 from ..limits import Budget, no_collection
 from .standins import GlobalRef, Opaque
 

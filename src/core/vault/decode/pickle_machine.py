@@ -21,8 +21,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from ...data.keys import KeyGuard
 from ...errors import CheckpointError, CorruptCheckpointError, LimitExceededError
-from ...keys import KeyGuard
 from ..limits import Budget, no_collection
 from .pickle_opcodes import HANDLERS, StopError
 from .standins import GlobalRef, Opaque

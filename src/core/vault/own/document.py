@@ -26,8 +26,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...data.tagged import Path, place
 from ...errors import CheckpointWriteError
-from ...tagged import Path, place
 from .dtype_storage import Array, dtype_name, to_stored
 from .inline_values import to_values
 from .json_text import TAG, Json, compact

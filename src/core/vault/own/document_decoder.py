@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from ...budget import Budget, allowance
-from ...keys import KeyGuard, checked_keys
-from ...tagged import Path, TagReader, damaged, distinct
+from ...data.budget import Budget, allowance
+from ...data.keys import KeyGuard, checked_keys
+from ...data.tagged import Path, TagReader, damaged, distinct
 from .array_file import byte_size, is_shape
 from .document import EXACT_INT, MAX_HEX_DIGITS
 from .dtype_storage import Array, dtype_from_name, from_stored, stored_layout

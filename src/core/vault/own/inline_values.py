@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...budget import Budget
+from ...data.budget import Budget
 from .dtype_storage import Array, empty, from_stored, stored_layout, to_stored
 from .json_text import Json
 

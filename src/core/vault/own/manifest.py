@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ...errors import CorruptCheckpointError, NotACheckpointError, UnknownFormatError
-from ...shell import command
+from ...text.shell import command
 from ..limits import Limits
 from .array_file import is_sizes
 from .checked_folder import check_name

@@ -25,7 +25,7 @@ from ...errors import (
     MissingPartError,
     NotACheckpointError,
 )
-from ...shell import command
+from ...text.shell import command
 from ..files import read_bytes
 from ..limits import DEFAULT_LIMITS, Limits, one_load
 from .array_file import ArrayFile

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from rlconnect.core.budget import Budget
+from rlconnect.core.data.budget import Budget
 from rlconnect.core.errors import (
     CheckpointError,
     CheckpointWriteError,

@@ -1,0 +1,1 @@
+"""What changed between the spaces of a policy and an environment, and the steps that absorb it."""

@@ -1,0 +1,206 @@
+"""Explain how an environment's spaces differ from those a policy was trained with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from ...core.adapters import (
+    Cast,
+    ConcatKeys,
+    DropKeys,
+    NestUnder,
+    OneHot,
+    PickKey,
+    RenameKeys,
+    Renumber,
+    SplitFeatures,
+    UnOneHot,
+)
+from ...core.spaces.walk import flat_dim, same_space
+from .action_diff import action_changes
+from .changes import Change, Space, SpaceDiff, incomparable, listed, open_ended
+from .image_diff import image_changes, is_image
+from .vector_diff import vector_changes
+
+
+def diff_spaces(
+    old: Space,
+    new: Space,
+    *,
+    kind: str = "observation",
+    old_names: Sequence[str] | None = None,
+    new_names: Sequence[str] | None = None,
+) -> SpaceDiff:
+    """Tell what changed from one space to another, and the steps that absorb it.
+
+    Args:
+        old: What the policy knows.
+        new: What the environment has now.
+        kind: "observation": steps lead from the new space to the old. "action": from the old
+            to the new.
+        old_names: Names of the features of `old`, if it is a vector of observations.
+        new_names: Names of the features of `new`.
+
+    Example:
+        >>> old, new = spaces.Box(-1, 1, (2,)), spaces.Box(-1, 1, (3,))
+        >>> print(diff_spaces(old, new, old_names=["x", "v"], new_names=["x", "wind", "v"]))
+        features wind are new
+          -> DropFeatures(indices=(1,))
+    """
+    before, after = open_ended(old), open_ended(new)
+    if kind == "action":
+        changes = action_changes(before, after)
+    else:
+        changes = _changes(before, after, old_names, new_names)
+    return SpaceDiff(old, new, tuple(changes))
+
+
+def _changes(
+    old: Any,
+    new: Any,
+    old_names: Sequence[str] | None = None,
+    new_names: Sequence[str] | None = None,
+) -> list[Change]:
+    if same_space(old, new) and (old_names is None or new_names is None or old_names == new_names):
+        return []
+    if isinstance(new, spaces.Dict):
+        return _dict_changes(old, new)
+    if isinstance(new, spaces.Tuple) and isinstance(old, spaces.Tuple) and len(old) == len(new):
+        return [
+            change.below(place)
+            for place, (before, after) in enumerate(zip(old, new, strict=True))
+            for change in _changes(before, after)
+        ]
+    if isinstance(old, spaces.Dict):
+        return _to_dict(old, new)
+    if isinstance(new, spaces.Discrete):
+        return _discrete_changes(old, new)
+    if isinstance(old, spaces.Discrete) and isinstance(new, spaces.Box):
+        if new.shape == (old.n,):
+            text = f"one-hot rows where the policy knows numbers below {old.n}"
+            return [Change("renumbered", text, UnOneHot(int(old.start)))]
+    elif isinstance(old, spaces.Box) and isinstance(new, spaces.Box):
+        return _box_changes(old, new, old_names, new_names)
+    return [incomparable(old, new)]
+
+
+def _box_changes(
+    old: spaces.Box,
+    new: spaces.Box,
+    old_names: Sequence[str] | None,
+    new_names: Sequence[str] | None,
+) -> list[Change]:
+    if is_image(old) and is_image(new):
+        found = image_changes(old, new)
+        if found is not None:
+            return found
+    if len(old.shape) == len(new.shape) == 1:
+        return vector_changes(old, new, old_names, new_names)
+    if old.shape != new.shape:
+        return [incomparable(old, new)]
+    changes = []
+    if not (np.array_equal(old.low, new.low) and np.array_equal(old.high, new.high)):
+        question = "did the units change? Then add Rescale or Scale."
+        changes.append(Change("rescaled", "the bounds are others", question=question))
+    if old.dtype != new.dtype:
+        text = f"{old.dtype} became {new.dtype}"
+        changes.append(Change("dtype", text, Cast(old.dtype.name)))
+    return changes
+
+
+def _discrete_changes(old: Any, new: spaces.Discrete) -> list[Change]:
+    size = int(new.n)
+    if isinstance(old, spaces.Box) and old.shape == (size,):
+        return [Change("renumbered", "numbers where the policy knows one-hot rows", OneHot())]
+    if not isinstance(old, spaces.Discrete):
+        return [incomparable(old, new)]
+    known = int(old.n)
+    numbers = tuple(min(place, known - 1) for place in range(size))
+    question = "is the numbering of the common values still the same?"
+    if size > known:
+        question = (
+            f"values from {known} on are new: as which of the policy's should each count? "
+            f"Here all of them count as {known - 1}."
+        )
+    text = f"{known} values became {size}"
+    return [Change("renumbered", text, Renumber(numbers, known), question)]
+
+
+def _dict_changes(old: Any, new: spaces.Dict) -> list[Change]:
+    """From a Dict to another Dict, or to one of its parts, or to a vector of them."""
+    if isinstance(old, spaces.Dict):
+        return _between_dicts(old, new)
+    alike = [key for key, part in new.spaces.items() if same_space(part, old)]
+    if len(alike) == 1:
+        doubt = "" if len(new.spaces) == 1 else f"is {alike[0]!r} what the policy saw?"
+        text = f"the observation lies under {alike[0]!r} now"
+        return [Change("nested", text, PickKey((alike[0],)), doubt)]
+    boxes = [key for key, part in new.spaces.items() if isinstance(part, spaces.Box)]
+    if isinstance(old, spaces.Box) and len(old.shape) == 1 and boxes:
+        sizes = {key: flat_dim(new[key]) for key in boxes}
+        if sum(sizes.values()) == old.shape[0]:
+            step = ConcatKeys(tuple(boxes))
+            joined = step.bind(new).space
+            rest = [] if same_space(joined, old) else _changes(old, joined)
+            text = f"the vector came apart into {listed(boxes)}"
+            question = f"was {listed(boxes)} the order of the old features?"
+            bounds_tell = same_space(joined, old) and len(
+                {*zip(old.low, old.high, strict=True)}
+            ) == len(old.low)
+            return [Change("nested", text, step, "" if bounds_tell else question), *rest]
+    return [incomparable(old, new, "which keys make up the old observation? Try ConcatKeys.")]
+
+
+def _between_dicts(old: spaces.Dict, new: spaces.Dict) -> list[Change]:
+    changes = []
+    gone = [key for key in old.spaces if key not in new.spaces]
+    extra = [key for key in new.spaces if key not in old.spaces]
+    names: dict[str, str] = {}
+    doubt = ""
+    for key in gone:
+        alike = [
+            other for other in extra if same_space(new[other], old[key]) and other not in names
+        ]
+        if not alike:
+            question = "fill it by ApplyFunction, or adapt a policy that does without."
+            changes.append(Change("removed", f"{key!r} is gone", question=question))
+            continue
+        names[alike[0]] = key
+        if len(alike) > 1:
+            doubt = f"{listed(alike)} all fit {key!r}; which one is it?"
+    dropped = [key for key in extra if key not in names]
+    if dropped:
+        step = DropKeys(tuple(dropped))
+        changes.append(Change("added", f"{listed(dropped)} are new", step))
+    if names:
+        renamed = ", ".join(f"{old_name!r} is {key!r} now" for key, old_name in names.items())
+        changes.append(Change("renamed", renamed, RenameKeys(names), doubt))
+    for key in old.spaces:
+        if key in new.spaces:
+            changes += [change.below(key) for change in _changes(old[key], new[key])]
+    return changes
+
+
+def _to_dict(old: spaces.Dict, new: Any) -> list[Change]:
+    """From a plain observation to the Dict a policy knows."""
+    keys = list(old.spaces)
+    if len(keys) == 1:
+        rest = [change.below(keys[0]) for change in _changes(old[keys[0]], new)]
+        text = f"the policy knows the observation under {keys[0]!r}"
+        return [Change("nested", text, NestUnder(keys[0])), *rest]
+    if isinstance(new, spaces.Box) and len(new.shape) == 1:
+        vectors = all(
+            isinstance(part, spaces.Box) and len(part.shape) == 1 for part in old.values()
+        )
+        sizes = {key: flat_dim(part) for key, part in old.spaces.items()}
+        if vectors and sum(sizes.values()) == new.shape[0]:
+            step = SplitFeatures(sizes)
+            cut: Any = step.bind(new).space
+            rest = [change.below(key) for key in keys for change in _changes(old[key], cut[key])]
+            question = f"do the features stand in the order {listed(keys)}?"
+            return [Change("nested", "the parts are one vector now", step, question), *rest]
+    return [incomparable(old, new, "which features make up each key? Try SplitFeatures.")]

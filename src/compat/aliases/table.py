@@ -1,0 +1,142 @@
+"""Which name of RLlib lies where in rlconnect, by the module that RLlib has it in.
+
+A row of the `*_homes` reads `"home: Name Name=OurName; home: Name"`. A home is a module below
+`rlconnect`; `*` means all that is public there; `stand-in` means a class that can be named and
+subclassed, and says so when it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+
+from ...core.text.near_names import near_names
+from . import (
+    algorithm_homes,
+    connector_homes,
+    core_homes,
+    environment_homes,
+    example_homes,
+    model_homes,
+    ray_front,
+    tool_homes,
+    tree_front,
+    tune_homes,
+)
+from .stand_ins import STAND_IN, stand_in
+
+_ROOT: Final = __name__.split(".")[0]
+_RLLIB: Final = "ray.rllib"
+_ALL: Final = "*"
+
+
+class Place(NamedTuple):
+    """Where something is: a module below `rlconnect` (or `stand-in`), and its name there."""
+
+    home: str
+    name: str
+
+    def fetch(self) -> Any:
+        """The thing itself; its module is loaded."""
+        if self.home == STAND_IN:
+            return stand_in(self.name)
+        return getattr(import_module(f"{_ROOT}.{self.home}"), self.name)
+
+
+@lru_cache(maxsize=1)
+def modules() -> dict[str, dict[str, Place]]:
+    """Every module of Ray that can be imported, packages too, with the names it has; and `tree`.
+
+    Example:
+        >>> modules()["ray.rllib.core.columns"]
+        {'Columns': Place(home='v2', name='Columns')}
+    """
+    found: dict[str, dict[str, Place]] = {}
+    for rows in (
+        algorithm_homes.HOMES,
+        connector_homes.HOMES,
+        core_homes.HOMES,
+        environment_homes.HOMES,
+        example_homes.HOMES,
+        model_homes.HOMES,
+        tool_homes.HOMES,
+    ):
+        for path, row in rows.items():
+            found[f"{_RLLIB}.{path}" if path else _RLLIB] = dict(_read(row))
+    for rows in (ray_front.HOMES, tune_homes.HOMES, tree_front.HOMES):
+        for path, row in rows.items():
+            found[path] = dict(_read(row))
+    for path in list(found):
+        while path := path.rpartition(".")[0]:
+            found.setdefault(path, {})
+    return found
+
+
+def _read(row: str) -> Iterator[tuple[str, Place]]:
+    for part in row.split(";"):
+        home, _, names = part.strip().partition(": ")
+        for word in names.split():
+            if word == _ALL:
+                for name in _public(home):
+                    yield name, Place(home, name)
+                continue
+            name, _, own = word.partition("=")
+            yield name, Place(home, own or name)
+
+
+def _public(home: str) -> list[str]:
+    return [name for name in vars(import_module(f"{_ROOT}.{home}")) if name.isupper()]
+
+
+@lru_cache(maxsize=1)
+def _places() -> dict[str, frozenset[Place]]:
+    """Every place a name has, over all modules."""
+    found: dict[str, set[Place]] = {}
+    for names in modules().values():
+        for name, place in names.items():
+            found.setdefault(name, set()).add(place)
+    return {name: frozenset(places) for name, places in found.items()}
+
+
+def locate(module: str, name: str) -> Place | None:
+    """Where a name of one of Ray's modules lies; None where rlconnect lacks it.
+
+    A module of RLlib also hands out what it imports itself. So a name that the module's row does
+    not say, and that means the same in every other module, is found as well.
+
+    Args:
+        module: The whole path, `ray.rllib.utils.numpy`.
+        name: What is looked for in it.
+
+    Example:
+        >>> locate("ray.rllib.algorithms.ppo.ppo", "Columns")
+        Place(home='v2', name='Columns')
+    """
+    own = modules().get(module, {}).get(name)
+    if own is not None:
+        return own
+    places = _places().get(name, frozenset())
+    return next(iter(places)) if len(places) == 1 and module.startswith(_RLLIB) else None
+
+
+def nearest_name(module: str, name: str) -> str | None:
+    """The name that was probably meant: where it is, if elsewhere, else one spelt alike."""
+    where = sorted(path for path, names in modules().items() if name in names)
+    if where:
+        return f"{where[0]}.{name}"
+    known = modules().get(module, {})
+    near = near_names(name, known, n=1)
+    if near:
+        return f"{module}.{near[0]}"
+    anywhere = near_names(name, _places(), n=1, cutoff=0.75)
+    return nearest_name(module, anywhere[0]) if anywhere else None
+
+
+def nearest_module(path: str) -> str | None:
+    """The module that was probably meant."""
+    last = path.rpartition(".")[2]
+    ends = sorted(known for known in modules() if known.rpartition(".")[2] == last)
+    near = near_names(path, ends or modules(), n=1, cutoff=0.5)
+    return near[0] if near else (ends[0] if ends else None)

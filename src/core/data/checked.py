@@ -1,0 +1,91 @@
+"""Values of a file that are checked before they are taken over: what is none is no surprise later.
+
+Each raises a ValueError, which `damage.at` tells with its place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..types import Array
+
+
+def count(value: Any) -> int:
+    """A whole number from 0 on.
+
+    Example:
+        >>> count(np.int64(3))
+        3
+    """
+    found = whole(value)
+    if found < 0:
+        raise ValueError(f"{found} is no count")
+    return found
+
+
+def whole(value: Any) -> int:
+    """A whole number that 64 bits hold; truth values and fractions are none."""
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        value = int(value)
+    if isinstance(value, np.ndarray) and value.shape == () and value.dtype.kind in "iu":
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise ValueError(f"a whole number was expected, not {_short(value)}")
+    if not -(2**63) <= value < 2**63:
+        raise ValueError("a number beyond 64 bits")
+    return int(value)
+
+
+def flag(value: Any) -> bool:
+    """True or False, or 0 or 1 for them."""
+    if isinstance(value, (bool, np.bool_, int, np.integer)) and value in (0, 1):
+        return bool(value)
+    raise ValueError(f"True or False was expected, not {_short(value)}")
+
+
+def amount(value: Any) -> float:
+    """A finite number from 0 on."""
+    found = number(value)
+    if found < 0:
+        raise ValueError(f"{found} is below 0")
+    return found
+
+
+def number(value: Any) -> float:
+    """A finite number, or an array of one without a shape."""
+    found = np.asarray(value)
+    if found.shape != () or found.dtype.kind not in "fiu" or not math.isfinite(found):
+        raise ValueError(f"a finite number was expected, not {_short(value)}")
+    return float(found)
+
+
+def real(value: Any) -> Array:
+    """An array of numbers, of truth values too; NaN may be among them."""
+    found = np.asarray(value)
+    if found.dtype.kind not in "fiub":
+        raise ValueError(f"numbers were expected, not {_short(value)}")
+    return found
+
+
+def shaped(value: Any, shape: Sequence[int]) -> Array:
+    """An array of real numbers of a shape."""
+    found = real(value)
+    if found.shape != tuple(shape):
+        raise ValueError(f"shape {tuple(shape)} was expected, not {found.shape}")
+    return found
+
+
+def mapping(value: Any) -> Mapping[Any, Any]:
+    """A mapping."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"a dict was expected, not {_short(value)}")
+    return value
+
+
+def _short(value: Any) -> str:
+    text = repr(value)[:40] if isinstance(value, (str, int, float)) else ""
+    return f"{text} ({type(value).__name__})" if text else f"a {type(value).__name__}"

@@ -1,0 +1,1 @@
+"""What connectors compute, once for both stacks: actions, filters, encoders, distributions."""

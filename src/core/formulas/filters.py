@@ -1,0 +1,177 @@
+"""Observations minus a running mean, divided by a running deviation, clipped.
+
+The formula is `standardize`. `FrozenFilter` carries its numbers where statistics no longer move
+(a pure function, for the compiled path too); `filter_running` moves them row by row, as a filter
+in training does for one environment after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import array_namespace as xp
+from ..arrays.moments import LEGACY_VARIANCE, Moments, RunningMoments, VarianceRule
+from ..types import Array
+from .running_stat import RunningStat
+
+SMALL_NUMBER: Final = 1e-6
+"""Added to every deviation, so that a constant feature does not divide by zero."""
+
+_FLOAT64: Final = np.dtype(np.float64)
+_SMALL: Final = np.array(SMALL_NUMBER)  # numpy takes it in faster than a number
+
+
+def standardize(
+    x: Any,
+    mean: Any,
+    std: Any,
+    *,
+    demean: bool = True,
+    destd: bool = True,
+    clip: float | None = 10.0,
+) -> Any:
+    """`(x - mean) / (std + 1e-6)`, clipped, in the dtype of `x`.
+
+    Args:
+        x: Numbers, an array or a tensor; leading axes are free.
+        mean: Subtracted if `demean`.
+        std: Divided by if `destd`, with a small number added.
+        demean: See `mean`.
+        destd: See `std`.
+        clip: Bound of the result on both sides; None or 0 for none.
+
+    Example:
+        >>> standardize(np.array([3.0], np.float32), mean=np.array([1.0]), std=np.array([2.0]))
+        array([0.9999995], dtype=float32)
+    """
+    denominator = xp.constant(std, x) + SMALL_NUMBER if destd else None
+    return centred(x, mean if demean else None, denominator, clip)
+
+
+def denominator_of(moments: Moments, rule: VarianceRule = LEGACY_VARIANCE) -> Any:
+    """What a filter of these statistics divides by: the deviation and a small number."""
+    deviation = np.sqrt(moments.variance(rule))
+    return deviation + (_SMALL if deviation.dtype is _FLOAT64 else SMALL_NUMBER)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrozenFilter:
+    """A filter whose statistics no longer move.
+
+    Attributes:
+        mean: Subtracted; None subtracts nothing.
+        denominator: Divided by; None divides by nothing.
+        clip: Bound of the result on both sides; None or 0 for none.
+    """
+
+    mean: Any
+    denominator: Any
+    clip: float | None
+
+    @classmethod
+    def of(
+        cls,
+        stat: RunningStat | Moments,
+        *,
+        rule: VarianceRule = LEGACY_VARIANCE,
+        demean: bool = True,
+        destd: bool = True,
+        clip: float | None = 10.0,
+    ) -> FrozenFilter:
+        """The filter that these statistics stand for now."""
+        moments = stat.total if isinstance(stat, RunningStat) else stat
+        denominator = denominator_of(moments, rule) if destd else None
+        return cls(moments.mean if demean else None, denominator, clip)
+
+    def on(self, device: Any) -> FrozenFilter:
+        """The same filter with its numbers as tensors on `device`."""
+        moved = [
+            None if part is None else xp.on_device(part, device)
+            for part in (self.mean, self.denominator)
+        ]
+        return FrozenFilter(moved[0], moved[1], self.clip)
+
+    def __call__(self, x: Any) -> Any:
+        """`x` filtered; leading axes are free."""
+        return centred(x, self.mean, self.denominator, self.clip)
+
+
+def filter_running(
+    stat: RunningStat,
+    rows: npt.ArrayLike,
+    *,
+    rule: VarianceRule = LEGACY_VARIANCE,
+    demean: bool = True,
+    destd: bool = True,
+    clip: float | None = 10.0,
+) -> Array:
+    """Push rows one after the other, each filtered by the statistics up to itself.
+
+    Args:
+        stat: Moved past all rows.
+        rows: Of shape `(n, *shape)`, in the order they are seen: one per environment.
+        rule: What a variance is.
+        demean: Whether the mean is subtracted.
+        destd: Whether the deviation is divided by.
+        clip: Bound of the result on both sides; None or 0 for none.
+
+    Returns:
+        The filtered rows in the dtype of `rows`; what a loop of pushes gives, up to rounding.
+    """
+    values = np.asarray(rows)
+    if len(values) == 1:  # A lone row costs as much as its few operations.
+        stat.push(values[0])
+        denominator = denominator_of(stat.total, rule) if destd else None
+        return np.asarray(centred(values, stat.total.mean if demean else None, denominator, clip))
+    running = stat.push_running(values)
+    denominator = np.sqrt(_variances(running, values, rule)) + SMALL_NUMBER if destd else None
+    return _scaled(running.deviations if demean else values, denominator, clip, values)
+
+
+def _variances(running: RunningMoments, rows: Array, rule: VarianceRule) -> Array:
+    variances = running.sum_sq / np.maximum(running.counts - 1.0, 1.0)
+    if len(rows) and running.last.pushes == len(rows):  # Nothing was seen before the first.
+        is_squared = rule.lone == "mean_squared"
+        variances[0] = np.square(np.float64(rows[0])) if is_squared else 0.0
+    return variances.astype(rule.dtype, copy=False)
+
+
+@cache
+def _bounds(clip: float) -> tuple[Array, Array]:
+    """Both bounds as arrays: numpy takes them in faster than Python's numbers."""
+    return np.array(-clip), np.array(clip)
+
+
+def centred(x: Any, mean: Any, denominator: Any, clip: float | None) -> Any:
+    """`(x - mean) / denominator`, clipped, in the dtype of `x`; None leaves a part out."""
+    if isinstance(x, np.ndarray) and x.ndim:
+        # What follows below, without asking what kind each number is.
+        return _scaled(x if mean is None else x - mean, denominator, clip, x)
+    value = xp.as_array(x)
+    # Torch lets a tensor without axes give way to one with them, numpy takes the wider dtype.
+    out = xp.cast(value, np.float64) if xp.is_tensor(value) else value
+    if mean is not None:
+        out = out - xp.constant(mean, value)
+    if denominator is not None:
+        out = out / xp.constant(denominator, value)
+    if clip:
+        out = xp.clip(out, -clip, clip)
+    out = xp.cast_like(out if xp.is_tensor(out) else np.asarray(out), value)
+    return out if value.ndim or xp.is_tensor(value) else out[()]
+
+
+def _scaled(out: Array, denominator: Any, clip: float | None, x: Array) -> Array:
+    """`out / denominator`, clipped, in the dtype of `x`; float64 is changed in place."""
+    # Only where that neither changes what was given nor rounds differently.
+    own = out if out is not x and out.dtype == np.float64 else None
+    if denominator is not None:
+        out = np.divide(out, denominator, own)
+    if clip:
+        low, high = _bounds(clip)
+        out = out.clip(low, high, own)
+    return out if out.dtype == x.dtype else out.astype(x.dtype)

@@ -1,0 +1,183 @@
+"""In which order the parts of a nested observation are laid out.
+
+RLlib has two orders. The old stack follows the space for Dict spaces, but pairs by position: a
+plain dict is sorted by key first, an OrderedDict is taken as it comes. Policies were trained on
+that, so it is kept; where RLlib fails, values go by key. The new stack sorts keys.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, TypeAlias
+
+import numpy as np
+from gymnasium import spaces
+
+from ..errors import SpaceError
+from ..types import Nest
+from .leaf_encoders import FlatEncoder, LeafEncoder, OneHotEncoder
+
+Pick: TypeAlias = Callable[[Nest], list[Any]]
+"""Lists the values of an observation, one per encoder."""
+
+Split: TypeAlias = Callable[[Sequence[Nest]], list[Sequence[Any]]]
+"""Lists the values of many observations, one list per encoder."""
+
+
+def tuple_values(space: spaces.Tuple[Any]) -> Callable[[Nest], Sequence[Any]]:
+    """What takes an observation of a Tuple space apart, refusing one of another length."""
+    count = len(space)
+
+    def values_of(value: Nest) -> Sequence[Any]:
+        if len(value) != count:
+            raise SpaceError(
+                "an observation has another number of parts",
+                expected=str(space),
+                found=f"{len(value)} parts",
+            )
+        return list(value)
+
+    return values_of
+
+
+def dict_values(space: spaces.Dict) -> Callable[[Nest], Sequence[Any]]:
+    """What takes an observation of a Dict space apart, in the old stack's order."""
+    keys = list(space.spaces)
+    forms = {key: _form(part) for key, part in space.spaces.items()}
+
+    def pairing(order: Sequence[Any]) -> Sequence[Any]:
+        # By position a value may meet another part of the space than its own. RLlib can live with
+        # that only where the two are of one form; where it fails, values go by key.
+        pairs = zip(keys, order, strict=True)
+        return order if all(forms[key] == forms[other] for key, other in pairs) else keys
+
+    usual = pairing(sorted_keys(space))
+
+    def values_of(value: Nest) -> Sequence[Any]:
+        try:
+            if len(value) != len(keys):
+                raise KeyError
+            order = usual
+            if isinstance(value, OrderedDict):
+                order = pairing(list(value))
+            return [value[key] for key in order]
+        except (KeyError, TypeError, IndexError):
+            raise keys_differ(space, value) from None
+
+    return values_of
+
+
+def _form(space: spaces.Space[Any]) -> Any:
+    if isinstance(space, spaces.Dict):
+        return {key: _form(part) for key, part in space.spaces.items()}
+    if isinstance(space, spaces.Tuple):
+        return [_form(part) for part in space.spaces]
+    sizes = np.ravel(getattr(space, "nvec", getattr(space, "n", 0))).tolist()
+    return type(space), space.shape, sizes
+
+
+def sorted_keys(space: spaces.Dict) -> list[Any]:
+    """The keys of a Dict space in the new stack's order."""
+    try:
+        return sorted(space.spaces)
+    except TypeError:  # Keys of different types have no order but their own.
+        return list(space.spaces)
+
+
+def _flat_keys(space: spaces.Dict, removed: frozenset[str]) -> list[Any]:
+    """The keys whose values have numbers to lay out; where there are none, they may be missing."""
+    return [
+        key
+        for key in sorted_keys(space)
+        if key not in removed and 0 not in (space[key].shape or ())
+    ]
+
+
+def keys_differ(space: spaces.Dict, value: Nest) -> SpaceError:
+    """The error for an observation without the keys of its space."""
+    found = sorted(map(str, value)) if isinstance(value, Mapping) else type(value).__name__
+    return SpaceError(
+        "an observation has other keys than its space",
+        expected=f"{sorted(map(str, space.spaces))}",
+        found=f"{found}",
+    )
+
+
+def sorted_pick(
+    space: spaces.Space[Any], encoders: list[LeafEncoder], removed: frozenset[str] = frozenset()
+) -> Pick:
+    """What lists the values of an observation in the new stack's order.
+
+    Args:
+        space: Of the observation.
+        encoders: Gets the encoder of each value appended, in the same order.
+        removed: Top-level keys to leave out.
+    """
+    if isinstance(space, spaces.Dict):
+        keys = _flat_keys(space, removed)
+        picks = [sorted_pick(space[key], encoders) for key in keys]
+
+        def from_dict(value: Nest) -> list[Any]:
+            try:
+                parts = [value[key] for key in keys]
+            except (KeyError, TypeError, IndexError):
+                raise keys_differ(space, value) from None
+            return [leaf for one, part in zip(picks, parts, strict=True) for leaf in one(part)]
+
+        return from_dict
+    if isinstance(space, spaces.Tuple):
+        tuple_picks = [sorted_pick(part, encoders) for part in space.spaces]
+        values_of = tuple_values(space)
+        return lambda value: [
+            leaf
+            for one, part in zip(tuple_picks, values_of(value), strict=True)
+            for leaf in one(part)
+        ]
+    if isinstance(space, (spaces.Discrete, spaces.MultiDiscrete)):
+        encoders.append(OneHotEncoder.of(space, wraps=True))
+    elif space.shape is None or not np.issubdtype(space.dtype or np.object_, np.number):
+        raise SpaceError("this space cannot be flattened", found=str(space))
+    else:
+        encoders.append(FlatEncoder(space.shape))
+    return lambda value: [value]
+
+
+def _is_nested(space: spaces.Space[Any]) -> bool:
+    return isinstance(space, (spaces.Dict, spaces.Tuple))
+
+
+def sorted_split(space: spaces.Space[Any], removed: frozenset[str] = frozenset()) -> Split:
+    """What lists the values of many observations leaf by leaf, in the order of `sorted_pick`.
+
+    Args:
+        space: Of the observations.
+        removed: Top-level keys to leave out.
+    """
+    children: list[tuple[Any, spaces.Space[Any]]]
+    if isinstance(space, spaces.Dict):
+        children = [(key, space[key]) for key in _flat_keys(space, removed)]
+    elif isinstance(space, spaces.Tuple):
+        children = list(enumerate(space.spaces))
+    else:
+        return lambda values: [values]
+    parts = [
+        (itemgetter(key), sorted_split(child) if _is_nested(child) else None)
+        for key, child in children
+    ]
+    count = len(space) if isinstance(space, spaces.Tuple) else None
+
+    def split(values: Sequence[Nest]) -> list[Sequence[Any]]:
+        if count is not None and {*map(len, values)} != {count}:
+            raise SpaceError("observations have other numbers of parts", expected=str(space))
+        columns: list[Sequence[Any]] = []
+        for part, further in parts:
+            own = [*map(part, values)]
+            if further is None:
+                columns.append(own)
+            else:
+                columns += further(own)
+        return columns
+
+    return split

@@ -1,0 +1,296 @@
+"""Mean and variance of a stream of arrays, which push, merge and travel in checkpoints.
+
+The formulas are `moments`; a `RunningStat` is the thing that changes: moments of everything, and,
+where several workers are to be merged, moments of what came since the last merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..arrays.moments import Moments, RunningMoments
+from ..data.damage import at
+from ..data.ray_arrays import decode_ray_array, encode_ray_array
+from ..errors import CorruptCheckpointError, SpaceError
+from ..types import Array
+
+Layout = Literal["legacy", "v2"]
+
+
+class RunningStat:
+    """Mean and variance of arrays of one shape, pushed one by one or in rows.
+
+    Args:
+        shape: Of one array.
+        tracks_delta: Whether what is pushed from now on is counted apart too, so that several
+            workers can be merged without counting anything twice.
+
+    Attributes:
+        total: Moments of everything.
+        delta: Moments since the start or the last `start_delta`; None if not tracked.
+
+    Example:
+        >>> stat = RunningStat(())
+        >>> stat.push_batch(np.array([1.0, 2.0, 3.0]))
+        >>> float(stat.mean), float(stat.var)
+        (2.0, 1.0)
+    """
+
+    def __init__(self, shape: Sequence[int] = (), *, tracks_delta: bool = False) -> None:
+        self.total = Moments.zero(tuple(shape))
+        # As long as both have seen the same they are one object, and counted once.
+        self.delta = self.total if tracks_delta else None
+        # The moments that were last written down, and their state.
+        self._written: tuple[Moments, Moments | None, dict[str, Any]] | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one array."""
+        return self.total.mean.shape
+
+    @property
+    def num_pushes(self) -> int:
+        """How many arrays were pushed."""
+        return self.total.pushes
+
+    @property
+    def n(self) -> int:
+        """How many arrays were pushed."""
+        return self.total.pushes
+
+    @property
+    def mean(self) -> Array:
+        """Of everything pushed; zeros before the first push."""
+        return self.total.mean
+
+    @property
+    def var(self) -> Array:
+        """Of everything pushed; the mean squared below two pushes, as in the old stack."""
+        return self.total.variance()
+
+    @property
+    def std(self) -> Array:
+        """Square root of `var`."""
+        return np.asarray(np.sqrt(self.var))
+
+    @property
+    def mean_array(self) -> Array:
+        """Another name of `mean`."""
+        return self.total.mean
+
+    @property
+    def sum_sq_diff_array(self) -> Array:
+        """Squared differences from the mean, added up."""
+        return self.total.sum_sq
+
+    @property
+    def std_array(self) -> Array:
+        """What RLlib called the sum of squared differences up to Ray 2.10."""
+        return self.total.sum_sq
+
+    @property
+    def num_pushes_delta(self) -> int:
+        """How many arrays came since the last merge."""
+        return self._since_merge().pushes
+
+    @property
+    def mean_delta_array(self) -> Array:
+        """Mean of what came since the last merge."""
+        return self._since_merge().mean
+
+    @property
+    def sum_sq_diff_delta_array(self) -> Array:
+        """Squared differences from that mean, added up."""
+        return self._since_merge().sum_sq
+
+    def _since_merge(self) -> Moments:
+        return Moments.zero(self.shape) if self.delta is None else self.delta
+
+    def push(self, x: npt.ArrayLike) -> None:
+        """Count one more array.
+
+        Raises:
+            SpaceError: It has another shape.
+        """
+        value = x if isinstance(x, np.ndarray) else np.asarray(x)
+        before = self.total
+        if value.shape != before.mean.shape:
+            self._check(value.shape)
+        self.total = before.pushed(value)
+        if self.delta is before:
+            self.delta = self.total
+        elif self.delta is not None:
+            self.delta = self.delta.pushed(value)
+
+    def push_batch(self, rows: npt.ArrayLike) -> None:
+        """Count every row of an array `(n, *shape)`; equal to pushing them up to rounding."""
+        values = np.asarray(rows)
+        self._check(values.shape[1:])
+        moments = Moments.of_rows(values)
+        self.total = self.total.merged(moments)
+        if self.delta is not None:
+            self.delta = self.delta.merged(moments)
+
+    def push_running(self, rows: npt.ArrayLike) -> RunningMoments:
+        """Count every row, and give the moments after each."""
+        values = np.asarray(rows)
+        self._check(values.shape[1:])
+        before = self.total
+        running = before.running(values)
+        self.total = running.last
+        if self.delta is before:
+            self.delta = self.total
+        elif self.delta is not None:
+            self.delta = self.delta.merged(Moments.of_rows(values))
+        return running
+
+    def update(self, other: RunningStat) -> None:
+        """Count everything that `other` has counted."""
+        self.merge(other.total)
+
+    def merge(self, moments: Moments) -> None:
+        """Count everything that `moments` stand for."""
+        self._check(moments.mean.shape)
+        before = self.total
+        self.total = before.merged(moments)
+        if self.delta is not None:
+            self.delta = self.total if self.delta is before else self.delta.merged(moments)
+
+    def start_delta(self) -> None:
+        """Forget what came since the last time, and count apart from here on."""
+        self.delta = Moments.zero(self.shape)
+
+    def copy(self) -> RunningStat:
+        """An independent twin: moments are replaced, never changed."""
+        twin = RunningStat(self.shape)
+        twin.total, twin.delta = self.total, self.delta
+        return twin
+
+    def to_state(self, layout: Layout = "legacy") -> dict[str, Any]:
+        """The state as RLlib writes it: numbers, and arrays as text.
+
+        Args:
+            layout: "legacy" has three entries, "v2" six (both stacks of Ray 2.60).
+        """
+        if layout == "legacy":
+            return {
+                "num_pushes": self.total.pushes,
+                "mean_array": encode_ray_array(self.total.mean),
+                "std_array": encode_ray_array(self.total.sum_sq),  # RLlib's name for the sum.
+            }
+        written = self._written
+        if written is None or written[0] is not self.total or written[1] is not self.delta:
+            written = self._written = (self.total, self.delta, self._v2_state())
+        return written[2].copy()
+
+    def _v2_state(self) -> dict[str, Any]:
+        total, delta = self.total, self._since_merge()
+        mean, sum_sq = encode_ray_array(total.mean), encode_ray_array(total.sum_sq)
+        is_all = delta is total
+        return {
+            "num_pushes": total.pushes,
+            "num_pushes_delta": delta.pushes,
+            "mean_array": mean,
+            "mean_delta_array": mean if is_all else encode_ray_array(delta.mean),
+            "sum_sq_diff_array": sum_sq,
+            "sum_sq_diff_delta_array": sum_sq if is_all else encode_ray_array(delta.sum_sq),
+        }
+
+    @classmethod
+    @at()
+    def from_state(cls, state: Mapping[str, Any], *, with_delta: bool = True) -> RunningStat:
+        """A stat from what `to_state` or RLlib wrote, in either layout.
+
+        Args:
+            state: What was written.
+            with_delta: Whether to read what was counted apart, if anything was.
+
+        Raises:
+            CorruptCheckpointError: An entry is missing, or the entries do not fit together.
+        """
+        stat = cls()
+        if "std_array" in state:
+            stat.total = _moments(state, "num_pushes", "mean_array", "std_array")
+        else:
+            stat.total = _moments(state, "num_pushes", "mean_array", "sum_sq_diff_array")
+        if with_delta and "num_pushes_delta" in state:
+            stat.delta = moments_since_merge(state)
+        return stat
+
+    def __repr__(self) -> str:
+        middle, spread = float(np.mean(self.mean)), float(np.mean(self.std))
+        return f"(n={self.num_pushes}, mean_mean={middle}, mean_std={spread})"
+
+    def _check(self, shape: tuple[int, ...]) -> None:
+        if shape != self.shape:
+            raise SpaceError(
+                "this array does not fit the statistics",
+                expected=f"shape {self.shape}",
+                found=f"shape {shape}",
+            )
+
+
+_LEAST: Final = -1e-3
+"""What rounding may leave of a sum of squares that is 0."""
+
+
+def moments_since_merge(state: Mapping[str, Any]) -> Moments:
+    """What a state says was counted apart; everything, where nothing was counted apart.
+
+    Raises:
+        CorruptCheckpointError: As for `RunningStat.from_state`.
+    """
+    if "num_pushes_delta" not in state:
+        return RunningStat.from_state(state).total
+    return _moments(state, "num_pushes_delta", "mean_delta_array", "sum_sq_diff_delta_array")
+
+
+def _moments(state: Mapping[str, Any], count: str, mean: str, sum_sq: str) -> Moments:
+    try:
+        pushes, arrays = state[count], (_array(state[mean], mean), _array(state[sum_sq], sum_sq))
+    except KeyError as error:
+        raise CorruptCheckpointError(
+            "the statistics of a filter are incomplete",
+            expected=f"an entry {error.args[0]!r}",
+            found=f"{sorted(map(str, state))}",
+        ) from None
+    if arrays[0].shape != arrays[1].shape:
+        raise CorruptCheckpointError(
+            "the statistics of a filter contradict each other",
+            expected=f"{sum_sq!r} of shape {arrays[0].shape}",
+            found=f"shape {arrays[1].shape}",
+        )
+    if isinstance(pushes, bool) or not isinstance(pushes, (int, np.integer)) or pushes < 0:
+        raise CorruptCheckpointError(
+            f"the entry {count!r} of a filter is no count", found=repr(pushes)[:80]
+        )
+    if (arrays[1] < _LEAST).any():
+        raise CorruptCheckpointError(f"the entry {sum_sq!r} of a filter holds negative squares")
+    return Moments(int(pushes), *arrays)
+
+
+def _array(value: Any, key: str) -> Array:
+    if isinstance(value, (str, bytes)):
+        return _decoded(value, key)
+    return _numbers(np.asarray(value), key)
+
+
+@lru_cache(maxsize=16)
+def _decoded(text: str | bytes, key: str) -> Array:
+    """The array of a text; one merged state is set in many filters."""
+    array = _numbers(decode_ray_array(text, what=key), key)
+    array.flags.writeable = False
+    return array
+
+
+def _numbers(array: Array, key: str) -> Array:
+    if array.dtype.kind not in "fiu":
+        raise CorruptCheckpointError(
+            f"the entry {key!r} of a filter holds no numbers", found=f"dtype {array.dtype}"
+        )
+    return array.astype(np.float64)

@@ -1,0 +1,40 @@
+"""Where torch begins to be needed: a small installation does without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
+
+from ..errors import MissingExtraError
+
+
+@cache
+def has_torch() -> bool:
+    """Whether torch is installed; it is not imported to find out."""
+    return find_spec("torch") is not None
+
+
+@contextmanager
+def torch_needed(what: str) -> Iterator[None]:
+    """Tell that torch is missing where something imports it, and how to get it.
+
+    Args:
+        what: What needs it, as the subject of a sentence.
+
+    Raises:
+        MissingExtraError: torch is not installed.
+
+    Example:
+        >>> with torch_needed("a forward pass"):
+        ...     import torch
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "torch":
+            raise
+        raise MissingExtraError(
+            f"{what} needs torch, which is not installed.", hint="pip install torch"
+        ) from error

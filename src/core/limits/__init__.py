@@ -1,0 +1,1 @@
+"""How much a file may ask for: bytes, steps, depth, room for networks."""

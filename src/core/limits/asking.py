@@ -1,0 +1,156 @@
+"""What a file may ask for before its caller has to say so.
+
+A setting of a few bytes can ask for ten million environments. Whatever a file asks for is held to
+the table below when it is loaded, and a caller who wants more says it in code: settings that are
+passed to a loader, or to a constructor, are never held to anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from gymnasium import spaces
+
+from ..errors import ConfigError, LimitExceededError
+
+MIB: Final = 2**20
+
+TIMES_THE_WEIGHTS: Final = 4
+"""What networks may take, in bytes and in tensors, per byte and tensor of the weights there are:
+networks for sampling, learning and evaluating, and targets."""
+
+BYTES_BESIDE_WEIGHTS: Final = 64 * MIB
+"""And beside that: what a file without weights may ask for."""
+
+TENSORS_BESIDE_WEIGHTS: Final = 4_096
+"""The same in tensors."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """How much of something a file may ask for.
+
+    Args:
+        most: The largest number.
+        unit: Of what.
+        reason: What it costs.
+    """
+
+    most: int
+    unit: str
+    reason: str
+
+
+BOUNDS: Final[Mapping[str, Bound]] = {
+    "environments": Bound(1_024, "environments of a runner", "each is constructed, and reset"),
+    "processes": Bound(32, "processes", "each takes some 100 MB and a share of the cores"),
+    "steps": Bound(10_000, "steps", "arrays of so many steps are laid out for every episode"),
+    "layers": Bound(1_000, "layers", "each has weights of its own"),
+    "atoms": Bound(10_000, "atoms", "every action has so many scores"),
+    "batch": Bound(10_000_000, "steps of a batch", "all of them are held at once"),
+    "rounds": Bound(1_000_000, "rounds", "one call goes on until they are done"),
+    "numbers": Bound(2**22, "numbers in one value", "each value and both bounds take that many"),
+}
+"""Every bound on what a file asks for, beside that on weights."""
+
+
+class AskedTooMuchError(LimitExceededError, ConfigError):
+    """A file asks for more of something than it may without its caller's word."""
+
+
+def check_count(name: str, value: Any, bound: str, call: str) -> None:
+    """Hold a number from a file to its bound.
+
+    Args:
+        name: The setting's.
+        value: Its value; what is no number is somebody else's to check.
+        bound: Which of `BOUNDS`.
+        call: What the caller would write to have it nonetheless.
+
+    Raises:
+        AskedTooMuchError: It is larger.
+
+    Example:
+        >>> check_count("num_envs_per_env_runner", 8, "environments", "config=...")
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        return
+    limit = BOUNDS[bound]
+    if value > limit.most:
+        raise AskedTooMuchError(
+            f"the file asks for {name}={_shown(value)}",
+            expected=f"at most {limit.most:,} {limit.unit} ({limit.reason})",
+            found=_shown(value),
+            hint=f"if you want that many, say so: {call}.",
+            setting=name,
+            bound=limit.most,
+        )
+
+
+def check_space(space: Any, what: str, call: str) -> None:
+    """Hold the values of a space from a file to how many numbers one may have.
+
+    Args:
+        space: A space; anything else passes.
+        what: What it is the space of.
+        call: What the caller would write to have it nonetheless.
+
+    Raises:
+        AskedTooMuchError: A value of it, encoded for a network, has more.
+
+    Example:
+        >>> check_space(spaces.Discrete(5), "actions", "action_space=...")
+    """
+    if isinstance(space, spaces.Space):
+        check_count(f"{what} of {_kind(space)}", numbers_in(space), "numbers", call)
+
+
+def numbers_in(space: Any) -> int:
+    """How many numbers a network sees of one value of a space: choices count one by one.
+
+    Example:
+        >>> numbers_in(spaces.Tuple((spaces.Discrete(5), spaces.Box(0, 1, (2, 3)))))
+        11
+    """
+    total = 0
+    for leaf, times in _leaves(space):
+        if hasattr(leaf, "nvec"):
+            size = int(np.asarray(leaf.nvec, object).sum())
+        elif isinstance(leaf, spaces.Discrete):
+            size = int(leaf.n)
+        else:
+            size = 1
+            for axis in leaf.shape or ():
+                size *= int(axis)
+        total += times * size
+    return total
+
+
+def _leaves(space: Any) -> Iterator[tuple[Any, int]]:
+    left = [(space, 1)]
+    while left:
+        each, times = left.pop()
+        length = getattr(each, "max_len", None)
+        if length is not None and hasattr(each, "child_space"):
+            left.append((each.child_space, times * int(length)))
+            continue
+        inside = getattr(each, "spaces", None)
+        if inside is None:
+            yield each, times
+        else:
+            parts = inside.values() if isinstance(inside, Mapping) else inside
+            left.extend((part, times) for part in parts)
+
+
+def _kind(space: Any) -> str:
+    return type(space).__name__
+
+
+def _shown(value: Any) -> str:
+    try:
+        return f"{value:,}" if abs(value) < 10**18 else f"{float(value):.1e}"
+    except OverflowError:
+        return "a number of more than 300 digits"

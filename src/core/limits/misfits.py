@@ -1,0 +1,85 @@
+"""Which settings ask for a network of another shape than its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from ..errors import WeightsError
+
+Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
+
+
+def shape_misfit(
+    own: Shapes,
+    held: Shapes,
+    what: str,
+    settings: Mapping[str, Any],
+    kind: type[WeightsError] = WeightsError,
+) -> WeightsError | None:
+    """The error for the first weight that has another shape than the settings ask for.
+
+    Args:
+        own: Names and shapes that the settings ask for.
+        held: Those of the weights that are there.
+        what: What has the settings, for the message.
+        settings: Settings and spaces by name.
+        kind: The error's class.
+
+    Example:
+        >>> print(shape_misfit({"w": (9, 2)}, {"w": (5, 2)}, "a net", {"hiddens": [9]}).expected)
+        (9, 2), as hiddens=[9] says
+    """
+    for name, asked in own.items():
+        found = held.get(name)
+        if found is not None and tuple(found) != tuple(asked):
+            blamed = named(_that_ask_for(asked, found, settings), settings)
+            says = f"as {blamed} says" if blamed else "as its settings and spaces say"
+            return kind(
+                f"the settings of {what} and its weights disagree: {name!r} has another shape "
+                "(size mismatch)",
+                expected=f"{tuple(asked)}, {says}",
+                found=f"weights of shape {tuple(found)}",
+                hint="give the model settings it was trained with, in place of the file's.",
+                weight=name,
+            )
+    return None
+
+
+def asked_shapes(build: Callable[[], Any]) -> Shapes:
+    """Names and shapes of a network's weights, without any of them being made.
+
+    Args:
+        build: Makes the network.
+    """
+    import torch
+
+    with torch.device("meta"):
+        network = build()
+    return {name: tuple(part.shape) for name, part in network.state_dict().items()}
+
+
+def named(names: Iterable[str], settings: Mapping[str, Any]) -> str:
+    """Settings with their values, in a line."""
+    return ", ".join(f"{name}={settings[name]!r}"[:80] for name in names if name in settings)
+
+
+def _that_ask_for(
+    asked: tuple[int, ...], found: tuple[int, ...], settings: Mapping[str, Any]
+) -> list[str]:
+    sizes = set(asked) - set(found)
+    # The gates of an LSTM lie in one weight, as means and deviations of actions do.
+    wanted = {size // parts for size in sizes for parts in (1, 2, 3, 4) if size % parts == 0}
+    return [name for name, value in settings.items() if wanted & _whole_numbers(value)]
+
+
+def _whole_numbers(value: Any) -> set[int]:
+    if isinstance(value, bool):
+        return set()
+    if isinstance(value, int):
+        return {value}
+    if isinstance(value, (list, tuple)):
+        return {number for each in value for number in _whole_numbers(each)}
+    shape = getattr(value, "shape", None)
+    size = getattr(value, "n", None)
+    return {int(each) for each in (*(shape or ()), *(() if size is None else (size,)))}

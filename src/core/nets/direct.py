@@ -1,0 +1,68 @@
+"""Networks of actors in numpy that see nothing but observations, with the choice behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..types import Array, Nest
+from .numpy_columns import ColumnStack, numpy_serves
+from .numpy_layers import Stack
+
+
+@dataclass(frozen=True)
+class Direct:
+    """What is computed from float32 observations `(B, n)` and nothing else.
+
+    Args:
+        inputs: The distribution's inputs.
+        actions: The actions taken without exploration.
+        is_by_columns: Whether the network is computed by columns.
+    """
+
+    inputs: Callable[[Array], Array]
+    actions: Callable[[Array], Nest]
+    is_by_columns: bool
+
+    @classmethod
+    def of(
+        cls,
+        network: ColumnStack | Stack,
+        choose: Callable[[Array], Nest],
+        of_columns: Callable[[Array], Array] | None = None,
+        finish: Callable[[Array], Array] | None = None,
+    ) -> Direct:
+        """Dense layers and the choice behind them.
+
+        Args:
+            network: The layers.
+            choose: From the distribution's inputs to actions.
+            of_columns: The same for inputs `(n, B)`, which it may change, if there is such.
+            finish: From what the layers give to inputs, where that is something else.
+        """
+        inputs = network if finish is None else lambda obs: finish(network(obs))
+        if not isinstance(network, ColumnStack) or of_columns is None:
+            is_by_columns = isinstance(network, ColumnStack)
+            return cls(inputs, lambda obs: choose(inputs(obs)), is_by_columns)
+        columns = network.columns if finish is None else lambda obs: inputs(obs).T
+        return cls(inputs, lambda obs: of_columns(columns(obs)), True)
+
+    def is_quicker(self, rows: int) -> bool:
+        """Whether numpy is quicker than torch for so many rows, as measured.
+
+        It is up to 1,024 rows, where torch's dispatch costs more than the arithmetic. On one core
+        it is for any number of rows, for networks that it computes by columns; torch shares a large
+        batch better among several cores.
+        """
+        return numpy_serves(rows) or (self.is_by_columns and _is_one_core())
+
+
+def _is_one_core() -> bool:
+    import torch
+
+    return bool(torch.get_num_threads() == 1)
+
+
+def quicker(direct: Direct | None, rows: int) -> Direct | None:
+    """What computes so many rows, if that is quicker than torch."""
+    return direct if direct is not None and direct.is_quicker(rows) else None

@@ -1,0 +1,1 @@
+"""The helpers of RLlib's `utils` that users' code imports, under RLlib's names."""

@@ -1,0 +1,89 @@
+"""Frameworks that may be there or not, and their tensors as numpy arrays: RLlib's names for it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from .. import array_namespace as xp
+from .. import nest
+from ..types import Nest
+
+
+def try_import_torch(error: bool = False) -> tuple[Any, Any]:
+    """The modules `torch` and `torch.nn`; None for both where torch is not installed.
+
+    Args:
+        error: Raise the ImportError instead.
+
+    Example:
+        >>> torch, nn = try_import_torch()
+    """
+    torch = _module("torch", error)
+    return torch, None if torch is None else import_module("torch.nn")
+
+
+def try_import_tf(error: bool = False) -> tuple[Any, Any, int | None]:
+    """TensorFlow as `(tf.compat.v1, tf, 2)`; three times None where it is not installed.
+
+    Nothing here needs it: weights that TensorFlow saved run in torch.
+
+    Args:
+        error: Raise the ImportError instead.
+    """
+    tf = _module("tensorflow", error)
+    return (None, None, None) if tf is None else (tf.compat.v1, tf, 2)
+
+
+def try_import_tfp(error: bool = False) -> Any:
+    """TensorFlow Probability, or None.
+
+    Args:
+        error: Raise the ImportError instead.
+    """
+    return _module("tensorflow_probability", error)
+
+
+def try_import_jax(error: bool = False) -> tuple[Any, Any]:
+    """The modules `jax` and `flax`, or None for each that is not installed.
+
+    Args:
+        error: Raise the ImportError instead.
+    """
+    return _module("jax", error), _module("flax", error)
+
+
+def convert_to_numpy(x: Nest, reduce_type: bool = True) -> Nest:
+    """Every tensor of a nest as a numpy array; what is no tensor or array stays.
+
+    Args:
+        x: A nest.
+        reduce_type: Make float64 float32 and int64 int32, as RLlib does.
+
+    Example:
+        >>> convert_to_numpy({"a": np.zeros(2), "b": 1})
+        {'a': array([0., 0.], dtype=float32), 'b': 1}
+    """
+
+    def converted(leaf: Any) -> Any:
+        if xp.is_tensor(leaf):
+            leaf = leaf.detach().cpu()
+            leaf = leaf.numpy() if leaf.ndim else leaf.item()
+        if reduce_type and isinstance(leaf, np.ndarray):
+            kind = _REDUCED.get(leaf.dtype.char)
+            return leaf if kind is None else leaf.astype(kind)
+        return leaf
+
+    return nest.map_structure(converted, x)
+
+
+_REDUCED = {"d": np.float32, "q": np.int32, "l": np.int32}
+
+
+def _module(name: str, error: bool) -> Any:
+    if not error and find_spec(name) is None:
+        return None
+    return import_module(name)

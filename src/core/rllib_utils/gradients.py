@@ -1,0 +1,109 @@
+"""Gradients cut to size, and weights drawn towards others; tensors in, tensors out, in place.
+
+Nothing here imports torch: what is passed in brings its own methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, MutableMapping
+from typing import Any
+
+from ..errors import ConfigError
+
+
+def compute_global_norm(gradients_list: Iterable[Any]) -> Any:
+    """The Euclidean norm of all gradients taken as one long vector; Nones are left out.
+
+    Example:
+        >>> import torch
+        >>> compute_global_norm([torch.tensor([3.0, 4.0]), None, torch.tensor([12.0])])
+        tensor(13.)
+    """
+    import torch
+
+    norms = [gradient.detach().norm() for gradient in gradients_list if gradient is not None]
+    return (
+        torch.stack([norm.to(norms[0].device) for norm in norms]).norm()
+        if norms
+        else (torch.tensor(0.0))
+    )
+
+
+def global_norm(tensors: Iterable[Any]) -> Any:
+    """The Euclidean norm of all tensors taken as one long vector."""
+    return compute_global_norm(tensors)
+
+
+def clip_gradients(
+    gradients_dict: MutableMapping[Any, Any],
+    *,
+    grad_clip: float | None = None,
+    grad_clip_by: str = "value",
+) -> Any:
+    """Cut gradients down, in place.
+
+    Args:
+        gradients_dict: Gradients by parameter; Nones stay.
+        grad_clip: The bound; None leaves them alone.
+        grad_clip_by: "value" bounds each number, "norm" each gradient's norm, "global_norm" the
+            norm of all together.
+
+    Returns:
+        The norm before, for "global_norm"; else None.
+
+    Raises:
+        ConfigError: `grad_clip_by` says something else.
+
+    Example:
+        >>> import torch
+        >>> gradients = {"w": torch.tensor([3.0, -4.0])}
+        >>> clip_gradients(gradients, grad_clip=1.0)
+        >>> gradients
+        {'w': tensor([ 1., -1.])}
+    """
+    if grad_clip is None:
+        return None
+    if grad_clip_by == "value":
+        for name, gradient in gradients_dict.items():
+            gradients_dict[name] = (
+                None if gradient is None else gradient.clamp(-grad_clip, grad_clip)
+            )
+        return None
+    if grad_clip_by == "norm":
+        for gradient in gradients_dict.values():
+            if gradient is not None:
+                _scale_down(gradient, gradient.norm(), grad_clip)
+        return None
+    if grad_clip_by == "global_norm":
+        total = compute_global_norm(gradients_dict.values())
+        for gradient in gradients_dict.values():
+            if gradient is not None:
+                _scale_down(gradient, total, grad_clip)
+        return total
+    raise ConfigError(
+        "gradients cannot be clipped by that",
+        expected="grad_clip_by 'value', 'norm' or 'global_norm'",
+        found=repr(grad_clip_by),
+    )
+
+
+def update_target_network(main_net: Any, target_net: Any, tau: float) -> None:
+    """Draw the weights of a target network towards those of the main one: tau of the way.
+
+    Args:
+        main_net: A torch module.
+        target_net: One with the same parameters, by name; those only it has stay.
+        tau: 1.0 copies.
+    """
+    import torch
+
+    weights = dict(main_net.named_parameters())
+    with torch.no_grad():
+        for name, parameter in target_net.named_parameters():
+            if name in weights:
+                parameter.lerp_(weights[name].detach(), tau)
+
+
+def _scale_down(gradient: Any, norm: Any, bound: float) -> None:
+    # The small number is Ray's: a norm of zero must not divide.
+    gradient.mul_((bound / (norm + 1e-6)).clamp(max=1.0).to(gradient.device))

@@ -1,0 +1,111 @@
+"""What layers and losses compute, in numpy: the names under which RLlib offers it to tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import array_namespace as xp
+from ..types import Array
+
+
+def relu(x: Array, alpha: float = 0.0) -> Array:
+    """`x` where it is positive, `alpha * x` elsewhere.
+
+    Example:
+        >>> relu(np.array([-2.0, 3.0]), alpha=0.5)
+        array([-1.,  3.])
+    """
+    return np.maximum(x, x * alpha)
+
+
+def sigmoid(x: Array, derivative: bool = False) -> Array:
+    """`1 / (1 + exp(-x))`; or `x * (1 - x)`, the derivative where `x` is a sigmoid already."""
+    return np.asarray(x * (1 - x) if derivative else 1 / (1 + np.exp(-x)))
+
+
+def softmax(x: npt.ArrayLike, axis: int = -1, epsilon: float | None = None) -> Array:
+    """Probabilities in proportion to `exp(x)` along an axis, none below `epsilon`.
+
+    Args:
+        x: Of any shape.
+        axis: Along which they sum to 1, before `epsilon`.
+        epsilon: The smallest value; 1e-6 where None, as in RLlib.
+
+    Example:
+        >>> softmax([0.0, 0.0])
+        array([0.5, 0.5])
+    """
+    exponents = np.exp(np.asarray(x))
+    shares = exponents / np.sum(exponents, axis, keepdims=True)
+    return np.asarray(np.maximum(shares, 1e-6 if epsilon is None else epsilon))
+
+
+def huber_loss(x: Any, delta: float = 1.0) -> Any:
+    """Half the square up to `delta`, a straight line from there; numpy or torch."""
+    lib, size = xp.namespace(x), abs(x)
+    return lib.where(size < delta, x**2 * 0.5, delta * (size - 0.5 * delta))
+
+
+def l2_loss(x: Any) -> Any:
+    """Half the sum of squares, numpy or torch."""
+    return 0.5 * (x**2).sum()
+
+
+def fc(x: Any, weights: Any, biases: Any = None, framework: str | None = None) -> Array:
+    """A dense layer.
+
+    Args:
+        x: Of shape `(B, in)`, numpy or torch.
+        weights: `(in, out)`; turned round where only `(out, in)` fits.
+        biases: `(out,)` or None.
+        framework: Taken for Ray's signature.
+
+    Example:
+        >>> fc(np.ones((1, 2)), np.ones((2, 3)), np.ones(3))
+        array([[3., 3., 3.]])
+    """
+    inputs, kernel = xp.to_numpy(x), xp.to_numpy(weights)
+    if kernel.shape[0] != inputs.shape[1]:
+        kernel = kernel.T
+    out = inputs @ kernel
+    return np.asarray(out if biases is None else out + xp.to_numpy(biases))
+
+
+def lstm(
+    x: Array,
+    weights: Array,
+    biases: Array | None = None,
+    initial_internal_states: tuple[Array, Array] | None = None,
+    time_major: bool = False,
+    forget_bias: float = 1.0,
+) -> tuple[Array, tuple[Array, Array]]:
+    """An LSTM layer, with TensorFlow's order of gates: input, cell, forget, output.
+
+    Args:
+        x: `(B, T, in)`, or `(T, B, in)` if `time_major`.
+        weights: `(in + units, 4 * units)`.
+        biases: `(4 * units,)`; zeros where None.
+        initial_internal_states: Cell and hidden state `(B, units)`; zeros where None.
+        time_major: The order of the first two axes, of inputs and outputs.
+        forget_bias: Added to the forget gate.
+
+    Returns:
+        The outputs of every step, and the last cell and hidden state.
+    """
+    steps = x if time_major else x.swapaxes(0, 1)
+    units = weights.shape[1] // 4
+    bias = np.zeros(4 * units) if biases is None else biases
+    zeros = np.zeros((steps.shape[1], units))
+    cell, hidden = initial_internal_states or (zeros, zeros)
+    outputs = []
+    for step in steps:
+        gates = np.concatenate([step, hidden], -1) @ weights + bias
+        put, new, keep, show = np.split(gates, 4, -1)
+        cell = cell * sigmoid(keep + forget_bias) + sigmoid(put) * np.tanh(new)
+        hidden = sigmoid(show) * np.tanh(cell)
+        outputs.append(hidden)
+    stacked = np.stack(outputs).astype(np.float64, copy=False)  # whatever goes in, as in RLlib
+    return (stacked if time_major else stacked.swapaxes(0, 1)), (cell, hidden)

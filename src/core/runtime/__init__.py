@@ -1,0 +1,1 @@
+"""What lives while a policy acts: threads, sessions, caches, random draws."""

@@ -1,0 +1,1 @@
+"""Spaces: walk, describe, compare, check, draw from, read and write."""

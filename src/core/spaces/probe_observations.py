@@ -1,0 +1,63 @@
+"""Observations to compare policies on: recorded ones, or drawn from a space with its corners."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from .. import nest
+from ..types import Nest
+from .corners import corners
+
+_FAR: Final = 1e6
+_NEAR: Final = 1e3
+
+Course = list[Nest]
+"""The observations of one episode, in order."""
+
+
+def sampled_courses(
+    space: Any, *, count: int, length: int, seed: int, with_corners: bool = True
+) -> list[Course]:
+    """Random episodes of a space, and one for each of its corners.
+
+    Numbers beyond a million are drawn in to a thousand: spaces whose bounds are those of float32
+    would only show that networks overflow.
+
+    Args:
+        space: What a policy sees.
+        count: How many random ones.
+        length: How many steps each has, so that memories fill.
+        seed: Of the draws; the space's own generator is left as it was.
+        with_corners: Whether the corners follow.
+    """
+    own = copy.deepcopy(space)
+    own.seed(seed)
+    courses = [[_reachable(own.sample()) for _ in range(length)] for _ in range(count)]
+    if not with_corners:
+        return courses
+    return courses + [[_reachable(value)] * length for _, value in corners(space)]
+
+
+def _reachable(value: Nest) -> Nest:
+    return nest.map_structure(_drawn_in, value)
+
+
+def _drawn_in(leaf: Any) -> Any:
+    if not isinstance(leaf, np.ndarray) or leaf.dtype.kind != "f":
+        return leaf
+    return np.where(np.abs(leaf) > _FAR, np.sign(leaf) * _NEAR, leaf).astype(leaf.dtype)
+
+
+def recorded_courses(observations: Sequence[Any]) -> list[Course]:
+    """Episodes as somebody recorded them: a list of episodes, or one episode.
+
+    Args:
+        observations: A list of lists is a list of episodes; anything else is one episode.
+    """
+    if len(observations) and isinstance(observations[0], list):
+        return [list(course) for course in observations]
+    return [list(observations)]

@@ -1,0 +1,276 @@
+"""Spaces in words: one line that describes a space, and the differences between two.
+
+Both cost no more than the arrays a space already holds, however large the sizes it declares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from ..nest import path_text
+from ..types import Array, Path
+from .walk import AnySpace, children_of, kind_of
+
+_MAX_CHILDREN: Final = 6
+_MAX_LEVELS: Final = 3
+_MAX_NUMBERS: Final = 8
+
+
+def describe(space: AnySpace) -> str:
+    """One short line for people.
+
+    Example:
+        >>> from gymnasium.spaces import Box, Dict, Discrete
+        >>> describe(Dict({"eye": Box(0, 255, (84, 84, 4), np.uint8), "gear": Discrete(5)}))
+        'Dict(eye: image 84x84x4 uint8, gear: Discrete(5))'
+        >>> describe(Box(-4.8, 4.8, (4,)))
+        'Box(4,) float32 in [-4.8, 4.8]'
+    """
+    return _describe(space, 0)
+
+
+def space_differences(
+    expected: AnySpace, found: AnySpace, *, check_order: bool = False
+) -> list[str]:
+    """What is different between two spaces, a line each; empty if values of one fit the other.
+
+    Args:
+        expected: The space to compare with.
+        found: The space that may differ.
+        check_order: Also report keys of a Dict that come in another order.
+
+    Example:
+        >>> from gymnasium.spaces import Box
+        >>> space_differences(Box(-1, 1, (4,)), Box(-1, 1, (6,)))
+        ['space: shape: expected (4,), found (6,)']
+    """
+    return list(_differences(expected, found, (), check_order))
+
+
+def _describe(space: AnySpace, level: int) -> str:
+    kind = kind_of(space)
+    if kind in ("Dict", "FlexDict", "Tuple"):
+        return f"{kind}({_describe_children(space, kind, level)})"
+    describe_kind = _DESCRIBE.get(kind)
+    if describe_kind is None:
+        shape = "" if space.shape is None else f" {space.shape}"
+        return f"{type(space).__name__}{shape}"
+    return describe_kind(space, level)
+
+
+def _describe_children(space: AnySpace, kind: str, level: int) -> str:
+    children = children_of(space)
+    if level >= _MAX_LEVELS and children:
+        return f"{len(children)} parts"
+    shown = [
+        _describe(child, level + 1) if kind == "Tuple" else f"{key}: {_describe(child, level + 1)}"
+        for key, child in children[:_MAX_CHILDREN]
+    ]
+    if len(children) > _MAX_CHILDREN:
+        shown.append(f"... {len(children) - _MAX_CHILDREN} more")
+    return ", ".join(shown)
+
+
+def _describe_box(space: Any, level: int) -> str:
+    low, high, shape, dtype = space.low, space.high, space.shape or (), space.dtype
+    sizes = "x".join(str(size) for size in shape)
+    if dtype == np.uint8 and len(shape) in (2, 3) and _is_all(low, 0) and _is_all(high, 255):
+        return f"image {sizes} uint8"
+    name = f"Box{shape} {dtype}"
+    if low.size == 0:
+        return f"{name}, empty"
+    bounded = np.isfinite(low) & np.isfinite(high)
+    if not bounded.any() and np.isneginf(low).all() and np.isposinf(high).all():
+        return f"{name} unbounded"
+    alike = _is_all(low, low.flat[0]) and _is_all(high, high.flat[0])
+    if alike:
+        return f"{name} in {_interval(low.flat[0], high.flat[0])}"
+    reach = _interval(_extreme(low, np.min), _extreme(high, np.max))
+    unbounded = low.size - int(bounded.sum())
+    detail = f", {unbounded} of {low.size} not bounded" if unbounded else ", bounds vary"
+    return f"{name} within {reach}{detail}"
+
+
+def _is_all(bounds: Array, value: Any) -> bool:
+    return bool((bounds == value).all())
+
+
+def _extreme(bounds: Array, pick: Callable[[Array], Any]) -> Any:
+    finite = bounds[np.isfinite(bounds)]
+    return pick(finite if finite.size else bounds)
+
+
+def _interval(low: Any, high: Any) -> str:
+    left, right = ("(" if np.isneginf(low) else "["), (")" if np.isposinf(high) else "]")
+    return f"{left}{_number(low)}, {_number(high)}{right}"
+
+
+def _number(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, np.floating) else str(value)
+
+
+def _describe_discrete(space: Any, level: int) -> str:
+    start = int(getattr(space, "start", 0))
+    return f"Discrete({int(space.n)})" + (f" from {start}" if start else "")
+
+
+def _describe_multi_discrete(space: Any, level: int) -> str:
+    nvec, start = space.nvec, getattr(space, "start", None)
+    shifted = " shifted" if start is not None and np.any(start) else ""
+    if nvec.ndim == 1 and nvec.size <= _MAX_NUMBERS:
+        return f"MultiDiscrete({nvec.tolist()}){shifted}"
+    choices = f" of {nvec.min()} to {nvec.max()} choices" if nvec.size else ""
+    return f"MultiDiscrete{nvec.shape}{choices}{shifted}"
+
+
+def _describe_text(space: Any, level: int) -> str:
+    characters = len(space.character_set)
+    return f"Text({space.min_length} to {space.max_length} of {characters} characters)"
+
+
+def _describe_sequence(space: Any, level: int) -> str:
+    stacked = ", stacked" if getattr(space, "stack", False) else ""
+    return f"Sequence({_inner(space.feature_space, level)}{stacked})"
+
+
+def _describe_graph(space: Any, level: int) -> str:
+    edges = space.edge_space
+    shown = "none" if edges is None else _inner(edges, level)
+    return f"Graph(nodes: {_inner(space.node_space, level)}, edges: {shown})"
+
+
+def _describe_one_of(space: Any, level: int) -> str:
+    spaces = space.spaces
+    shown = [_inner(child, level) for child in spaces[:_MAX_CHILDREN]]
+    if len(spaces) > _MAX_CHILDREN:
+        shown.append(f"... {len(spaces) - _MAX_CHILDREN} more")
+    return f"OneOf({' | '.join(shown)})"
+
+
+def _describe_repeated(space: Any, level: int) -> str:
+    return f"Repeated({_inner(space.child_space, level)}, up to {space.max_len})"
+
+
+def _inner(space: AnySpace, level: int) -> str:
+    return "..." if level >= _MAX_LEVELS else _describe(space, level + 1)
+
+
+_DESCRIBE: Final[dict[str, Callable[[Any, int], str]]] = {
+    "Box": _describe_box,
+    "Discrete": _describe_discrete,
+    "MultiDiscrete": _describe_multi_discrete,
+    "MultiBinary": lambda space, level: f"MultiBinary({space.n})",
+    "Text": _describe_text,
+    "Sequence": _describe_sequence,
+    "Graph": _describe_graph,
+    "OneOf": _describe_one_of,
+    "Simplex": lambda space, level: f"Simplex{space.shape} {space.dtype}",
+    "Repeated": _describe_repeated,
+}
+
+_FACTS: Final = {
+    "Box": ("shape", "dtype", "low", "high"),
+    "Discrete": ("n", "start", "dtype"),
+    "MultiDiscrete": ("shape", "dtype", "nvec", "start"),
+    "MultiBinary": ("shape",),
+    "Text": ("min_length", "max_length", "character_set"),
+    "Sequence": ("stack", "feature_space"),
+    "Graph": ("node_space", "edge_space"),
+    "OneOf": ("spaces",),
+    "Simplex": ("shape", "dtype", "concentration"),
+    "Repeated": ("max_len", "child_space"),
+}
+
+
+def _differences(expected: AnySpace, found: AnySpace, path: Path, check_order: bool) -> list[str]:
+    here = path_text(path, "space")
+    kind = kind_of(expected)
+    if _family(kind) != _family(kind_of(found)):
+        return [f"{here}: expected {describe(expected)}, found {describe(found)}"]
+    if kind in ("Dict", "FlexDict", "Tuple"):
+        return _child_differences(expected, found, path, check_order)
+    if kind not in _FACTS:
+        same = type(expected) is type(found) and expected == found
+        return [] if same else [f"{here}: expected {describe(expected)}, found {describe(found)}"]
+    lines: list[str] = []
+    for name in _FACTS[kind]:
+        left: Any = getattr(expected, name, None)
+        right: Any = getattr(found, name, None)
+        below: Path = (*path, name)
+        if hasattr(left, "contains") and hasattr(right, "contains"):
+            lines += _differences(left, right, below, check_order)
+        elif name == "spaces" and left is not None and right is not None:
+            lines += _listed_differences(left, right, path, check_order)
+        elif line := _fact_difference(left, right):
+            lines.append(f"{here}: {name}: {line}")
+            if name == "shape":
+                break  # bounds of different shapes cannot be compared one by one
+    return lines
+
+
+def _family(kind: str) -> str:
+    return "Dict" if kind == "FlexDict" else kind
+
+
+def _child_differences(
+    expected: AnySpace, found: AnySpace, path: Path, check_order: bool
+) -> list[str]:
+    left, right = dict(children_of(expected)), dict(children_of(found))
+    lines: list[str] = []
+    for key, child in left.items():
+        if key in right:
+            lines += _differences(child, right[key], (*path, key), check_order)
+        else:
+            lines.append(f"{path_text((*path, key), 'space')}: missing {describe(child)}")
+    lines += [
+        f"{path_text((*path, key), 'space')}: new {describe(child)}"
+        for key, child in right.items()
+        if key not in left
+    ]
+    if check_order and not lines and list(left) != list(right):
+        lines.append(
+            f"{path_text(path, 'space')}: order of keys: "
+            f"expected {_short(list(left))}, found {_short(list(right))}"
+        )
+    return lines
+
+
+def _listed_differences(left: Any, right: Any, path: Path, check_order: bool) -> list[str]:
+    if len(left) != len(right):
+        return [f"{path_text(path, 'space')}: expected {len(left)} spaces, found {len(right)}"]
+    return [
+        line
+        for place, (one, other) in enumerate(zip(left, right, strict=True))
+        for line in _differences(one, other, (*path, place), check_order)
+    ]
+
+
+def _fact_difference(left: Any, right: Any) -> str:
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        return _array_difference(left, right)
+    return "" if left == right else f"expected {_short(left)}, found {_short(right)}"
+
+
+def _array_difference(left: Array, right: Array) -> str:
+    if left.shape != right.shape:
+        return f"expected shape {left.shape}, found {right.shape}"
+    differs = left != right
+    count = int(differs.sum())
+    if not count:
+        return ""
+    place = np.unravel_index(int(differs.argmax()), left.shape)
+    first = f"expected {_number(left[place])}, found {_number(right[place])}"
+    if left.size == 1:
+        return first
+    at = ", ".join(str(int(index)) for index in place)
+    return f"{count} of {left.size} differ, first at [{at}]: {first}"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, frozenset):
+        value = "".join(sorted(value))
+    text = str(value)
+    return text if len(text) <= 120 else f"{text[:117]}..."

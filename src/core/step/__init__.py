@@ -1,0 +1,1 @@
+"""A policy's step as data: formulas over batched values, what is remembered, one way to run it."""

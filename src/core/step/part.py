@@ -1,0 +1,130 @@
+"""One formula of an actor's step, and what it takes beside the values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import array_namespace as xp
+from .. import nest
+from ..adapters.step import Bound
+from ..formulas.actions import ActionBounds, ActionPlan
+from ..formulas.filters import FrozenFilter
+from ..types import Array, Nest
+from .recall import Column, Look
+
+Formula = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A pure function over batched values, numpy arrays and torch tensors alike.
+
+    Args:
+        name: The connector, piece or adapter step it stands for.
+        formula: `(value, *constants) -> value`; with a memory `(value, memory, is_first,
+            *constants) -> (value, memory)`.
+        constants: Arrays that a tensor module holds as buffers.
+        memory: What one slot remembers at first, if the part remembers.
+        columns: What of the past must be remembered for it.
+        looks: How it sees those columns: `(value, past, *constants) -> value`, the past by the
+            names of the looks.
+        arrays: The formula with its constants for numpy alone, where it has a quicker form.
+
+    Example:
+        >>> part = Part("Double", lambda value, factor: value * factor, (np.array(2.0),))
+        >>> part.formula(np.array([1.0, 3.0]), *part.constants)
+        array([2., 6.])
+    """
+
+    name: str
+    formula: Formula
+    constants: tuple[Array, ...] = ()
+    memory: Array | None = None
+    columns: tuple[Column, ...] = ()
+    looks: tuple[Look, ...] = ()
+    arrays: Callable[[Any], Any] | None = None
+
+    @classmethod
+    def of(cls, name: str, bound: Bound) -> Part:
+        """An adapter's step as a part."""
+        return cls(name, bound.formula, bound.constants, bound.memory, arrays=bound.arrays)
+
+
+def filter_part(name: str, filters: Nest) -> Part | None:
+    """A filter whose statistics rest: a `FrozenFilter`, or a nest of them and None.
+
+    None where no leaf is filtered.
+    """
+    leaves = [leaf for leaf in nest.flatten(filters) if leaf is not None]
+    if not leaves:
+        return None
+    constants: list[Array] = []
+    places: list[tuple[int | None, int | None]] = []
+    for leaf in leaves:
+        place = []
+        for number in (leaf.mean, leaf.denominator):
+            place.append(None if number is None else len(constants))
+            constants += [] if number is None else [np.asarray(number)]
+        places.append((place[0], place[1]))
+
+    if nest.is_leaf(filters):
+        only: FrozenFilter = filters
+        (mean_at, deviation_at) = places[0]
+
+        def one(value: Any, *numbers: Any) -> Any:
+            mean = None if mean_at is None else numbers[mean_at]
+            deviation = None if deviation_at is None else numbers[deviation_at]
+            return FrozenFilter(mean, deviation, only.clip)(value)
+
+        return Part(name, one, tuple(constants))
+
+    def each(value: Any, *numbers: Any) -> Any:
+        order = iter(places)
+
+        def changed(frozen: FrozenFilter | None, leaf: Any) -> Any:
+            if frozen is None:
+                return leaf
+            mean_at, deviation_at = next(order)
+            mean = None if mean_at is None else numbers[mean_at]
+            deviation = None if deviation_at is None else numbers[deviation_at]
+            return FrozenFilter(mean, deviation, frozen.clip)(leaf)
+
+        return nest.map_structure_up_to(filters, changed, filters, value)
+
+    return Part(name, each, tuple(constants))
+
+
+def action_part(name: str, plan: ActionPlan, method: str) -> Part:
+    """`unsquash` or `clip` of an action plan, its bounds as constants."""
+    leaves = [leaf for leaf in nest.flatten(plan.bounds) if leaf is not None]
+    constants: list[Array] = []
+    for leaf in leaves:
+        constants += [leaf.low, leaf.high] + ([] if leaf.half is None else [leaf.half])
+
+    def formula(action: Any, *numbers: Any) -> Any:
+        if not xp.is_tensor(nest.a_leaf(action)):
+            return getattr(plan, method)(action)
+        rest = iter(numbers)
+
+        def changed(bounds: ActionBounds | None, leaf: Any) -> Any:
+            if bounds is None:
+                return leaf
+            low, high = next(rest), next(rest)
+            half = None if bounds.half is None else next(rest)
+            own = ActionBounds(low, high, half, bounds.one, bounds.is_offset)
+            return getattr(own, method)(leaf)
+
+        return nest.map_structure(changed, plan.bounds, action)
+
+    if nest.is_leaf(plan.bounds):
+        quick = getattr(plan.bounds, method)
+
+        def plain(action: Any, *numbers: Any) -> Any:
+            return quick(action) if isinstance(action, np.ndarray) else formula(action, *numbers)
+
+        return Part(name, plain, tuple(constants))
+    return Part(name, formula, tuple(constants))

@@ -1,0 +1,259 @@
+"""The whole step of a policy as data: formulas over batched values, and what is remembered.
+
+`run_step` is its one definition, a pure function of arrays or tensors:
+
+    observation -> parts -> columns of the past -> network -> greedy or explored action -> parts
+
+The memory is a flat tuple of arrays with one row a slot: first that of the parts that remember,
+then the leaves of each column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from gymnasium.spaces import Space
+
+from .. import array_namespace as xp
+from .. import nest
+from ..nets.direct import Direct
+from ..types import Array, Nest
+from .part import Part
+from .recall import Column, Look, looked, memory_of, pushed, where_first, with_newest
+
+Memory = tuple[Any, ...]
+Run = Callable[[Mapping[str, Any], list[Any]], tuple[Any, list[Any]]]
+Choose = Callable[[Any], Nest]
+
+
+class Brain(Protocol):
+    """What computes between the columns and the action: network and distribution.
+
+    Attributes:
+        timestep: How many steps were explored.
+    """
+
+    timestep: int
+
+    def quick(self, rows: int) -> Direct | None:
+        """What computes so many observations in numpy, if the network sees nothing else."""
+
+    def run(self, columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
+        """Distribution inputs and next states, for arrays."""
+
+    def greedy(self, inputs: Any) -> Nest:
+        """The actions taken without exploration, for arrays."""
+
+    def explored(self, inputs: Any, rng: np.random.Generator) -> Nest:
+        """Actions as the policy explores, for arrays."""
+
+    def exploring(self, rng: np.random.Generator, tensors: Any = None) -> Run | None:
+        """What runs in place of `run` while exploring; None where that is the same.
+
+        Args:
+            rng: Random numbers for it.
+            tensors: What `tensor_module` gave, to compute with that.
+        """
+
+    def tensor_module(self) -> Any:
+        """A torch module: `module(columns, states)` as `run`, `module.greedy(inputs)`."""
+
+
+@dataclass(frozen=True)
+class ActPlan:
+    """What one policy does in a step.
+
+    Args:
+        name: The policy's id.
+        observation_space: What an environment gives one agent.
+        action_space: What it takes.
+        brain: Network and distribution.
+        obs: From the observation to what the network sees.
+        action: From the policy's action to the environment's.
+        reward: From the reward to what the policy is told.
+        columns: What is remembered.
+        looks: What the network sees beside the observation.
+        observation: One observation as the network sees it, zeros.
+        flattens_actions: Whether a remembered action is one vector.
+        agents: The policy's name for agents that are called something else.
+        missing: Pieces that have no batched form; then the plan is not the whole step.
+        origin: Where the policy came from, for manifests.
+    """
+
+    name: str
+    observation_space: Space[Any]
+    action_space: Space[Any]
+    brain: Brain
+    obs: tuple[Part, ...] = ()
+    action: tuple[Part, ...] = ()
+    reward: tuple[Part, ...] = ()
+    columns: tuple[Column, ...] = ()
+    looks: tuple[Look, ...] = ()
+    observation: Nest = None
+    flattens_actions: bool = True
+    agents: Mapping[Any, Any] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    origin: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        found = [(part.name, part.memory) for part in self.obs if part.memory is not None]
+        for column, leaves in memory_of(self.columns, self.observation).items():
+            found += [(column, leaf) for leaf in leaves]
+        names = [name for name, _ in found]
+        named = [f"{name}_{at}" if names.count(name) > 1 else name for at, name in enumerate(names)]
+        object.__setattr__(self, "memory_names", tuple(named))
+        object.__setattr__(self, "start", tuple(np.asarray(first) for _, first in found))
+
+    memory_names: tuple[str, ...] = field(init=False, default=())
+    start: tuple[Array, ...] = field(init=False, default=())
+
+    @property
+    def remembers(self) -> bool:
+        """Whether an answer depends on more than the observation at hand."""
+        return bool(self.columns) or bool(self.start)
+
+    @property
+    def needs_reward(self) -> bool:
+        """Whether the network sees rewards."""
+        return any(column.name == "rewards" for column in self.columns)
+
+
+@dataclass(frozen=True)
+class Running:
+    """What runs a plan: arrays or tensors.
+
+    Args:
+        run: The network.
+        choose: From distribution inputs to actions.
+        constants: Those of each part, by the part's place: obs, then reward, then action.
+        start: What a slot remembers at first.
+    """
+
+    run: Run
+    choose: Choose
+    constants: Sequence[Sequence[Any]]
+    start: Sequence[Any]
+
+
+def run_step(
+    plan: ActPlan, how: Running, obs: Nest, reward: Any, first: Any, memory: Memory
+) -> tuple[Nest, Memory]:
+    """One step of every row.
+
+    Args:
+        plan: What to do.
+        how: What to do it with.
+        obs: Observations as the environment gives them, a row each.
+        reward: What the last actions earned, `(B,)`; read where the plan needs it.
+        first: Which rows are the first of their episode, `(B,)`.
+        memory: What the last step gave, a row each.
+
+    Returns:
+        Actions as the environment takes them, and what to remember.
+    """
+    constants = iter(how.constants)
+    kept = [where_first(first, s, m) for s, m in zip(how.start, memory, strict=True)]
+    remaining = iter(kept[sum(part.memory is not None for part in plan.obs) :])
+    numbers_of_obs = [next(constants) for _ in plan.obs]
+    for part in plan.reward:
+        reward = part.formula(reward, *next(constants))
+    histories: dict[str, Nest] = {}
+    for column in plan.columns:
+        template = plan.observation if column.initial is None else column.initial
+        leaves = [next(remaining) for _ in nest.flatten(template)]
+        if column.name == "rewards":
+            earned = where_first(first, xp.cast(reward, np.float32) * 0, narrowed(reward))
+            leaves = [with_newest(leaves[0], earned)]
+        histories[column.name] = nest.unflatten_as(template, leaves)
+    obs, after = _observed(plan, numbers_of_obs, histories, obs, first, kept)
+    columns: dict[str, Any] = {"obs": obs}
+    if "obs" in histories:
+        histories["obs"] = nest.map_structure(
+            lambda new, old: with_newest(
+                where_first(first, new[:, None], old) if old.shape[1] else old, new
+            ),
+            obs,
+            histories["obs"],
+        )
+    for look in plan.looks:
+        if look.column:
+            columns[look.name] = looked(look, histories[look.column])
+        else:
+            columns[look.name] = nest.map_structure(
+                lambda leaf: _repeated(leaf, first), look.missing
+            )
+    states = [columns[name] for name in state_names(plan)]
+    inputs, states_out = how.run(columns, states)
+    actions = how.choose(inputs)
+    for column in plan.columns:
+        history = nest.flatten(histories[column.name])
+        if column.is_given:
+            after += [leaf[:, 1:] for leaf in history]
+            continue
+        if column.name == "actions":
+            value = flattened(actions) if plan.flattens_actions else actions
+        else:
+            value = states_out[int(column.name.rpartition("_")[2])]
+        after += [pushed(old, new) for old, new in zip(history, nest.flatten(value), strict=True)]
+    for part in plan.action:
+        actions = part.formula(actions, *next(constants))
+    return actions, tuple(after)
+
+
+def _observed(
+    plan: ActPlan,
+    constants: Sequence[Sequence[Any]],
+    histories: Mapping[str, Nest],
+    obs: Nest,
+    first: Any,
+    kept: Sequence[Any],
+) -> tuple[Nest, list[Any]]:
+    """Observations as the network sees them, and what the parts before it remember."""
+    remaining = iter(kept)
+    after: list[Any] = []
+    for part, numbers in zip(plan.obs, constants, strict=True):
+        if part.memory is not None:
+            obs, own = part.formula(obs, next(remaining), first, *numbers)
+            after.append(own)
+        elif part.looks:
+            past = {look.name: looked(look, histories[look.column]) for look in part.looks}
+            obs = part.formula(obs, past, *numbers)
+        else:
+            obs = part.formula(obs, *numbers)
+    return nest.map_structure(narrowed, obs), after
+
+
+def _repeated(value: Any, like: Any) -> Any:
+    row = xp.constant(np.asarray(value), like)
+    return xp.namespace(row).broadcast_to(row, (like.shape[0], *row.shape))
+
+
+def state_names(plan: ActPlan) -> list[str]:
+    """The looks that are the network's states, in order."""
+    names = [look.name for look in plan.looks if look.name.startswith("state_in_")]
+    return sorted(names, key=lambda name: int(name.rpartition("_")[2]))
+
+
+def narrowed(leaf: Any) -> Any:
+    """The value in at most 32 bits if it is real."""
+    if type(leaf) is np.ndarray:  # names of types take longer
+        return leaf.astype(np.float32) if leaf.dtype == np.float64 else leaf
+    return xp.cast(leaf, np.float32) if str(leaf.dtype).endswith("float64") else leaf
+
+
+def flattened(actions: Nest) -> Any:
+    """Nested actions as one vector a row; what is no nest stays as it is."""
+    if nest.is_leaf(actions):
+        return actions
+    leaves = [leaf.reshape((leaf.shape[0], -1)) for leaf in nest.flatten(actions)]
+    widest = xp.namespace(leaves[0])
+    kinds = [leaf.dtype for leaf in leaves]
+    dtype = kinds[0]
+    for kind in kinds[1:]:
+        dtype = widest.promote_types(dtype, kind)
+    return xp.concatenate(
+        [leaf.to(dtype) if xp.is_tensor(leaf) else leaf.astype(dtype) for leaf in leaves], -1
+    )

@@ -1,0 +1,1 @@
+"""Text of strangers and for people: made visible, quoted, corrected."""

@@ -1,0 +1,196 @@
+"""Columns of a batch as pure functions: count, cut, join, copy.
+
+A column is an array, a tensor, a list (of infos), or dicts and tuples of these. Columns that start
+with "state_in_", and "seq_lens", have one entry per sequence; all others one per step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core import array_namespace as xp
+from ...core.errors import PieceError
+from ...core.types import Array
+
+SEQ_LENS = "seq_lens"
+
+
+def map_column(function: Callable[..., Any], *columns: Any) -> Any:
+    """Apply `function` to the arrays of equally built columns; a list counts as an array.
+
+    Example:
+        >>> map_column(len, {"a": [1, 2], "b": ([3],)})
+        {'a': 2, 'b': (1,)}
+    """
+    first = columns[0]
+    if isinstance(first, dict):
+        return {key: map_column(function, *(each[key] for each in columns)) for key in first}
+    if isinstance(first, tuple):
+        parts = [map_column(function, *each) for each in zip(*columns, strict=True)]
+        return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
+    return function(*columns)
+
+
+def first_array(column: Any) -> Any:
+    """The first array of a column, None where there is none."""
+    while isinstance(column, (dict, tuple)):
+        values = column.values() if isinstance(column, dict) else column
+        column = next(iter(values), None)
+    return column
+
+
+def arrays_of(column: Any) -> list[Any]:
+    """All arrays of a column."""
+    found: list[Any] = []
+    map_column(found.append, column)
+    return found
+
+
+def is_per_sequence(name: str) -> bool:
+    """Whether a column has one entry per sequence instead of one per step."""
+    return name == SEQ_LENS or name.startswith("state_in_")
+
+
+def has_lens(lens: Any) -> bool:
+    """Whether a batch's "seq_lens" say anything."""
+    return lens is not None and np.ndim(lens) == 1 and len(lens) > 0
+
+
+def lens_of(columns: Mapping[str, Any]) -> Array | None:
+    """The lengths of the sequences as a numpy array; None where there are none."""
+    lens = dict.get(columns, SEQ_LENS) if isinstance(columns, dict) else columns.get(SEQ_LENS)
+    return np.asarray(xp.to_numpy(lens), np.int64) if has_lens(lens) else None
+
+
+def count_steps(columns: Mapping[str, Any]) -> int:
+    """How many steps the columns hold, padding not counted."""
+    lens = lens_of(columns)
+    if lens is not None:
+        return int(lens.sum())
+    for name, column in columns.items():
+        if name == "infos" or name.startswith(("state_in_", "state_out_")) or name == SEQ_LENS:
+            continue
+        array = first_array(column)
+        if array is not None and np.ndim(array) > 0:
+            return len(array)
+    return 0
+
+
+def count_bytes(columns: Mapping[str, Any]) -> int:
+    """How much memory the arrays take."""
+    sizes = [
+        getattr(array, "nbytes", 0) for column in columns.values() for array in arrays_of(column)
+    ]
+    return int(sum(sizes))
+
+
+def cut_steps(columns: Mapping[str, Any], start: int, end: int) -> dict[str, Any]:
+    """Steps `start` to `end`; sequences are cut where they overlap the edges.
+
+    The state of a sequence whose beginning is cut off stays the state of that beginning.
+    """
+    lens = lens_of(columns)
+    if lens is None:
+        return {name: _cut(column, start, end) for name, column in columns.items()}
+    ends = np.cumsum(lens)
+    overlap = np.minimum(ends, end) - np.maximum(ends - lens, start)
+    kept = np.flatnonzero(overlap > 0)
+    cut = {}
+    for name, column in columns.items():
+        if name == SEQ_LENS:
+            cut[name] = overlap[kept].astype(np.int32)
+        elif is_per_sequence(name):
+            cut[name] = map_column(lambda array: array[kept], column)
+        else:
+            cut[name] = _cut(column, start, end)
+    return cut
+
+
+def cut_sequences(
+    columns: Mapping[str, Any], first: int, last: int, padded_length: int | None
+) -> dict[str, Any]:
+    """Sequences `first` to `last`, whole.
+
+    Args:
+        columns: With "seq_lens".
+        first: The first one.
+        last: One past the last one.
+        padded_length: Rows per sequence where they are padded, else None.
+    """
+    lens = lens_of(columns)
+    assert lens is not None, "only batches with seq_lens have sequences"
+    if padded_length is not None:
+        start, end = first * padded_length, last * padded_length
+    else:
+        bounds = np.concatenate([[0], np.cumsum(lens)])
+        start, end = int(bounds[first]), int(bounds[last])
+    return {
+        name: _cut(column, first, last) if is_per_sequence(name) else _cut(column, start, end)
+        for name, column in columns.items()
+    }
+
+
+def take_rows(columns: Mapping[str, Any], rows: Array) -> dict[str, Any]:
+    """The given rows of every column, in that order."""
+
+    def taken(array: Any) -> Any:
+        return [array[row] for row in rows] if isinstance(array, list) else array[rows]
+
+    return {name: map_column(taken, column) for name, column in columns.items()}
+
+
+def rows_of_sequences(order: Array, length: int) -> Array:
+    """The rows of padded sequences, in the given order of sequences.
+
+    Example:
+        >>> rows_of_sequences(np.array([1, 0]), 2)
+        array([2, 3, 0, 1])
+    """
+    return np.asarray((order[:, None] * length + np.arange(length)).reshape(-1))
+
+
+def one_row(column: Any, row: int) -> Any:
+    """One row of a column."""
+    return map_column(lambda array: array[row], column)
+
+
+def join_columns(name: str, parts: Sequence[Any], *, axis: int = 0) -> Any:
+    """Columns of several batches as one.
+
+    Raises:
+        PieceError: They are built differently or their rows have different shapes.
+    """
+
+    def joined(*arrays: Any) -> Any:
+        if isinstance(arrays[0], list):
+            return [item for array in arrays for item in array]
+        if xp.is_tensor(arrays[0]):
+            return xp.concatenate(arrays, axis)
+        return np.concatenate([xp.to_numpy(array) for array in arrays], axis=axis)
+
+    try:
+        return map_column(joined, *parts)
+    except (ValueError, KeyError, TypeError) as error:
+        raise PieceError(
+            f"column {name!r} cannot be joined: its parts differ.", found=str(error)
+        ) from error
+
+
+def copy_column(column: Any, *, shallow: bool = False) -> Any:
+    """A column of the same arrays, or of copies of them."""
+
+    def copied(array: Any) -> Any:
+        if isinstance(array, np.ndarray):
+            return array.copy()
+        if xp.is_tensor(array):
+            return array.clone()
+        return list(array) if isinstance(array, list) else array
+
+    return map_column((lambda array: array) if shallow else copied, column)
+
+
+def _cut(column: Any, start: int, end: int) -> Any:
+    return map_column(lambda array: array[start:end] if np.ndim(array) else array, column)

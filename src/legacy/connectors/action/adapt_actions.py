@@ -1,0 +1,92 @@
+"""Actions of a policy as a changed environment takes them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from gymnasium.spaces import Space
+
+from ....core import nest
+from ....core.adapters import AdapterChain, BoundChain
+from ....core.errors import PieceError
+from ..connector import ActionConnector
+from ..context import ConnectorContext
+from ..types import ActionConnectorDataType, PolicyOutputType
+
+
+class AdaptActionsConnector(ActionConnector):
+    """Take actions through an adapter; it comes after those that unsquash and clip.
+
+    Args:
+        ctx: The context; its action space is what the policy gives.
+        chain: The steps. Those on observations belong to `AdaptObservationsAgentConnector`.
+
+    Example:
+        >>> from gymnasium.spaces import Discrete
+        >>> from rlconnect.core.adapters import MapActions
+        >>> connector = AdaptActionsConnector(
+        ...     ConnectorContext(action_space=Discrete(2)),
+        ...     chain=AdapterChain(action=[MapActions([0, 2])]))
+        >>> int(connector(ActionConnectorDataType("e", "a", {}, (1, [], {}))).output[0])
+        2
+    """
+
+    def __init__(self, ctx: ConnectorContext | None = None, *, chain: AdapterChain) -> None:
+        super().__init__(ctx)
+        self.chain: Final = chain
+        self._bound: BoundChain | None = None
+        if ctx is not None:
+            self.bind(ctx)
+
+    def bind(self, ctx: ConnectorContext) -> None:
+        """Fit the steps to the action space of `ctx`.
+
+        Raises:
+            SpaceError: They cannot work on it.
+        """
+        super().bind(ctx)
+        space = ctx.action_space
+        if space is None:
+            raise PieceError(
+                f"{type(self).__name__} does not know the action space.",
+                hint="give the context an action_space.",
+            )
+        self._bound = AdapterChain(action=self.chain.action).bind(space, space)
+
+    @property
+    def action_space(self) -> Space[Any]:
+        """What the environment takes."""
+        return self._fitted.action_space
+
+    def transform(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
+        """Adapt one action."""
+        actions, states, fetches = ac_data.output
+        adapted = self._fitted.act(nest.map_structure(np.asarray, actions))
+        output = (adapted, states, fetches)
+        return ActionConnectorDataType(ac_data.env_id, ac_data.agent_id, ac_data.input_dict, output)
+
+    def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
+        """Adapt the actions of a batch."""
+        actions, states, fetches = output
+        return self._fitted.act(actions), states, fetches
+
+    def to_state(self) -> tuple[str, Any]:
+        """Its name and the steps as plain data."""
+        return "AdaptActionsConnector", {"chain": self.chain.to_data()}
+
+    @staticmethod
+    def from_state(ctx: ConnectorContext, params: Any) -> AdaptActionsConnector:
+        """A connector with the saved steps; without any it lets everything pass."""
+        return AdaptActionsConnector(
+            ctx, chain=AdapterChain.from_data((params or {}).get("chain", {}))
+        )
+
+    @property
+    def _fitted(self) -> BoundChain:
+        if self._bound is None:
+            raise PieceError(
+                f"{type(self).__name__} has no context yet.",
+                hint="build it with one, or put it into a pipeline first.",
+            )
+        return self._bound

@@ -1,0 +1,86 @@
+"""Hand actions out read-only."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ....core import nest
+from ....core.types import Nest
+from ..context import ConnectorContext
+from ..types import PolicyOutputType
+from .formula import FormulaActionConnector
+
+
+class ImmutableActionsConnector(FormulaActionConnector):
+    """Make actions, states and fetches read-only, so that no environment can change them.
+
+    The arrays handed out are read-only views; numbers cannot be changed anyway.
+
+    Example:
+        >>> from rlconnect.legacy import ActionConnectorDataType
+        >>> record = ActionConnectorDataType("env", "agent", {}, (np.zeros(1), [], {}))
+        >>> ImmutableActionsConnector()(record).output[0].flags.writeable
+        False
+    """
+
+    def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
+        """Lock the arrays; rows of locked arrays are locked too."""
+        actions, states, fetches = output
+        return locked(actions), states and locked(states), fetches and locked(fetches)
+
+    def to_state(self) -> tuple[str, Any]:
+        """Its name; there is nothing else to save."""
+        return "ImmutableActionsConnector", None
+
+    @staticmethod
+    def from_state(ctx: ConnectorContext, params: Any) -> ImmutableActionsConnector:
+        """A connector in the context `ctx`."""
+        return ImmutableActionsConnector(ctx)
+
+
+def make_action_immutable(obj: Any) -> Any:
+    """One leaf or dict that cannot be written to any more: arrays are locked in place.
+
+    Args:
+        obj: An array or numpy scalar (locked itself), a dict (becomes a read-only view of it), or
+            anything else (stays).
+
+    Example:
+        >>> make_action_immutable(np.zeros(2)).flags.writeable
+        False
+    """
+    if isinstance(obj, np.ndarray):
+        obj.setflags(write=False)
+        return obj
+    return MappingProxyType(obj) if isinstance(obj, dict) else obj
+
+
+def locked(values: Nest) -> Nest:
+    """The nest with read-only views in place of its arrays.
+
+    Example:
+        >>> locked({"a": np.zeros(2), "b": 1})["a"].flags.writeable
+        False
+    """
+    if isinstance(values, np.generic):
+        return values
+    if isinstance(values, np.ndarray):
+        view: Nest = values.view()
+        view.setflags(False)
+        return view
+    kind = type(values)
+    if kind is dict:
+        return {
+            key: value if isinstance(value, np.generic) else locked(value)
+            for key, value in values.items()
+        }
+    if kind is list or kind is tuple:
+        return kind([locked(value) for value in values])
+    if isinstance(values, dict):
+        return kind({key: locked(value) for key, value in values.items()})
+    if isinstance(values, (list, tuple)):
+        return nest.map_structure(locked, values)
+    return values

@@ -1,0 +1,53 @@
+"""Hand actions and states out as numpy arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ....core import nest
+from ....core.rllib_utils.frameworks import convert_to_numpy
+from ....core.types import Nest
+from ..context import ConnectorContext
+from ..types import PolicyOutputType
+from .formula import FormulaActionConnector
+
+_KEPT = (np.ndarray, np.generic, bool, int, float, complex, str, bytes)
+
+
+class ConvertToNumpyConnector(FormulaActionConnector):
+    """Turn tensors among the actions and states into numpy arrays; fetches stay as they are.
+
+    Example:
+        >>> from rlconnect.legacy import ActionConnectorDataType
+        >>> record = ActionConnectorDataType("env", "agent", {}, ([1, 2], [], {}))
+        >>> ConvertToNumpyConnector()(record).output[0]
+        [1, 2]
+    """
+
+    def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
+        """Convert actions and states."""
+        actions, states, fetches = output
+        is_numpy = isinstance(actions, (np.ndarray, np.generic))
+        if is_numpy and (not states or all([isinstance(state, np.ndarray) for state in states])):
+            return output
+        return actions if is_numpy else as_numpy(actions), as_numpy(states), fetches
+
+    def to_state(self) -> tuple[str, Any]:
+        """Its name; there is nothing else to save."""
+        return "ConvertToNumpyConnector", None
+
+    @staticmethod
+    def from_state(ctx: ConnectorContext, params: Any) -> ConvertToNumpyConnector:
+        """A connector in the context `ctx`."""
+        return ConvertToNumpyConnector(ctx)
+
+
+def as_numpy(values: Nest) -> Nest:
+    """The nest with its tensors as arrays of at most 32 bits; arrays and numbers stay."""
+    return nest.map_structure(_leaf_as_numpy, values)
+
+
+def _leaf_as_numpy(leaf: Any) -> Any:
+    return leaf if leaf is None or isinstance(leaf, _KEPT) else convert_to_numpy(leaf)

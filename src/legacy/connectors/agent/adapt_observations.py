@@ -1,0 +1,162 @@
+"""Observations of a changed environment as the policy knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from gymnasium.spaces import Space
+
+from ....core import nest
+from ....core.adapters import AdapterChain
+from ....core.arrays.batching import batch as batch_items
+from ....core.arrays.batching import unbatch
+from ....core.errors import PieceError, SpaceError
+from ....core.spaces.codec import space_from_data, space_to_data
+from ....core.types import Array, Nest
+from ..connector import AgentConnector
+from ..context import ConnectorContext
+from ..records import Records
+from ..types import AgentConnectorDataType
+
+_COLUMNS: Final = ("obs", "new_obs")
+
+
+class AdaptObservationsAgentConnector(AgentConnector):
+    """Take "obs", "new_obs" and "rewards" through an adapter; it comes first in a pipeline.
+
+    Args:
+        ctx: The context; its raw observation space is what the policy knows.
+        chain: The steps. Those on actions belong to `AdaptActionsConnector`.
+        observation_space: What the environment gives.
+
+    Raises:
+        SpaceError: The steps do not lead from the environment's space to the policy's.
+
+    Example:
+        >>> from gymnasium.spaces import Box
+        >>> from rlconnect.core.adapters import DropFeatures
+        >>> connector = AdaptObservationsAgentConnector(
+        ...     ConnectorContext(observation_space=Box(-1, 1, (2,))),
+        ...     chain=AdapterChain(obs=[DropFeatures([1])]),
+        ...     observation_space=Box(-1, 1, (3,)))
+        >>> record = AgentConnectorDataType("e", "a", {"new_obs": np.float32([1, 9, 0])})
+        >>> connector([record])[0].data
+        {'new_obs': array([1., 0.], dtype=float32)}
+    """
+
+    def __init__(
+        self,
+        ctx: ConnectorContext | None = None,
+        *,
+        chain: AdapterChain,
+        observation_space: Space[Any] | None,
+    ) -> None:
+        super().__init__(ctx)
+        if observation_space is None:
+            raise PieceError(
+                f"{type(self).__name__} does not know what the environment gives.",
+                hint="give it an observation_space.",
+            )
+        self.chain: Final = chain
+        self.observation_space: Final = observation_space
+        # What actions come out of the policy is not this connector's concern.
+        self._bound = AdapterChain(obs=chain.obs, reward=chain.reward).bind(
+            observation_space, observation_space
+        )
+        self._memory: dict[Any, dict[Any, tuple[Array, ...]]] = {}
+        if ctx is not None:
+            self.bind(ctx)
+
+    def bind(self, ctx: ConnectorContext) -> None:
+        """Hold the adapter's result against what the policy of `ctx` knows."""
+        super().bind(ctx)
+        known, given = ctx.raw_observation_space, self._bound.observation_space
+        if known is not None and not _takes(known, given):
+            raise SpaceError(
+                "the adapter does not lead to what the policy knows",
+                expected=str(known),
+                found=str(given),
+                hint="diff_spaces(policy's, environment's) proposes steps.",
+            )
+
+    def reset(self, env_id: Any) -> None:
+        """Forget the frames of `env_id`."""
+        self._memory.pop(env_id, None)
+
+    def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
+        """Adapt the observation and the reward of one record."""
+        data = ac_data.data
+        if not isinstance(data, Mapping):
+            raise PieceError(
+                f"{type(self).__name__} cannot read this record",
+                expected="a dict of columns",
+                found=type(data).__name__,
+            )
+        made = dict(data)
+        for name in _COLUMNS:
+            if name in data:
+                made[name] = self._one(ac_data.env_id, ac_data.agent_id, data[name])
+        if self._bound.rewards and "rewards" in data:
+            made["rewards"] = self._bound.reward(np.asarray(data["rewards"]))
+        agents = self.chain.agents
+        agent_id = agents.get(ac_data.agent_id, ac_data.agent_id) if agents else ac_data.agent_id
+        return AgentConnectorDataType(ac_data.env_id, agent_id, made)
+
+    def transform_all(self, records: Records) -> Records:
+        """Adapt the observations of all agents as one batch."""
+        columns = [frozenset(data) for data in records.data]
+        names = columns[0]
+        if self._bound.memory or "obs" in names or "new_obs" not in names or {*columns} != {names}:
+            return super().transform_all(records)
+        try:
+            observations = batch_items([data["new_obs"] for data in records.data])
+        except SpaceError:
+            return super().transform_all(records)
+        rows = unbatch(self._bound.observe(observations))
+        made = [{**data, "new_obs": row} for data, row in zip(records.data, rows, strict=True)]
+        if self._bound.rewards and "rewards" in names:
+            earned = self._bound.reward(np.asarray([data["rewards"] for data in records.data]))
+            for data, reward in zip(made, earned, strict=True):
+                data["rewards"] = reward
+        agents = self.chain.agents
+        if not agents:
+            return records.with_data(made)
+        return Records([(env, agents.get(agent, agent)) for env, agent in records.slots], made)
+
+    def to_state(self) -> tuple[str, Any]:
+        """Its name, the steps and the environment's space as plain data."""
+        space = space_to_data(self.observation_space)
+        params = {"chain": self.chain.to_data(), "observation_space": space}
+        return "AdaptObservationsAgentConnector", params
+
+    @staticmethod
+    def from_state(ctx: ConnectorContext, params: Any) -> AdaptObservationsAgentConnector:
+        """A connector with the saved steps; without any it lets everything pass."""
+        saved = params or {}
+        space = saved.get("observation_space")
+        return AdaptObservationsAgentConnector(
+            ctx,
+            chain=AdapterChain.from_data(saved.get("chain", {})),
+            observation_space=ctx.raw_observation_space
+            if space is None
+            else space_from_data(space),
+        )
+
+    def _one(self, env_id: Any, agent_id: Any, obs: Nest) -> Nest:
+        if not self._bound.memory:
+            return self._bound.observe(nest.map_structure(np.asarray, obs))
+        slots = self._memory.setdefault(env_id, {})
+        memory = slots.get(agent_id)
+        is_first = np.array([memory is None])
+        row = nest.map_structure(lambda leaf: np.asarray(leaf)[None], obs)
+        adapted, slots[agent_id] = self._bound.observe_next(
+            row, self._bound.start(1) if memory is None else memory, is_first
+        )
+        return nest.taken(adapted, 0)
+
+
+def _takes(known: Space[Any], given: Space[Any]) -> bool:
+    """Whether values of one space have the form of another's."""
+    return type(known) is type(given) and known.shape == given.shape

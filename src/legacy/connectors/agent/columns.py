@@ -1,0 +1,60 @@
+"""What agent connectors share that work on one agent's columns, whoever carries these."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ....core.errors import PieceError
+from ..connector import AgentConnector
+from ..types import AgentConnectorDataType
+
+
+class ColumnsAgentConnector(AgentConnector):
+    """An agent connector that needs an agent's ids and columns: override `transform_columns`.
+
+    Example:
+        >>> class Halve(ColumnsAgentConnector):
+        ...     def transform_columns(self, env_id, agent_id, columns):
+        ...         return {**columns, "rewards": columns["rewards"] / 2}
+        >>> Halve()([AgentConnectorDataType("env", "agent", {"rewards": 4.0})])[0].data
+        {'rewards': 2.0}
+    """
+
+    takes_columns: ClassVar[bool] = False
+    """Whether to call a connector of the class on one record is its `transform_columns`."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        is_called = cls.__call__ is AgentConnector.__call__
+        cls.takes_columns = is_called and cls.transform is ColumnsAgentConnector.transform
+
+    def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
+        """Transform the record of one agent."""
+        columns = ac_data.data
+        if not isinstance(columns, dict):
+            raise self.no_columns(columns)
+        made = self.transform_columns(ac_data.env_id, ac_data.agent_id, columns)
+        if made is columns:
+            return ac_data
+        return AgentConnectorDataType(ac_data.env_id, ac_data.agent_id, made)
+
+    def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
+        """What becomes of one agent's columns; themselves where nothing changes.
+
+        Args:
+            env_id: Whose they are: the environment.
+            agent_id: The agent in it.
+            columns: By name; left as they are.
+        """
+        raise PieceError(
+            f"{type(self).__name__} does nothing.",
+            hint="override transform_columns(), transform() or __call__().",
+        )
+
+    def no_columns(self, data: Any) -> PieceError:
+        """The error for a record that holds something else than columns."""
+        return PieceError(
+            f"{type(self).__name__} cannot read this record",
+            expected="a dict of columns",
+            found=type(data).__name__,
+        )

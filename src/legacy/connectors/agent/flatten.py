@@ -1,0 +1,70 @@
+"""List the leaves of what the policy sees: the batch axis of Ray's first connectors."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from ....core import nest
+from ....core.errors import PieceError
+from ...batches.sample_batch import SampleBatch
+from ..connector import AgentConnector
+from ..context import ConnectorContext
+from ..types import AgentConnectorDataType, AgentConnectorsOutput
+
+_KEPT: Final = ("actions", "infos", "seq_lens")
+
+
+class FlattenDataAgentConnector(AgentConnector):
+    """Put the leaves of every column of the policy's batch into one array.
+
+    A column without nesting gains a leading axis of one; equal leaves are stacked along it, and
+    unequal ones become one vector. Actions, infos, "seq_lens" and "state_out_i" stay as they
+    are, and so does a column that is None.
+
+    Example:
+        >>> output = AgentConnectorsOutput({}, SampleBatch({"obs": np.ones(2)}))
+        >>> record = AgentConnectorDataType("env", "agent", output)
+        >>> FlattenDataAgentConnector()([record])[0].data.sample_batch["obs"]
+        array([[1., 1.]])
+    """
+
+    def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
+        """Flatten the batch of one record."""
+        output = ac_data.data
+        if not isinstance(output, AgentConnectorsOutput):
+            raise PieceError(
+                "FlattenDataAgentConnector must come after ViewRequirementAgentConnector",
+                expected="AgentConnectorsOutput",
+                found=type(output).__name__,
+            )
+        flat = SampleBatch.of(
+            {
+                name: column if column is None or _is_kept(name) else _flatten(column)
+                for name, column in dict.items(output.sample_batch)
+            }
+        )
+        return AgentConnectorDataType(
+            ac_data.env_id, ac_data.agent_id, AgentConnectorsOutput(output.raw_dict, flat)
+        )
+
+    def to_state(self) -> tuple[str, Any]:
+        """Its name; there is nothing else to save."""
+        return "FlattenDataAgentConnector", None
+
+    @staticmethod
+    def from_state(ctx: ConnectorContext, params: Any) -> FlattenDataAgentConnector:
+        """A connector in the context `ctx`."""
+        return FlattenDataAgentConnector(ctx)
+
+
+def _is_kept(name: str) -> bool:
+    return name in _KEPT or name.startswith("state_out_")
+
+
+def _flatten(column: Any) -> Any:
+    leaves = [np.asarray(leaf) for leaf in nest.flatten(column)]
+    if len({leaf.shape for leaf in leaves}) == 1:
+        return np.stack(leaves)
+    return np.concatenate([leaf.reshape(-1) for leaf in leaves])[None]

@@ -1,0 +1,187 @@
+"""Build the columns a policy looks at, out of what each agent saw and did before."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ....core.errors import PieceError
+from ....core.types import Array
+from ...batches.sample_batch import SampleBatch
+from ...views.views import ViewPlan
+from ..context import ConnectorContext
+from ..records import BuiltRecords, Records
+from ..types import AgentConnectorsOutput
+from .columns import ColumnsAgentConnector
+from .view_builder import Slot, ViewBuilder
+
+_ONE: Final = np.ones(1, np.int64)
+
+
+class KeptHistory:
+    """What is kept of one agent's running episode, to look at.
+
+    Attributes:
+        agent_steps: Steps after the first observation.
+    """
+
+    def __init__(self, builder: ViewBuilder | None, slot: Slot | None) -> None:
+        self._builder, self._slot = builder, slot
+        self.agent_steps = 0 if slot is None else slot.steps
+
+    def is_empty(self) -> bool:
+        """Whether the episode has not begun."""
+        return self._slot is None
+
+    @property
+    def buffers(self) -> dict[str, list[Array]]:
+        """Rows by column, oldest first, one array a leaf: as many as some view looks back."""
+        if self._builder is None or self._slot is None:
+            return {}
+        return self._builder.buffers_of(self._slot)
+
+
+class ViewRequirementAgentConnector(ColumnsAgentConnector):
+    """Turn the record of each agent into the batch of one row that the policy acts on.
+
+    What an agent saw and did is kept per environment and agent, as far back as some view looks.
+    The first record after `reset` starts a history. A list of records is worked on as one batch.
+
+    Example:
+        >>> from rlconnect.legacy import AgentConnectorDataType, ViewRequirement
+        >>> views = {"obs": ViewRequirement(), "last": ViewRequirement("rewards", shift=-1)}
+        >>> connector = ViewRequirementAgentConnector(ConnectorContext(view_requirements=views))
+        >>> record = AgentConnectorDataType("env", "agent", {"new_obs": 3.0, "rewards": 2.0})
+        >>> for _ in range(2):
+        ...     batch = connector([record])[0].data.sample_batch
+        >>> batch["obs"], batch["last"]
+        (array([3.], dtype=float32), array([2.], dtype=float32))
+    """
+
+    _builder: ViewBuilder | None = None
+
+    def bind(self, ctx: ConnectorContext) -> None:
+        """Take `ctx`; its views are planned at the first record."""
+        super().bind(ctx)
+        self._builder = None
+
+    def reset(self, env_id: Any) -> None:
+        """Forget all agents of `env_id`."""
+        if self._builder is not None:
+            self._builder.reset(env_id)
+
+    def transform_all(self, records: Records) -> Records:
+        """Build the batch of every agent, one column at a time for all of them."""
+        builder = self._builder or self._make_builder()
+        try:
+            stacked = records.stacked()
+            observations = records.observations() if stacked is None else stacked
+        except (KeyError, TypeError):
+            for data in records.data:
+                self._check(data)
+            raise
+        slots = builder.slots_of(records.slots)
+        if all(slots):
+            is_once = len(set(slots)) == len(slots)
+        else:
+            is_once = len(set(records.slots)) == len(slots)
+        if not is_once or not slots:
+            return super().transform_all(records)  # one agent twice: in order
+        if any(slots) and not all(slots):
+            return self._starting_and_going(records, slots)
+        known: Any = slots if slots[0] else None
+        columns = builder.build_many(records, observations, known)
+        if self._is_recurrent:
+            columns["seq_lens"] = np.ones(len(slots), np.int64)
+        return BuiltRecords(records, columns)
+
+    def _starting_and_going(self, records: Records, known: Sequence[Any]) -> Records:
+        """The same where some agents start their episodes and others go on."""
+        made: list[Any] = [None] * len(records)
+        for is_going in (False, True):
+            places = [place for place, slot in enumerate(known) if bool(slot) is is_going]
+            slots = [records.slots[place] for place in places]
+            part = self.transform_all(Records(slots, [records.data[place] for place in places]))
+            for place, record in zip(places, part.as_list(), strict=True):
+                made[place] = record
+        return Records.of(made)
+
+    def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
+        """Build the batch of one agent."""
+        batch = self.batch_of(env_id, agent_id, columns)
+        return AgentConnectorsOutput(columns, SampleBatch.of(batch))
+
+    def batch_of(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> dict[str, Any]:
+        """What the policy looks at, one row a column, of one agent."""
+        if not isinstance(columns, dict) or "new_obs" not in columns:
+            self._check(columns)
+        batch = (self._builder or self._make_builder()).build_one(env_id, agent_id, columns)
+        if self._is_recurrent:
+            batch["seq_lens"] = _ONE.copy()
+        return batch
+
+    @property
+    def agent_collectors(self) -> dict[Any, dict[Any, KeptHistory]]:
+        """What is kept of each agent, by environment and agent; empty for one not seen yet."""
+        builder = self._builder
+
+        def of_env(env_id: Any, agents: Sequence[Any]) -> dict[Any, KeptHistory]:
+            slots = builder.slots_of([(env_id, agent) for agent in agents]) if builder else []
+            found: dict[Any, KeptHistory] = defaultdict(lambda: KeptHistory(None, None))
+            found.update(
+                {a: KeptHistory(builder, slot) for a, slot in zip(agents, slots, strict=True)}
+            )
+            return found
+
+        known = builder.agents() if builder is not None else {}
+        collectors: dict[Any, dict[Any, KeptHistory]] = defaultdict(lambda: of_env(None, ()))
+        collectors.update({env_id: of_env(env_id, agents) for env_id, agents in known.items()})
+        return collectors
+
+    def episode(self, env_id: Any, agent_id: Any) -> Any:
+        """What stands for an agent's running episode, another object after each reset."""
+        if self._builder is None:
+            return None
+        return self._builder.slots_of([(env_id, agent_id)])[0]
+
+    def to_state(self) -> tuple[str, Any]:
+        """Its name; views come from the context, and histories do not outlive a process."""
+        return "ViewRequirementAgentConnector", None
+
+    @staticmethod
+    def from_state(ctx: ConnectorContext, params: Any) -> ViewRequirementAgentConnector:
+        """A connector for the views of `ctx`."""
+        return ViewRequirementAgentConnector(ctx)
+
+    def _check(self, data: Any) -> None:
+        """Refuse what holds no observation."""
+        if not isinstance(data, dict):
+            raise self.no_columns(data)
+        if "new_obs" not in data:
+            raise PieceError(
+                "a record has no observation",
+                expected="a column 'new_obs'",
+                found=f"columns {list(data)}",
+            )
+
+    def _make_builder(self) -> ViewBuilder:
+        ctx = self.ctx
+        if ctx.view_requirements is None:
+            raise PieceError(
+                "ViewRequirementAgentConnector needs to know what the policy looks at.",
+                hint="give the context view_requirements, or take ConnectorContext.from_policy().",
+            )
+        flattens = not ctx.setting("_disable_action_flattening", False)
+        # A policy of an RLModule lists every column as needed to act, and reads "obs" only.
+        is_lenient = ctx.setting("_enable_rl_module_api") or ctx.setting(
+            "enable_rl_module_and_learner"
+        )
+        plan = ViewPlan.for_inference(
+            ctx.view_requirements, ctx.initial_states, flatten_actions=flattens
+        )
+        self._is_recurrent = ctx.is_policy_recurrent
+        self._builder = ViewBuilder(plan, flatten_actions=flattens, fill_missing=bool(is_lenient))
+        return self._builder

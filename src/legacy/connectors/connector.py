@@ -1,0 +1,217 @@
+"""The base classes of legacy connectors: one for what agents see, one for what policies answer.
+
+Subclass `AgentConnector` or `ActionConnector` and override `transform`; give the class
+`to_state` and `from_state` and register it (registry.py) to have it saved with a policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ...core.errors import PieceError
+from .context import ConnectorContext
+from .records import Records
+from .types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
+
+
+class Connector:
+    """One step between environment and policy.
+
+    Args:
+        ctx: What the connector may know of its policy. A connector built without one gets the
+            context of the pipeline it is put into.
+
+    Example:
+        >>> connector = AgentConnector()
+        >>> connector.in_eval()
+        >>> str(connector)
+        'AgentConnector'
+    """
+
+    _ctx: ConnectorContext | None = None
+    _is_training: bool = True
+
+    def __init__(self, ctx: ConnectorContext | None = None) -> None:
+        self._ctx = ctx
+        self._is_training = True
+
+    def bind(self, ctx: ConnectorContext) -> None:
+        """Take `ctx` as the context; pipelines call it on connectors that were built without."""
+        self._ctx = ctx
+
+    @property
+    def ctx(self) -> ConnectorContext:
+        """The context this connector was built with.
+
+        Raises:
+            PieceError: There is none yet.
+        """
+        if self._ctx is None:
+            name = type(self).__name__
+            raise PieceError(
+                f"{name} has no context yet.",
+                hint=f"build it as {name}(ctx), or put it into a pipeline first.",
+            )
+        return self._ctx
+
+    def in_training(self) -> None:
+        """Switch to training: connectors that learn from data (filters) do."""
+        self._is_training = True
+
+    def in_eval(self) -> None:
+        """Switch to evaluation: nothing learns from the data that passes."""
+        self._is_training = False
+
+    def is_training(self, is_training: bool) -> None:
+        """The switch as Ray 2.0 spelled it."""
+        if is_training:
+            self.in_training()
+        else:
+            self.in_eval()
+
+    def __str__(self, indentation: int = 0) -> str:
+        return " " * indentation + type(self).__name__
+
+    def to_state(self) -> tuple[str, Any]:
+        """The connector as plain data: its registered name and what `from_state` needs."""
+        name = type(self).__name__
+        raise PieceError(
+            f"{name} cannot be saved: it has no to_state().",
+            hint=f"return ({name!r}, params) from it and take params in from_state(ctx, params).",
+        )
+
+    def serialize(self) -> tuple[str, Any]:
+        """Another name of `to_state`."""
+        return self.to_state()
+
+    @staticmethod
+    def from_state(ctx: ConnectorContext, params: Any) -> Connector:
+        """The connector that `to_state` described, in another context."""
+        raise PieceError(
+            "this connector cannot be restored: it has no from_state().",
+            hint="give its class a static from_state(ctx, params).",
+        )
+
+
+class AgentConnector(Connector):
+    """A step from what agents see towards what the policy takes.
+
+    Override `transform` to work on one agent at a time, or `__call__` to see all agents of a
+    policy together; the latter may return fewer or more records than it got.
+
+    Example:
+        >>> class Halve(AgentConnector):
+        ...     def transform(self, ac_data):
+        ...         halved = {**ac_data.data, "rewards": ac_data.data["rewards"] / 2}
+        ...         return AgentConnectorDataType(ac_data.env_id, ac_data.agent_id, halved)
+        >>> Halve()([AgentConnectorDataType("env", "agent", {"rewards": 4.0})])[0].data
+        {'rewards': 2.0}
+    """
+
+    works_on_all: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.works_on_all = _works_on_all(cls)
+
+    def reset(self, env_id: Any) -> None:
+        """Forget what is kept for `env_id`; called when an episode of it starts."""
+
+    def on_policy_output(self, output: ActionConnectorDataType) -> None:
+        """Take note of what the policy answered, before action connectors change it."""
+
+    def __call__(self, acd_list: Sequence[AgentConnectorDataType]) -> list[AgentConnectorDataType]:
+        """Transform the records of all agents that share this policy."""
+        records = self.checked_list(acd_list)
+        if self.works_on_all and len(records) > 1:
+            return self.transform_all(Records.of(records)).as_list()
+        transform = self.transform
+        return [transform(record) for record in records]
+
+    def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
+        """Transform the record of one agent."""
+        raise PieceError(
+            f"{type(self).__name__} does nothing.", hint="override transform() or __call__()."
+        )
+
+    def transform_all(self, records: Records) -> Records:
+        """Transform the records of all agents together, as `transform` would one by one.
+
+        An offer to be fast, not a second meaning: pipelines take it where it was written for the
+        very `transform` that the connector has.
+        """
+        return Records.of([self.transform(record) for record in records.as_list()])
+
+    def checked_list(
+        self, acd_list: Sequence[AgentConnectorDataType]
+    ) -> Sequence[AgentConnectorDataType]:
+        """`acd_list` itself, once it is known to be a list or tuple.
+
+        Raises:
+            PieceError: It is something else, a lone record most likely.
+        """
+        if not isinstance(acd_list, (list, tuple)):
+            raise PieceError(
+                f"{type(self).__name__} cannot be called like this",
+                expected="a list of AgentConnectorDataType",
+                found=type(acd_list).__name__,
+                hint="put the record into a list.",
+            )
+        return acd_list
+
+
+class ActionConnector(Connector):
+    """A step from what the policy answered towards what the environment takes.
+
+    Override `transform` (or `__call__`, which does the same here).
+
+    Example:
+        >>> class Double(ActionConnector):
+        ...     def transform(self, ac_data):
+        ...         actions, states, fetches = ac_data.output
+        ...         return ActionConnectorDataType(
+        ...             ac_data.env_id, ac_data.agent_id, ac_data.input_dict,
+        ...             (2 * actions, states, fetches))
+        >>> Double()(ActionConnectorDataType("env", "agent", {}, (4, [], {}))).output
+        (8, [], {})
+    """
+
+    works_on_all: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.works_on_all = _works_on_all(cls)
+
+    def __call__(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
+        """Transform what the policy answered for one agent."""
+        return self.transform(ac_data)
+
+    def transform(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
+        """Transform what the policy answered for one agent."""
+        raise PieceError(
+            f"{type(self).__name__} does nothing.", hint="override transform() or __call__()."
+        )
+
+    def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
+        """Transform an answer, or those for many agents with a leading axis on each leaf.
+
+        An offer to be fast, not a second meaning; see `AgentConnector.transform_all`.
+        """
+        raise PieceError(
+            f"{type(self).__name__} works on one answer at a time.",
+            hint="call it, or override transform_all() beside transform().",
+        )
+
+
+def _works_on_all(kind: type) -> bool:
+    """Whether `transform_all` was written for the class's `transform` and `__call__`.
+
+    A subclass that overrides one of these alone means something else by it.
+    """
+    for each in kind.__mro__:
+        if "transform_all" in vars(each):
+            return each not in (AgentConnector, ActionConnector)
+        if not vars(each).keys().isdisjoint(("transform", "transform_columns", "__call__")):
+            return False
+    return False

@@ -1,0 +1,365 @@
+"""Editable, ordered lists of legacy connectors that act as one connector."""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from typing import Any
+
+from ...core.errors import PipelineError
+from ...core.runtime.sessions import MAX_SESSIONS, Sessions
+from ...core.runtime.sharing import Turn
+from ...core.text.near_names import near_names
+from ...core.text.visible import visible_lines
+from .connector import ActionConnector, AgentConnector, Connector
+from .context import ConnectorContext
+from .records import Records, answers_of, output_rows
+from .timers import Timer
+from .types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
+
+_INDENT = 4
+_DEAF = AgentConnector.on_policy_output
+
+
+class UnsupportedIndexError(PipelineError, NotImplementedError):
+    """A pipeline indexed with something else than a position, a name or a class."""
+
+
+class ConnectorPipeline(Connector):
+    """An ordered list of connectors.
+
+    `connectors` is a plain list: what is done to it counts at the next call. Threads that share
+    a pipeline take turns.
+
+    Args:
+        ctx: The context; connectors that were built without one get it too.
+        connectors: In the order they run.
+
+    Example:
+        >>> from rlconnect.legacy.connectors.action.clip import ClipActionsConnector
+        >>> from rlconnect.legacy.connectors.action.immutable import ImmutableActionsConnector
+        >>> pipeline = ActionConnectorPipeline(ConnectorContext(), [ClipActionsConnector()])
+        >>> pipeline.insert_after("ClipActionsConnector", ImmutableActionsConnector())
+        >>> print(pipeline)
+        ActionConnectorPipeline
+            ClipActionsConnector
+            ImmutableActionsConnector
+    """
+
+    _timers: defaultdict[str, Timer] | None = None
+
+    def __init__(
+        self, ctx: ConnectorContext | None = None, connectors: Iterable[Connector] = ()
+    ) -> None:
+        super().__init__(ctx)
+        self.connectors: list[Any] = list(connectors)
+        for connector in self.connectors:
+            self._adopt(connector)
+
+    @cached_property
+    def turn(self) -> Turn:
+        """Held by the thread whose records pass; a subclass may leave out this constructor."""
+        return Turn()
+
+    @property
+    def timers(self) -> defaultdict[str, Timer]:
+        """How long each connector takes, by what `str` gives of it, from the first look on."""
+        if self._timers is None:
+            self._timers = defaultdict(Timer)
+        return self._timers
+
+    def _clock(self, connector: Any) -> AbstractContextManager[Any]:
+        return nullcontext() if self._timers is None else self._timers[str(connector)]
+
+    def bind(self, ctx: ConnectorContext) -> None:
+        """Take `ctx`, and hand it to the connectors that have none."""
+        super().bind(ctx)
+        for connector in self.connectors:
+            self._adopt(connector)
+
+    def in_training(self) -> None:
+        """Switch all connectors to training."""
+        self._is_training = True
+        for connector in self.connectors:
+            connector.in_training()
+
+    def in_eval(self) -> None:
+        """Switch all connectors to evaluation."""
+        self._is_training = False
+        for connector in self.connectors:
+            connector.in_eval()
+
+    def reset(self, env_id: Any) -> None:
+        """Let every connector forget what it keeps for `env_id`."""
+        with self.turn:
+            for connector in self.connectors:
+                forget = getattr(connector, "reset", None)
+                if forget is not None:
+                    forget(env_id)
+
+    def remove(self, name: str | type) -> None:
+        """Remove the first connector of that class name; warns if there is none."""
+        try:
+            position = self._position(name)
+        except PipelineError as error:
+            warnings.warn(visible_lines(str(error)), UserWarning, stacklevel=2)
+            return
+        del self.connectors[position]
+
+    def insert_before(self, name: str | type, connector: Connector) -> None:
+        """Put `connector` before the first one of class `name`.
+
+        Raises:
+            PipelineError: There is none of that name.
+        """
+        self.connectors.insert(self._position(name), self._adopt(connector))
+
+    def insert_after(self, name: str | type, connector: Connector) -> None:
+        """Put `connector` after the first one of class `name`.
+
+        Raises:
+            PipelineError: There is none of that name.
+        """
+        self.connectors.insert(self._position(name) + 1, self._adopt(connector))
+
+    def prepend(self, connector: Connector) -> None:
+        """Put `connector` first."""
+        self.connectors.insert(0, self._adopt(connector))
+
+    def append(self, connector: Connector) -> None:
+        """Put `connector` last."""
+        self.connectors.append(self._adopt(connector))
+
+    def __getitem__(self, key: str | int | type) -> list[Any]:
+        """The connectors at a position, of a class name, or of a class and its subclasses.
+
+        Raises:
+            PipelineError: `key` is none of these, or a position beyond the end.
+        """
+        if isinstance(key, str):
+            return [each for each in self.connectors if type(each).__name__ == key]
+        if isinstance(key, int):
+            try:
+                return [self.connectors[key]]
+            except IndexError:
+                raise PipelineError(
+                    f"{type(self).__name__} has no position {key}.",
+                    hint=f"it holds {len(self.connectors)} connectors.",
+                ) from None
+        if isinstance(key, type):
+            return [each for each in self.connectors if issubclass(type(each), key)]
+        raise UnsupportedIndexError(
+            f"{type(self).__name__} cannot be indexed like this",
+            expected="a position, a class name or a class",
+            found=type(key).__name__,
+        )
+
+    def __len__(self) -> int:
+        return len(self.connectors)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __str__(self, indentation: int = 0) -> str:
+        lines = [super().__str__(indentation)]
+        lines += [each.__str__(indentation + _INDENT) for each in self.connectors]
+        return "\n".join(lines)
+
+    def to_state(self) -> tuple[str, Any]:
+        """The pipeline's class name, and each connector as its own name and params."""
+        with self.turn:
+            return type(self).__name__, [each.to_state() for each in self.connectors]
+
+    def _adopt(self, connector: Connector) -> Connector:
+        """`connector`, with this pipeline's context where it has none of its own."""
+        needs = isinstance(connector, Connector) and connector._ctx is None
+        if needs and self._ctx is not None:
+            connector.bind(self._ctx)
+        return connector
+
+    def _position(self, name: str | type) -> int:
+        wanted = name if isinstance(name, str) else name.__name__
+        names = [type(each).__name__ for each in self.connectors]
+        if wanted in names:
+            return names.index(wanted)
+        near = near_names(wanted, names, n=1)
+        raise PipelineError(
+            f"{type(self).__name__} holds no connector {wanted!r}",
+            expected="one of " + ", ".join(names) if names else "a connector to aim at",
+            found=repr(wanted),
+            hint=f"did you mean {near[0]!r}?" if near else "print the pipeline to see its order.",
+            name=wanted,
+        )
+
+
+class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
+    """Agent connectors in a row, from the environment to the policy.
+
+    Attributes:
+        sessions: The environments that something is remembered of; `sessions.most` says of how
+            many at most, by the least recent use.
+
+    Example:
+        >>> from rlconnect.legacy.connectors.agent.clip_reward import ClipRewardAgentConnector
+        >>> pipeline = AgentConnectorPipeline(ConnectorContext(), [ClipRewardAgentConnector()])
+        >>> pipeline(
+        ...     [AgentConnectorDataType("env", "agent", {"rewards": 4.0})]
+        ... )[0].data["rewards"]
+        4.0
+    """
+
+    def __init__(
+        self, ctx: ConnectorContext | None = None, connectors: Iterable[Connector] = ()
+    ) -> None:
+        super().__init__(ctx, connectors)
+        self.sessions = Sessions(MAX_SESSIONS, "an agent pipeline")
+
+    def reset(self, env_id: Any) -> None:
+        """Let every connector forget what it keeps for `env_id`."""
+        with self.turn:
+            super().reset(env_id)
+            self.sessions.forget(env_id)
+
+    def on_policy_output(self, output: ActionConnectorDataType) -> None:
+        """Tell every connector what the policy answered."""
+        with self.turn:
+            for connector in self.connectors:
+                connector.on_policy_output(output)
+
+    def on_policy_outputs(self, outputs: Sequence[ActionConnectorDataType]) -> None:
+        """Tell every connector that listens what the policy answered for many agents."""
+        listeners = [self.on_policy_output]
+        if type(self).on_policy_output is AgentConnectorPipeline.on_policy_output:
+            listeners = [
+                connector.on_policy_output
+                for connector in self.connectors
+                if getattr(type(connector), "on_policy_output", None) is not _DEAF
+            ]
+        with self.turn:
+            for output in outputs:
+                for tell in listeners:
+                    tell(output)
+
+    def __call__(self, acd_list: Sequence[AgentConnectorDataType]) -> list[AgentConnectorDataType]:
+        """Run the records through the connectors in order."""
+        records: Any = self.checked_list(acd_list)
+        if len(records) > 1:
+            return self.transform_all(Records.of(records)).as_list()
+        with self.turn:
+            self._use([record.env_id for record in records])
+            for connector in self.connectors:
+                if self._timers is not None:
+                    with self._clock(connector):
+                        records = connector(records)
+                elif type(connector).__call__ is AgentConnector.__call__ and len(records) == 1:
+                    records = [connector.transform(records[0])]  # that call without what is around
+                else:
+                    records = connector(records)
+        return records  # type: ignore[no-any-return]
+
+    def transform_all(self, records: Records) -> Records:
+        """Run the records of many agents through the connectors in order."""
+        with self.turn:
+            self._use([env_id for env_id, _ in records.slots])
+            for connector in self.connectors:
+                with self._clock(connector):
+                    if _works_on_all(connector):
+                        records = connector.transform_all(records)
+                    else:
+                        records = Records.of(connector(records.as_list()))
+        return records
+
+    def _use(self, env_ids: Sequence[Any]) -> None:
+        for env_id in self.sessions.use(env_ids):
+            self.reset(env_id)
+
+    @staticmethod
+    def from_state(ctx: ConnectorContext, params: Any) -> AgentConnectorPipeline:
+        """The pipeline that `to_state` described, its connectors looked up by name."""
+        return AgentConnectorPipeline(ctx, _children("AgentConnectorPipeline", ctx, params))
+
+
+class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
+    """Action connectors in a row, from the policy to the environment.
+
+    Example:
+        >>> pipeline = ActionConnectorPipeline(ConnectorContext())
+        >>> pipeline(ActionConnectorDataType("env", "agent", {}, (1, [], {}))).output
+        (1, [], {})
+    """
+
+    def __call__(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
+        """Run the policy's answer through the connectors in order."""
+        output = ac_data.output
+        with self.turn:
+            for connector in self.connectors:
+                if self._timers is not None:
+                    with self._clock(connector):
+                        ac_data = connector(ac_data.with_output(output))
+                    output = ac_data.output
+                elif getattr(type(connector), "is_formula", False):
+                    output = connector.transform_all(output)
+                else:
+                    ac_data = connector(ac_data.with_output(output))
+                    output = ac_data.output
+        return ac_data.with_output(output)
+
+    def transform_answers(
+        self, answers: Sequence[ActionConnectorDataType], output: PolicyOutputType
+    ) -> list[PolicyOutputType]:
+        """Run the policy's answers for many agents through the connectors.
+
+        As long as connectors work on all agents at once they get the batch; from the first one
+        that does not, each agent's answer goes on alone.
+
+        Args:
+            answers: One record an agent.
+            output: The same answers with a leading batch axis on each leaf.
+        """
+        if type(self).__call__ is not ActionConnectorPipeline.__call__:
+            return [self(answer).output for answer in answers]
+        alone = list(self.connectors)
+        while alone and _works_on_all(alone[0]):
+            output = alone.pop(0).transform_all(output)
+        if not alone:
+            return output_rows(output, len(answers))
+        records = list(answers)
+        if len(alone) < len(self.connectors):
+            slots = [(each.env_id, each.agent_id) for each in answers]
+            records = answers_of(slots, [each.input_dict for each in answers], output)
+        for connector in alone:
+            records = [connector(record) for record in records]
+        return [record.output for record in records]
+
+    @staticmethod
+    def from_state(ctx: ConnectorContext, params: Any) -> ActionConnectorPipeline:
+        """The pipeline that `to_state` described, its connectors looked up by name."""
+        return ActionConnectorPipeline(ctx, _children("ActionConnectorPipeline", ctx, params))
+
+
+def _works_on_all(connector: Any) -> bool:
+    # Asked of the class: an object that hands attributes on to a connector has its own call.
+    return getattr(type(connector), "works_on_all", False)
+
+
+def _children(pipeline: str, ctx: ConnectorContext, params: Any) -> list[Connector]:
+    from .registry import get_connector  # the registry's table names these very classes
+
+    build: Callable[..., Connector] = get_connector
+    if not isinstance(params, (list, tuple)):
+        raise PipelineError(
+            f"{pipeline} cannot be restored",
+            expected="a list of (name, params) pairs",
+            found=type(params).__name__,
+        )
+    for child in params:
+        if not (isinstance(child, (list, tuple)) and len(child) == 2):
+            raise PipelineError(
+                f"{pipeline} cannot be restored: one of its connectors is not a pair",
+                expected="(name, params)",
+                found=repr(child)[:80],
+            )
+    return [build(name, ctx, child_params) for name, child_params in params]

@@ -1,0 +1,103 @@
+"""The records that flow through legacy connectors, and what a policy hands out.
+
+A record names the environment and the agent its data belongs to. The agent side carries a dict
+of columns until `ViewRequirementAgentConnector` turns it into an `AgentConnectorsOutput`; the
+action side carries the batch the policy saw beside the triple it answered with.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ...core.types import Nest
+
+if TYPE_CHECKING:
+    from ..batches.sample_batch import SampleBatch
+
+StateBatches: TypeAlias = list[Any]
+"""The recurrent states of a policy, one entry a state."""
+
+PolicyOutputType: TypeAlias = tuple[Nest, StateBatches, dict[str, Any]]
+"""What a policy answers: actions, states, and everything else it computed (fetches)."""
+
+
+class AgentConnectorDataType:
+    """What one agent of one environment saw, on its way to the policy.
+
+    Args:
+        env_id: Which environment; any hashable value.
+        agent_id: Which agent in it; any hashable value.
+        data: Columns by name ("new_obs", "rewards", ...), later an `AgentConnectorsOutput`.
+
+    Example:
+        >>> AgentConnectorDataType("env_1", "agent_1", {"new_obs": 3})
+        AgentConnectorDataType('env_1', 'agent_1', {'new_obs': 3})
+    """
+
+    __slots__ = ("agent_id", "data", "env_id")
+
+    def __init__(self, env_id: Any, agent_id: Any, data: Any) -> None:
+        self.env_id = env_id
+        self.agent_id = agent_id
+        self.data = data
+
+    def __repr__(self) -> str:
+        return f"AgentConnectorDataType({self.env_id!r}, {self.agent_id!r}, {self.data!r})"
+
+
+class AgentConnectorsOutput:
+    """What the agent pipeline ends in: the columns as they came, and the batch to act on.
+
+    Args:
+        raw_dict: Every column that arrived, kept for building episodes and for action
+            connectors that need more than the policy does (an action mask, say).
+        sample_batch: One row, ready for the policy.
+
+    Example:
+        >>> AgentConnectorsOutput({"new_obs": 3}, {"obs": [3]}).sample_batch
+        {'obs': [3]}
+    """
+
+    __slots__ = ("raw_dict", "sample_batch")
+
+    def __init__(self, raw_dict: dict[str, Any], sample_batch: SampleBatch) -> None:
+        self.raw_dict = raw_dict
+        self.sample_batch = sample_batch
+
+    def __repr__(self) -> str:
+        return f"AgentConnectorsOutput({self.raw_dict!r}, {self.sample_batch!r})"
+
+
+class ActionConnectorDataType:
+    """What a policy answered for one agent, on its way to the environment.
+
+    Args:
+        env_id: Which environment.
+        agent_id: Which agent in it.
+        input_dict: What the policy was asked with; read by connectors that adapt an action to it.
+        output: Actions, states and fetches.
+
+    Example:
+        >>> ActionConnectorDataType("env_1", "agent_1", {}, (1, [], {})).output
+        (1, [], {})
+    """
+
+    __slots__ = ("agent_id", "env_id", "input_dict", "output")
+
+    def __init__(self, env_id: Any, agent_id: Any, input_dict: Any, output: Any) -> None:
+        self.env_id = env_id
+        self.agent_id = agent_id
+        self.input_dict = input_dict
+        self.output = output
+
+    def with_output(self, output: Any) -> ActionConnectorDataType:
+        """A record of the same agent with another output; itself where it is the same one."""
+        if output is self.output:
+            return self
+        return ActionConnectorDataType(self.env_id, self.agent_id, self.input_dict, output)
+
+    def __repr__(self) -> str:
+        return (
+            f"ActionConnectorDataType({self.env_id!r}, {self.agent_id!r}, "
+            f"{self.input_dict!r}, {self.output!r})"
+        )

@@ -1,0 +1,1 @@
+"""How policies of the old stack explore when they act."""

@@ -1,0 +1,1 @@
+"""The old stack's filters and preprocessors, by their names."""

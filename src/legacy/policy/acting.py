@@ -1,0 +1,244 @@
+"""How a policy acts: batches of columns in, actions, states and fetches out.
+
+Connectors have no part in this; `inference` runs a policy with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Space
+
+from ...core import nest
+from ...core.errors import PieceError
+from ...core.runtime.sharing import Turn
+from ...core.types import Array
+from ..batches.column_store import ColumnStore
+from ..exploration.exploration import Exploration
+from ..heads.acting import choose_actions
+from .networks import Network, NetworkOutput, PolicyNetworks, rows_of
+from .refusals import column_refusal, has_nan, nan_refusal, odd_shape
+
+
+class Acting:
+    """The acting part of a policy; `Policy` says what its attributes are."""
+
+    name: str
+    algorithm: str
+    config: dict[str, Any]
+    observation_space: Space[Any]
+    action_space_struct: Any
+    exploration: Exploration
+    networks: PolicyNetworks
+    global_timestep: int
+    rng: np.random.Generator
+    _row_shape: tuple[int, ...] | None
+    _turn: Turn
+
+    def get_initial_state(self) -> list[Array]:
+        """The recurrent state at an episode's start, without batch axis; empty if stateless."""
+        return [part.copy() for part in self.networks.initial_state]
+
+    def compute_actions_from_input_dict(
+        self,
+        input_dict: Mapping[str, Any],
+        explore: bool | None = None,
+        timestep: int | None = None,
+        episodes: Any = None,
+        **kwargs: Any,
+    ) -> tuple[Any, list[Array], dict[str, Any]]:
+        """Actions, next states and fetches for a batch of columns.
+
+        Args:
+            input_dict: Columns with a leading batch axis: `obs`, and what the views ask for.
+            explore: Whether to explore; None does as the config says.
+            timestep: The global timestep, which exploration schedules look at.
+            episodes: Ignored; for RLlib's signature.
+            **kwargs: Ignored; for RLlib's signature.
+        """
+        columns = input_dict.as_read() if isinstance(input_dict, ColumnStore) else input_dict
+        return self._answer(columns, explore, timestep, False)
+
+    def answer_alone(
+        self, columns: Mapping[str, Any], explore: bool | None = None, timestep: int | None = None
+    ) -> tuple[Any, list[Array], dict[str, Any]]:
+        """The answer to columns of one row, without batch axis."""
+        action, states, fetches = self._answer(columns, explore, timestep, True)
+        return action, [part[0] for part in states], fetches
+
+    def _answer(
+        self,
+        columns: Mapping[str, Any],
+        explore: bool | None,
+        timestep: int | None,
+        is_alone: bool,
+    ) -> tuple[Any, list[Array], dict[str, Any]]:
+        state: list[Any] = []
+        while (key := f"state_in_{len(state)}") in columns:
+            state.append(columns[key])
+        network, found = self._forward(columns, state)
+        inputs = found.dist_inputs
+        if has_nan(inputs):
+            raise nan_refusal(self, columns, inputs)
+        if explore is None:
+            explore = bool(self.config.get("explore", True))
+        with self._turn:
+            actions, fetches = choose_actions(
+                network.chooser(self.rng),
+                inputs,
+                found.extra,
+                self.exploration,
+                explore=explore,
+                timestep=self.global_timestep if timestep is None else timestep,
+                rng=self.rng,
+                bare_when_greedy=network.bare_when_greedy,
+                is_alone=is_alone,
+            )
+            self.global_timestep += len(inputs)
+        return actions, found.state_out, fetches
+
+    def compute_actions(
+        self,
+        obs_batch: Any,
+        state_batches: Sequence[Any] | None = None,
+        prev_action_batch: Any = None,
+        prev_reward_batch: Any = None,
+        info_batch: Any = None,
+        episodes: Any = None,
+        explore: bool | None = None,
+        timestep: int | None = None,
+        **kwargs: Any,
+    ) -> tuple[Any, list[Array], dict[str, Any]]:
+        """Actions, next states and fetches for a batch of preprocessed observations."""
+        columns: dict[str, Any] = {"obs": self._batched(obs_batch)}
+        if prev_action_batch is not None:
+            columns["prev_actions"] = nest.map_structure(np.asarray, prev_action_batch)
+        if prev_reward_batch is not None:
+            columns["prev_rewards"] = np.asarray(prev_reward_batch)
+        for index, part in enumerate(state_batches or ()):
+            columns[f"state_in_{index}"] = part
+        return self.compute_actions_from_input_dict(columns, explore, timestep)
+
+    def compute_single_action(
+        self,
+        obs: Any = None,
+        state: Sequence[Any] | None = None,
+        *,
+        prev_action: Any = None,
+        prev_reward: Any = None,
+        info: Any = None,
+        input_dict: Mapping[str, Any] | None = None,
+        episode: Any = None,
+        explore: bool | None = None,
+        timestep: int | None = None,
+        **kwargs: Any,
+    ) -> tuple[Any, list[Array], dict[str, Any]]:
+        """Action, next state and fetches for one preprocessed observation, without batch axis."""
+        if input_dict is None:
+            columns: dict[str, Any] = {"obs": obs}
+            if prev_action is not None:
+                columns["prev_actions"] = prev_action
+            if prev_reward is not None:
+                columns["prev_rewards"] = prev_reward
+            for index, part in enumerate(state or self.get_initial_state()):
+                columns[f"state_in_{index}"] = part
+        else:
+            columns = dict(input_dict)
+        batch = {
+            name: nest.map_structure(lambda leaf: np.asarray(leaf)[None], value)
+            for name, value in columns.items()
+            if name != "infos"
+        }
+        actions, states, fetches = self.compute_actions_from_input_dict(batch, explore, timestep)
+        return (
+            nest.taken(actions, 0),
+            [part[0] for part in states],
+            nest.taken(fetches, 0),
+        )
+
+    def compute_log_likelihoods(
+        self,
+        actions: Any,
+        obs_batch: Any,
+        state_batches: Sequence[Any] | None = None,
+        prev_action_batch: Any = None,
+        prev_reward_batch: Any = None,
+        actions_normalized: bool = True,
+        in_training: bool = True,
+    ) -> Array:
+        """Log-probabilities (B,) of actions under the policy's own distribution.
+
+        Args:
+            actions: Actions, a leading batch axis on each leaf.
+            obs_batch: Preprocessed observations.
+            state_batches: The state before each.
+            prev_action_batch: Earlier actions, if the network sees them.
+            prev_reward_batch: Earlier rewards, if it sees them.
+            actions_normalized: Whether the actions are in the network's range; otherwise they
+                are brought there first, if the config normalises actions.
+            in_training: Ignored; for RLlib's signature.
+        """
+        columns: dict[str, Any] = {"obs": self._batched(obs_batch)}
+        if prev_action_batch is not None:
+            columns["prev_actions"] = nest.map_structure(np.asarray, prev_action_batch)
+        if prev_reward_batch is not None:
+            columns["prev_rewards"] = np.asarray(prev_reward_batch)
+        state = [np.asarray(part) for part in state_batches or ()]
+        network, found = self._forward(columns, state)
+        if not actions_normalized and self.config.get("normalize_actions", True):
+            from ...core.formulas.actions import normalize_action
+
+            actions = normalize_action(actions, self.action_space_struct)
+        distribution = network.chooser(self.rng)
+        if callable(distribution):
+            raise PieceError(
+                "a custom action distribution gives log-probabilities only to torch",
+                hint="build it from policy.model and policy.dist_class.",
+            )
+        inputs = self.exploration.prepare(found.dist_inputs)
+        return distribution.logp(inputs, actions)
+
+    def value(self, input_dict: Mapping[str, Any]) -> Array:
+        """The value estimates (B,) for a batch of columns.
+
+        Raises:
+            PieceError: The algorithm has no value network.
+        """
+        columns = dict(input_dict)
+        columns["obs"] = self._batched(columns["obs"])
+        state = [columns[key] for key in sorted(columns) if key.startswith("state_in_")]
+        extra = self._forward(columns, state)[1].extra
+        if "vf_preds" not in extra:
+            raise PieceError(f"{self.algorithm} policies have no value estimate")
+        return extra["vf_preds"]
+
+    def _forward(
+        self, columns: Mapping[str, Any], state: Sequence[Any]
+    ) -> tuple[Network, NetworkOutput]:
+        """The network, and what it makes of a batch; its complaints, in terms of columns."""
+        try:
+            obs = columns["obs"]
+            if type(obs) is np.ndarray and obs.shape[1:] != self._row_shape:
+                raise odd_shape(self, obs)
+            network = self.networks.for_rows(rows_of(obs))
+            lens = self._seq_lens(columns, state) if state else None
+            return network, network.run(columns, state, lens)
+        except (IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
+            better = column_refusal(self, columns, error)
+            if better is error:
+                raise
+            raise better from error
+
+    def _seq_lens(self, columns: Mapping[str, Any], state: Sequence[Any]) -> Any:
+        lens = columns.get("seq_lens")
+        return np.ones(len(state[0]), np.int32) if lens is None else np.asarray(lens)
+
+    def _batched(self, obs: Any) -> Any:
+        """A batch of observations as arrays; a list of them is stacked."""
+        if isinstance(obs, list) and obs and not isinstance(obs[0], (list, int, float)):
+            return nest.map_structure(lambda *leaves: np.stack(leaves), *obs)
+        if isinstance(obs, list):
+            return np.asarray(obs, np.float32)
+        return nest.map_structure(np.asarray, obs)

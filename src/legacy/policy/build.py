@@ -1,0 +1,286 @@
+"""From the vault's records to live policies."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from ...core.data.checked import count, mapping
+from ...core.data.damage import at
+from ...core.errors import MissingPartError, PipelineError, UnknownNameError
+from ...core.text.shell import command
+from ...core.trust import Trust
+from ...core.trust.names import words
+from ...core.vault import Checkpoint, ConnectorRecord, PolicyRecord, open_checkpoint
+from ...core.vault.audit.warning import warn_of_unsafe
+from ...core.vault.old_policy import merged_config, policy_record
+from ..connectors.connector import ActionConnector, AgentConnector
+from ..connectors.registry import UnknownConnectorError, unknown_connectors
+from ..heads.network_setting import described_networks, with_network
+from ..observations.preprocessors import Preprocessor, register_custom_preprocessor
+from .asked_counts import check_asked
+from .default_connectors import create_connectors_for_policy, restore_connectors_for_policy
+from .record_parts import (
+    algorithm_of,
+    check_model,
+    config_of,
+    no_settings,
+    spaces_of,
+    torch_weights,
+    with_given,
+)
+
+if TYPE_CHECKING:
+    from .policy import Policy
+
+
+_SAID: Final = ("observation_space", "action_space", "algorithm")
+"""Options that stand for what a checkpoint has lost."""
+
+
+def load_policies(
+    cls: type[Policy],
+    path: str | os.PathLike[str],
+    policy_ids: Iterable[str] | None,
+    **options: Any,
+) -> Any:
+    """A policy from a policy folder; a dict of policies from any other."""
+    checkpoint = open_checkpoint(path)
+    warn_of_unsafe(checkpoint.unsafe)
+    if not checkpoint.policies:
+        raise _no_policies(checkpoint)
+    if isinstance(policy_ids, str):
+        policy_ids = [policy_ids]
+    wanted = list(checkpoint.policies) if policy_ids is None else list(policy_ids)
+    for name in wanted:
+        if name not in checkpoint.policies:
+            raise UnknownNameError(
+                f"no policy {name!r} in {checkpoint.path}",
+                expected=", ".join(map(repr, checkpoint.policies)),
+                hint=f"see what it holds: {command('inspect', checkpoint.path)}",
+            )
+    settings = options.pop("config", None)
+    networks = described_networks(checkpoint.policies, options.pop("model", None))
+    said = {key: options.pop(key, None) for key in _SAID}
+    built: dict[str, Policy] = {}
+    for name in wanted:
+        record = checkpoint.policies[name]
+        if settings is not None:
+            record = replace(record, config=merged_config(record.config, settings))
+        record = with_given(record, **said)
+        is_bare = settings is None and checkpoint.stack == "old" and not record.config
+        if is_bare and name not in networks:
+            raise no_settings(record)
+        if name in networks:
+            record = replace(record, config=with_network(record.config, networks[name]))
+        with at(f"policy {name!r}"):
+            built[name] = build_policy(cls, record, given=settings, path=checkpoint.path, **options)
+    if checkpoint.kind == "policy" and len(built) == 1 and policy_ids is None:
+        return next(iter(built.values()))
+    return built
+
+
+def _no_policies(checkpoint: Checkpoint) -> MissingPartError:
+    if checkpoint.modules:
+        return MissingPartError(
+            f"{checkpoint.path} holds new-stack modules, not policies",
+            hint="load them with rlconnect.v2.RLModule.from_checkpoint(path).",
+        )
+    worst = [problem for problem in checkpoint.problems if problem.kind != "note"]
+    first = next(iter((*worst, *checkpoint.problems)), None)
+    return MissingPartError(
+        f"{checkpoint.path} holds no policy that can be read",
+        found=f"{first.where}: {first.what}" if first else "no policy at all",
+        hint=(first.hint if worst and first else "")
+        or f"see what is left: {command('inspect', checkpoint.path)}",
+    )
+
+
+def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Policy:
+    """A live policy from its record.
+
+    Args:
+        cls: The class to make.
+        record: What the vault read.
+        **options: As for `Policy.from_checkpoint`; `given`, the caller's part of the config.
+
+    Raises:
+        ConfigError: Spaces or config are lost, or the network is a class that was not supplied.
+    """
+    check_asked(record, options.pop("given", None))
+    path = options.pop("path", "PATH")
+    trust = Trust.of(options.pop("trust", None))
+    given = trust.by_name()
+    custom_preprocessors = {
+        **{name: each for name, each in given.items() if _is_preprocessor(each)},
+        **(options.pop("custom_preprocessors", None) or {}),
+    }
+    for kind in ("custom_models", "custom_distributions"):
+        options[kind] = {**given, **(options.get(kind) or {})}
+    connectors = [serialized(record.agent_connectors), serialized(record.action_connectors)]
+    spaces = spaces_of(record)
+    check_model(record, options["custom_models"], unknown_connectors(connectors, trust), path)
+    if not record.weights:
+        raise MissingPartError(
+            f"policy {record.id!r} holds no weights",
+            found=f"a {record.policy_class}" if record.policy_class else "",
+            hint="where it never had some (it acted at random, or by rules), name the others: "
+            "Policy.from_checkpoint(path, policy_ids=[...]); else its state file is damaged.",
+        )
+    algorithm = algorithm_of(record)
+    policy = cls(
+        *spaces,
+        config_of(record),
+        algorithm=algorithm,
+        weights=torch_weights(record, algorithm),
+        exploration_state=record.exploration_state or None,
+        name=record.id,
+        **options,
+    )
+    policy.record = record
+    policy.trust = trust
+    with at("global_timestep"):
+        policy.global_timestep = count(record.global_timestep or 0)
+    with at("num_grad_updates"):
+        policy.num_grad_updates = count(record.extra.get("num_grad_updates") or 0)
+    for name, preprocessor in custom_preprocessors.items():
+        register_custom_preprocessor(name, preprocessor)
+    _connect(policy, record)
+    return policy
+
+
+def _is_preprocessor(thing: Any) -> bool:
+    return isinstance(thing, type) and issubclass(thing, Preprocessor)
+
+
+def _connect(policy: Policy, record: PolicyRecord) -> None:
+    """Give the policy the connectors it was saved with, or its config's defaults."""
+    if record.agent_connectors is None and record.action_connectors is None:
+        create_connectors_for_policy(policy, policy.config)
+        _follow_release(policy)
+    else:
+        restore_pipelines(
+            policy, serialized(record.agent_connectors), serialized(record.action_connectors)
+        )
+    _restore_worker_filter(policy, record)
+
+
+def _follow_release(policy: Policy) -> None:
+    """Report the last action as the release that wrote the policy does, where nobody reads it.
+
+    Local inference of Ray 2.3 to 2.5 forgets everything between steps. A policy that looks at its
+    states or earlier actions would act wrongly so, and is carried on; for others only the
+    `actions` column differs, and there the recordings of those releases decide.
+    """
+    ray_version = policy.record.ray_version if policy.record else ""
+    if policy.agent_connectors is None or not re.match(r"2\.[345]\.", ray_version):
+        return
+    needed = [v for v in policy.view_requirements.items() if v[1].used_for_compute_actions]
+    if all((view.data_col or name) == "obs" for name, view in needed):
+        for connector in policy.agent_connectors["StateBufferConnector"]:
+            connector.carries_actions = False
+
+
+def restore_pipelines(policy: Policy, agent: Any, action: Any) -> None:
+    """Rebuild both pipelines from their serialised pairs; for None the policy has none."""
+    missing = unknown_connectors([agent, action], policy.trust)
+    if len(missing) > 1:  # One alone is told with a suggestion, where it is looked up.
+        raise UnknownConnectorError(
+            f"policy {policy.name!r} cannot be connected: no connectors named "
+            f"{', '.join(map(repr, missing))}",
+            hint="call register_connector() or register_lambda_agent_connector() for each, or "
+            f"pass them: {words(missing)}.",
+            kind="connector",
+            suggestion=None,
+            missing=missing,
+        )
+    with at("agent"):
+        restored = None if agent is None else restore_connectors_for_policy(policy, agent)
+    with at("action"):
+        acting = None if action is None else restore_connectors_for_policy(policy, action)
+    for found, kind in ((restored, AgentConnector), (acting, ActionConnector)):
+        if found is not None and not isinstance(found, kind):
+            raise PipelineError(
+                "the connectors of a policy", expected=kind.__name__, found=type(found).__name__
+            )
+    policy.agent_connectors, policy.action_connectors = restored, acting  # type: ignore[assignment]
+    _follow_release(policy)
+
+
+def serialized(piece: ConnectorRecord | None) -> Any:
+    """A connector record as the pair RLlib serialises it to."""
+    if piece is None:
+        return None
+    if piece.is_pipeline:
+        return (piece.name, [serialized(child) for child in piece.children])
+    return (piece.name, piece.params)
+
+
+def _restore_worker_filter(policy: Policy, record: PolicyRecord) -> None:
+    """Put statistics that a rollout worker kept into the pipeline's filter.
+
+    Ray keeps the filter beside a policy that has no connectors; Ray 2.0's own inference forgets
+    it there. One that never saw an observation stands in a pipeline only where one stood.
+    """
+    found = next((f for f in record.filters if f.is_from_worker), None)
+    if found is None or policy.agent_connectors is None:
+        return
+    from ..connectors.agent.mean_std_filter import (
+        MeanStdObservationFilterAgentConnector,
+        mean_std_connector,
+    )
+
+    connector = mean_std_connector(policy, found)
+    pipeline = policy.agent_connectors
+    present = pipeline[MeanStdObservationFilterAgentConnector]
+    if present:
+        pipeline.connectors[pipeline.connectors.index(present[0])] = connector
+    elif not max(found.count, default=0):
+        return
+    elif pipeline["StateBufferConnector"]:
+        pipeline.insert_before("StateBufferConnector", connector)
+    else:
+        pipeline.append(connector)
+
+
+@at()
+def policy_from_state(cls: type[Policy], state: Mapping[str, Any], **options: Any) -> Policy:
+    """A policy from what `get_state()` gave: RLlib's keys, plain data."""
+    from pathlib import Path
+
+    from ...core.vault.decoding import Decoding
+    from ...core.vault.limits import DEFAULT_LIMITS
+
+    mapping(state)
+    decoding = Decoding(Path("."), DEFAULT_LIMITS)
+    name = str(options.pop("name", "default_policy"))
+    record = policy_record(name, dict(state), decoding, "state")
+    if "algorithm" in state and not record.algorithm:
+        record = replace(record, algorithm=str(state["algorithm"]))
+    return build_policy(cls, record, **options)
+
+
+@at()
+def restore_state(policy: Policy, state: Mapping[str, Any]) -> None:
+    """Bring a live policy to a state that one like it gave."""
+    with at("weights"):
+        policy.set_weights(state["weights"])
+    for name in ("global_timestep", "num_grad_updates"):
+        with at(name):
+            setattr(policy, name, count(0 if state.get(name) is None else state[name]))
+    with at("_exploration_state"):
+        explored = mapping(state.get("_exploration_state") or {})
+        if explored:
+            policy.exploration.set_state(explored)
+    restore_connectors(policy, state)
+
+
+@at("connector_configs")
+def restore_connectors(policy: Policy, state: Mapping[str, Any]) -> None:
+    """Give a policy the pipelines that its state describes, if it describes any."""
+    pairs = state.get("connector_configs")
+    if pairs is not None and mapping(pairs):
+        restore_pipelines(policy, pairs.get("agent"), pairs.get("action"))

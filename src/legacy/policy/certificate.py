@@ -1,0 +1,107 @@
+"""A parity certificate: a few observations with what a policy made of them, stage by stage.
+
+It is saved with the policy, so any machine, device or release can tell whether it still acts as it
+did where it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from ...core import nest
+from ...core.arrays.batching import batch as batch_items
+from ...core.arrays.batching import unbatch
+from ...core.arrays.stage_differences import Differences, StageComparison
+from ...core.errors import WeightsError
+from ...core.spaces.probe_observations import Course, sampled_courses
+from ..connectors.adapted import seen_space
+from .policy import Policy
+from .stages import LegacyStages
+
+_SEED: Final = 0
+_COURSES: Final = 3
+_LENGTH: Final = 3
+_MOST_BYTES: Final = 1 << 20
+
+
+def certificate_of(policy: Policy) -> dict[str, Any]:
+    """What a policy makes of a few random observations, as plain data with arrays.
+
+    A policy that cannot act on random observations (one without connectors, say) gets a
+    certificate that says why.
+    """
+    try:
+        courses = sampled_courses(
+            seen_space(policy), count=_COURSES, length=_LENGTH, seed=_SEED, with_corners=False
+        )
+        if sum(np.asarray(leaf).nbytes for leaf in nest.flatten(courses)) > _MOST_BYTES:
+            courses = [course[:2] for course in courses[:1]]
+        observations = [batch_items(list(step)) for step in zip(*courses, strict=True)]
+        steps = _steps(policy, courses)
+    except Exception as error:  # user code may stand anywhere in between
+        return {"missing": f"{type(error).__name__}: {error}"[:300]}
+    return {"observations": observations, "steps": steps}
+
+
+def compare_with_certificate(
+    policy: Policy, certificate: Mapping[str, Any], *, absolute: float, relative: float
+) -> tuple[StageComparison, ...]:
+    """What a policy makes of a certificate's observations, beside what the certificate says.
+
+    Args:
+        policy: The policy; it is not changed.
+        certificate: What `certificate_of` gave.
+        absolute: The tolerance for numbers near 0.
+        relative: The tolerance as a share of the number.
+
+    Raises:
+        WeightsError: The certificate holds nothing to compare with.
+    """
+    if "observations" not in certificate:
+        raise WeightsError(
+            "this policy has no parity certificate",
+            found=str(certificate.get("missing", "none was saved")),
+            hint="compare it with its source: give `verify` both.",
+        )
+    rows = [list(unbatch(step)) for step in certificate["observations"]]
+    courses: list[Course] = [list(course) for course in zip(*rows, strict=True)]
+    differences = Differences(absolute, relative)
+    found = _steps(policy, courses)
+    for ours, theirs in zip(found, certificate["steps"], strict=True):
+        differences.add(ours, dict(theirs))
+    return differences.stages()
+
+
+def check_certificate(policy: Policy, *, absolute: float = 1e-5, relative: float = 1e-5) -> None:
+    """Raise unless a loaded policy acts as it did when it was saved.
+
+    Raises:
+        WeightsError: It has no certificate, or a stage differs from it.
+    """
+    extra = {} if policy.record is None else policy.record.extra
+    certificate = extra.get("certificate") or {}
+    for stage in compare_with_certificate(
+        policy, certificate, absolute=absolute, relative=relative
+    ):
+        if not stage.is_equal:
+            raise WeightsError(
+                f"policy {policy.name!r} does not act as it did when it was saved",
+                expected=f"stage {stage.name!r} within {absolute:g}",
+                found=stage.note or f"a difference of {stage.largest:.2g}",
+                hint="`verify` shows every stage; connectors of your own may differ.",
+                stage=stage.name,
+            )
+
+
+def _steps(policy: Policy, courses: list[Course]) -> list[dict[str, Any]]:
+    stages = LegacyStages(policy)
+    slots = [f"certificate-{number}" for number in range(len(courses))]
+    stages.reset(slots)
+    found = []
+    for number, observations in enumerate(zip(*courses, strict=True)):
+        rewards = None if number == 0 else [0.0] * len(slots)
+        found.append(stages.step(slots, list(observations), rewards))
+    return found

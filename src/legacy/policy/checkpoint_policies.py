@@ -1,0 +1,135 @@
+"""RLlib's functions around policies and their checkpoints, beside the methods of `Policy`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Space
+
+from ...core.data.checked import mapping
+from ...core.data.damage import at
+from ...core.types import Array
+from ...core.vault import PolicyRecord, open_checkpoint
+from ...core.vault.audit.warning import warn_of_unsafe
+from .build import serialized
+from .policy import Policy
+from .policy_spec import PolicySpec
+
+
+def load_policies_from_checkpoint(
+    path: str | os.PathLike[str], policy_ids: Iterable[str] | None = None, **options: Any
+) -> dict[str, Policy]:
+    """The policies of a checkpoint by id, whatever kind of folder or file it is.
+
+    Args:
+        path: Any checkpoint of the old stack.
+        policy_ids: Only these.
+        **options: As for `Policy.from_checkpoint`.
+
+    Raises:
+        CheckpointError: The checkpoint cannot be read.
+        UnknownNameError: It holds no policy of some name.
+    """
+    found = Policy.from_checkpoint(path, policy_ids, **options)
+    return {found.name: found} if isinstance(found, Policy) else found
+
+
+def parse_policy_specs_from_checkpoint(
+    path: str | os.PathLike[str],
+) -> tuple[dict[str, Any], dict[str, PolicySpec], dict[str, dict[str, Any]]]:
+    """What a checkpoint says of its policies, without building them.
+
+    Returns:
+        The trainer config, a spec and a state for each policy id. A state holds "weights",
+        "global_timestep", "connector_configs" and what the exploration saved.
+
+    Raises:
+        CheckpointError: The checkpoint cannot be read.
+    """
+    checkpoint = open_checkpoint(path)
+    warn_of_unsafe(checkpoint.unsafe)
+    records = checkpoint.policies
+    config = next((dict(record.config) for record in records.values()), {})
+    specs = {
+        name: PolicySpec(
+            record.policy_class,
+            record.observation_space,
+            record.action_space,
+            dict(record.config),
+        )
+        for name, record in records.items()
+    }
+    return config, specs, {name: _state(record) for name, record in records.items()}
+
+
+@at("exploration_state")
+def _exploration_state(record: PolicyRecord) -> Mapping[str, Any]:
+    held = record.exploration_state
+    return {} if held is None else mapping(held)
+
+
+def _state(record: PolicyRecord) -> dict[str, Any]:
+    connectors = {"agent": record.agent_connectors, "action": record.action_connectors}
+    return {
+        "weights": dict(record.weights),
+        "global_timestep": record.global_timestep or 0,
+        "connector_configs": {name: serialized(piece) for name, piece in connectors.items()},
+        "_exploration_state": _exploration_state(record),
+    }
+
+
+def create_policy_for_framework(
+    policy_id: str,
+    policy_class: Any,
+    merged_config: Mapping[str, Any],
+    observation_space: Space[Any],
+    action_space: Space[Any],
+    worker_index: int = 0,
+    session_creator: Any = None,
+    seed: int | None = None,
+) -> Policy:
+    """A policy with fresh weights, from its spaces and settings.
+
+    Args:
+        policy_id: Its name.
+        policy_class: A subclass of `Policy`, or the algorithm in any spelling: "PPO",
+            "PPOTorchPolicy", ...
+        merged_config: The trainer config.
+        observation_space: What the network takes.
+        action_space: Where actions go.
+        worker_index: Of the rollout worker that holds it.
+        session_creator: Taken for Ray's signature.
+        seed: Of its random numbers.
+    """
+    is_own = isinstance(policy_class, type) and issubclass(policy_class, Policy)
+    kind, algorithm = (policy_class, {}) if is_own else (Policy, {"algorithm": policy_class})
+    config = {**merged_config, "worker_index": worker_index}
+    policy = kind(observation_space, action_space, config, name=policy_id, **algorithm)
+    if seed is not None:
+        policy.seed(seed)
+    return policy
+
+
+def compute_log_likelihoods_from_input_dict(policy: Policy, batch: Mapping[str, Any]) -> Array:
+    """Log-probabilities (B,) of a batch's actions under a policy.
+
+    Args:
+        policy: The policy.
+        batch: Columns: "obs", "actions", states ("state_in_0", ...) and earlier actions and
+            rewards where the network takes them. Actions are taken as the network gave them, the
+            batch being what a policy was trained with.
+    """
+    states: list[Array] = []
+    while (name := f"state_in_{len(states)}") in batch:
+        states.append(np.asarray(batch[name]))
+    return policy.compute_log_likelihoods(
+        batch["actions"],
+        batch["obs"],
+        states,
+        batch.get("prev_actions"),
+        batch.get("prev_rewards"),
+        actions_normalized=bool(policy.config.get("actions_in_input_normalized", True)),
+    )

@@ -1,0 +1,98 @@
+"""Episodes that a policy was told are over, and that nobody has reset.
+
+A policy with a memory that goes on into the next episode acts wrongly without a sound. Whoever
+passes `terminated` or `truncated` has said that an episode is over; the next observation of that
+slot must come after a reset.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from ...core.errors import PipelineError
+from ...core.runtime.sessions import MAX_SESSIONS
+
+if TYPE_CHECKING:
+    from .policy import Policy
+
+_NOW = ("obs", "new_obs")
+
+
+def remembers(policy: Policy) -> bool:
+    """Whether what a policy answers depends on more than the observation at hand.
+
+    Example:
+        >>> from gymnasium.spaces import Box, Discrete
+        >>> from rlconnect.legacy import Policy
+        >>> lstm = {"model": {"use_lstm": True}}
+        >>> remembers(Policy(Box(-1, 1, (2,)), Discrete(2), lstm))
+        True
+        >>> remembers(Policy(Box(-1, 1, (2,)), Discrete(2)))
+        False
+    """
+    if policy.is_recurrent():
+        return True
+    config = policy.config
+    if config.get("_enable_rl_module_api") or config.get("enable_rl_module_and_learner"):
+        return False  # RLModule policies list every column and read the observation
+    return any(
+        view.used_for_compute_actions
+        and ((view.data_col or name) not in _NOW or any(shift != 0 for shift in view.shift_arr))
+        for name, view in policy.view_requirements.items()
+    )
+
+
+class Endings:
+    """The slots of one policy whose episode is over and whose memory is still there."""
+
+    def __init__(self) -> None:
+        self._over: OrderedDict[Any, dict[Any, Any]] = OrderedDict()
+
+    def __bool__(self) -> bool:
+        return bool(self._over)
+
+    def note(self, policy: Policy, env_id: Any, agent_id: Any) -> None:
+        """Take note that the episode of a slot is over."""
+        if remembers(policy):
+            self._over.setdefault(env_id, {})[agent_id] = _memory(policy, env_id, agent_id)
+            if len(self._over) > MAX_SESSIONS:  # whoever never comes back is never checked
+                self._over.popitem(last=False)
+
+    def forget(self, env_id: Any) -> None:
+        """An environment was reset."""
+        self._over.pop(env_id, None)
+
+    def check(self, policy: Policy, env_id: Any, agent_id: Any) -> None:
+        """Refuse to go on with a slot whose episode is over.
+
+        Raises:
+            PipelineError: It was not reset since.
+        """
+        agents = self._over.get(env_id, {})
+        memory = agents.get(agent_id)
+        if memory is None or memory is not _memory(policy, env_id, agent_id):
+            agents.pop(agent_id, None)
+            if not agents:
+                self._over.pop(env_id, None)
+            return  # it was reset since: what is remembered is no longer the same
+        raise PipelineError(
+            f"the episode of agent {agent_id!r} in environment {env_id!r} is over, but policy "
+            f"{policy.name!r} still remembers it",
+            expected="a reset between two episodes of a policy with a memory",
+            found="terminated or truncated at the last step, and now another observation",
+            hint=f"call policy.reset_connectors({env_id!r}) when an episode ends.",
+            env_id=env_id,
+            agent_id=agent_id,
+        )
+
+
+def _memory(policy: Policy, env_id: Any, agent_id: Any) -> Any:
+    """The object that stands for a slot's running episode; another one after each reset."""
+    from ..connectors.agent.view_requirement import ViewRequirementAgentConnector
+
+    pipeline = policy.agent_connectors
+    for connector in pipeline.connectors if pipeline is not None else ():
+        if isinstance(connector, ViewRequirementAgentConnector):
+            return connector.episode(env_id, agent_id)
+    return None

@@ -1,0 +1,284 @@
+"""Step policies through their connectors: one observation at a time, or thousands at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core import nest
+from ...core.errors import ConfigError, PieceError
+from ..connectors.records import BuiltRecords, Records, answers_of
+from ..connectors.types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
+from .endings import remembers
+from .one_step import first_row, needs_no_records, step_columns
+from .refusals import NUMBERS, Asked, no_numbers, told
+
+if TYPE_CHECKING:
+    from .policy import Policy
+
+
+def local_policy_inference(
+    policy: Policy,
+    env_id: Hashable,
+    agent_id: Hashable,
+    obs: Any,
+    reward: float | None = None,
+    terminated: bool | None = None,
+    truncated: bool | None = None,
+    info: Mapping[str, Any] | None = None,
+    explore: bool | None = None,
+    timestep: int | None = None,
+) -> list[PolicyOutputType]:
+    """Run one raw observation through a policy and all its connectors.
+
+    Recurrent states, earlier actions and rewards are remembered per environment and agent until
+    `policy.agent_connectors.reset(env_id)`.
+
+    Args:
+        policy: A policy with connectors.
+        env_id: Which environment the observation is from.
+        agent_id: Which agent in it.
+        obs: The observation as the environment gave it.
+        reward: What the last action earned; omitted on the first step of an episode.
+        terminated: Whether the episode ended with that action.
+        truncated: Whether it was cut there.
+        info: The environment's info dict.
+        explore: Whether to explore; None does as the policy's config says.
+        timestep: The global timestep, which exploration schedules look at.
+
+    Returns:
+        One (actions, states, fetches) for each record the agent connectors let through; the
+        actions are ready for the environment.
+
+    Raises:
+        ConfigError: The policy has no connectors.
+    """
+    policy = getattr(policy, "native", policy)
+    agent_pipeline, action_pipeline = _pipelines(policy)
+    data: dict[str, Any] = {"new_obs": obs}
+    if reward is not None:
+        data["rewards"] = reward
+    if terminated is not None:
+        data["terminateds"] = terminated
+    if truncated is not None:
+        data["truncateds"] = truncated
+    if terminated is not None or truncated is not None:
+        data["dones"] = bool(terminated or truncated)  # what Ray 2.2 and older called both
+    if info is not None:
+        data["infos"] = info
+    sessions = getattr(agent_pipeline, "sessions", None)
+    with policy._turn if sessions is None else agent_pipeline.turn:
+        try:
+            if sessions is not None and sessions.newest is not env_id:
+                _use(policy, agent_pipeline, (env_id,))
+            if policy.endings:
+                policy.endings.check(policy, env_id, agent_id)
+            if type(obs) is np.ndarray and obs.dtype.kind not in NUMBERS:
+                raise no_numbers(obs)
+            if needs_no_records(policy, agent_pipeline, action_pipeline):
+                outputs = [step_columns(policy, env_id, agent_id, data, explore, timestep)]
+            else:
+                outputs = _step_record(policy, env_id, agent_id, data, explore, timestep)
+        except Exception as error:
+            better = told(policy, [Asked(env_id, agent_id, obs, reward)], error)
+            if better is error:
+                raise
+            raise better from error
+        if terminated or truncated:
+            policy.endings.note(policy, env_id, agent_id)
+    return outputs
+
+
+def _step_record(
+    policy: Policy,
+    env_id: Hashable,
+    agent_id: Hashable,
+    data: dict[str, Any],
+    explore: bool | None,
+    timestep: int | None,
+) -> list[PolicyOutputType]:
+    """What becomes of one record, step by step as the documents tell it."""
+    agent_pipeline: Any = policy.agent_connectors
+    action_pipeline: Any = policy.action_connectors
+    outputs = []
+    for record in agent_pipeline([AgentConnectorDataType(env_id, agent_id, data)]):
+        found = policy.compute_actions_from_input_dict(
+            record.data.sample_batch, explore=explore, timestep=timestep
+        )
+        output = first_row(found)
+        env, agent, raw = record.env_id, record.agent_id, record.data.raw_dict
+        outputs.append(action_pipeline(ActionConnectorDataType(env, agent, raw, output)).output)
+        agent_pipeline.on_policy_output(ActionConnectorDataType(env, agent, raw, output))
+    return outputs
+
+
+def batch_policy_inference(
+    policy: Policy,
+    env_ids: Sequence[Hashable],
+    agent_ids: Sequence[Hashable],
+    obs_batch: Any,
+    rewards: Any = None,
+    terminateds: Any = None,
+    truncateds: Any = None,
+    infos: Sequence[Mapping[str, Any]] | None = None,
+    explore: bool | None = None,
+    timestep: int | None = None,
+) -> list[PolicyOutputType]:
+    """Run many raw observations through a policy in one forward pass.
+
+    Each (environment, agent) slot keeps its own history and recurrent state, as if it had been
+    stepped alone by `local_policy_inference`.
+
+    Args:
+        policy: A policy with connectors.
+        env_ids: The environment of each slot.
+        agent_ids: The agent of each slot.
+        obs_batch: Raw observations: a sequence of them, or arrays with a leading axis.
+        rewards: What the last actions earned, (B,), or None on first steps.
+        terminateds: Whether episodes ended with them, (B,).
+        truncateds: Whether episodes were cut there, (B,).
+        infos: One info dict a slot.
+        explore: Whether to explore; None does as the policy's config says.
+        timestep: The global timestep, which exploration schedules look at.
+
+    Returns:
+        One (actions, states, fetches) for each record the agent connectors let through, in
+        their order.
+    """
+    policy = getattr(policy, "native", policy)
+    agent_pipeline, _ = _pipelines(policy)
+    count = len(env_ids)
+    observations = _slots(obs_batch, count)
+    columns = {
+        "rewards": rewards,
+        "terminateds": terminateds,
+        "truncateds": truncateds,
+        "infos": infos,
+    }
+    given = {name: column for name, column in columns.items() if column is not None}
+    ends = [given[name] for name in ("terminateds", "truncateds") if name in given]
+    if ends:
+        given["dones"] = np.logical_or.reduce([np.asarray(end, bool) for end in ends])
+    for name, column in {"agent_ids": agent_ids, **given}.items():
+        if len(column) != count:
+            raise PieceError(
+                f"{name} does not have an entry for each slot",
+                expected=f"{count} entries",
+                found=str(len(column)),
+            )
+    slots = list(zip(env_ids, agent_ids, strict=True))
+    names = ("new_obs", *given)
+    rows = zip(observations, *given.values(), strict=True)
+    records = Records(slots, [dict(zip(names, row, strict=True)) for row in rows])
+    with getattr(agent_pipeline, "turn", policy._turn):  # what connectors keep is of whole steps
+        outputs = []
+        ready: Records | None = None
+        try:
+            _use(policy, agent_pipeline, env_ids)
+            _check_slots(policy, slots)
+            if isinstance(obs_batch, np.ndarray) and obs_batch.dtype.kind not in NUMBERS:
+                raise no_numbers(obs_batch)
+            ready = _through(agent_pipeline, records)
+            outputs = _acted(policy, ready, explore, timestep) if len(ready) else []
+        except Exception as error:
+            if ready is None:
+                earned = [None] * count if rewards is None else rewards
+                asked = list(map(Asked, env_ids, agent_ids, observations, earned))
+            else:
+                asked = [Asked(*slot) for slot in ready.slots]
+            better = told(policy, asked, error)
+            if better is error:
+                raise
+            raise better from error
+        for place in map(int, np.flatnonzero(given.get("dones", ()))):
+            policy.endings.note(policy, env_ids[place], agent_ids[place])
+    return outputs
+
+
+def _through(pipeline: Any, records: Records) -> Records:
+    """The records once all connectors of a pipeline are done with them."""
+    if pipeline.works_on_all and len(records) > 1:
+        done: Records = pipeline.transform_all(records)
+        return done
+    return Records.of(pipeline(records.as_list()))
+
+
+def _acted(
+    policy: Policy, ready: Records, explore: bool | None, timestep: int | None
+) -> list[PolicyOutputType]:
+    """What the policy answers to records that its agent connectors are done with."""
+    agent_pipeline: Any = policy.agent_connectors
+    action_pipeline: Any = policy.action_connectors
+    if isinstance(ready, BuiltRecords):
+        batch, asked = ready.columns, ready.raw
+    else:
+        batch = _joined([output.sample_batch for output in ready.data])
+        asked = [output.raw_dict for output in ready.data]
+    found = policy.compute_actions_from_input_dict(batch, explore=explore, timestep=timestep)
+    answers = answers_of(ready.slots, asked, found)
+    agent_pipeline.on_policy_outputs(answers)
+    finished: list[PolicyOutputType] = action_pipeline.transform_answers(answers, found)
+    return finished
+
+
+def _check_slots(policy: Policy, slots: Sequence[tuple[Any, Any]]) -> None:
+    """Refuse slots that stand twice in one batch, or whose episode is over."""
+    different = set(slots)
+    if len(different) < len(slots) and remembers(policy):
+        (env_id, agent_id), count = Counter(slots).most_common(1)[0]
+        raise PieceError(
+            f"agent {agent_id!r} of environment {env_id!r} stands {count} times in one batch, but "
+            "its second answer depends on its first",
+            expected="each slot once",
+            hint="step it in several calls.",
+        )
+    if policy.endings:
+        for env_id, agent_id in different:
+            policy.endings.check(policy, env_id, agent_id)
+
+
+def _pipelines(policy: Policy) -> tuple[Any, Any]:
+    agent, action = policy.agent_connectors, policy.action_connectors
+    if agent is None or action is None:
+        raise ConfigError(
+            f"policy {policy.name!r} has no connectors",
+            hint="give it the defaults: create_connectors_for_policy(policy, policy.config).",
+        )
+    agent.in_eval()
+    action.in_eval()
+    return agent, action
+
+
+def _use(policy: Policy, pipeline: Any, env_ids: Sequence[Hashable]) -> None:
+    """Take note of environments, and forget those that there is no room for."""
+    sessions = getattr(pipeline, "sessions", None)
+    if sessions is not None:
+        for env_id in sessions.use(env_ids):
+            policy.reset_connectors(env_id)
+
+
+def _slots(obs_batch: Any, count: int) -> Any:
+    """One observation a slot, from a sequence of them or from arrays with a leading axis."""
+    if isinstance(obs_batch, (list, np.ndarray)):
+        if len(obs_batch) != count:
+            raise PieceError(
+                "obs_batch does not have an observation for each slot",
+                expected=f"{count} observations",
+                found=str(len(obs_batch)),
+            )
+        return obs_batch
+    return [nest.map_structure(lambda leaf, i=i: leaf[i], obs_batch) for i in range(count)]
+
+
+def _joined(batches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The rows of many one-row batches as one batch."""
+    first = batches[0]
+    return {
+        name: nest.map_structure(
+            lambda *leaves: np.concatenate(leaves), *[batch[name] for batch in batches]
+        )
+        for name in first
+    }

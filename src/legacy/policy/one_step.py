@@ -1,0 +1,91 @@
+"""One observation through connectors that work on columns: no records in between.
+
+What flows between the library's own connectors need not be a record each, if nobody else sees it.
+The connectors are asked in every step, so that an edit of a pipeline counts at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from ...core import nest
+from ..connectors.agent.view_requirement import ViewRequirementAgentConnector
+from ..connectors.pipeline import ActionConnectorPipeline, AgentConnectorPipeline
+from ..connectors.types import ActionConnectorDataType, PolicyOutputType
+from .acting import Acting
+
+if TYPE_CHECKING:
+    from .policy import Policy
+
+_COMPUTE = "compute_actions_from_input_dict"
+
+
+def needs_no_records(policy: Policy, agent: Any, action: Any) -> bool:
+    """Whether nobody but connectors that need no records would see those of a step.
+
+    Args:
+        policy: The policy that acts between the two.
+        agent: Its agent pipeline.
+        action: Its action pipeline.
+    """
+    if type(agent) is not AgentConnectorPipeline or type(action) is not ActionConnectorPipeline:
+        return False
+    if agent._timers is not None or action._timers is not None:
+        return False
+    if type(policy).compute_actions_from_input_dict is not Acting.compute_actions_from_input_dict:
+        return False
+    kinds = (*map(type, agent.connectors),), (*map(type, action.connectors),)
+    return _work_on_columns(*kinds) and _COMPUTE not in vars(policy)
+
+
+@lru_cache(maxsize=256)
+def _work_on_columns(agent: tuple[type, ...], action: tuple[type, ...]) -> bool:
+    """Whether connectors of these classes, in this order, take columns and give an answer."""
+    return (
+        bool(agent)
+        and _builds_columns(agent[-1])
+        and all(getattr(kind, "takes_columns", False) for kind in agent)
+        and all(getattr(kind, "is_formula", False) for kind in action)
+    )
+
+
+def step_columns(
+    policy: Policy,
+    env_id: Hashable,
+    agent_id: Hashable,
+    columns: dict[str, Any],
+    explore: bool | None,
+    timestep: int | None,
+) -> PolicyOutputType:
+    """What becomes of an agent's columns, where `needs_no_records` holds."""
+    agent: Any = policy.agent_connectors
+    action: Any = policy.action_connectors
+    *connectors, views = agent.connectors
+    for connector in connectors:
+        if not isinstance(columns, dict):
+            raise connector.no_columns(columns)
+        columns = connector.transform_columns(env_id, agent_id, columns)
+    batch = views.batch_of(env_id, agent_id, columns)
+    answer = policy.answer_alone(batch, explore, timestep)
+    output = answer
+    for formula in action.connectors:
+        output = formula.transform_all(output)
+    told = ActionConnectorDataType(env_id, agent_id, columns, answer)
+    for connector in agent.connectors:
+        connector.on_policy_output(told)
+    return output
+
+
+def first_row(found: PolicyOutputType) -> PolicyOutputType:
+    """The answer in the first row of a batch of them."""
+    actions, states, fetches = found
+    named = {name: part[0] for name, part in fetches.items()}
+    return nest.taken(actions, 0), [part[0] for part in states], named
+
+
+def _builds_columns(kind: Any) -> bool:
+    """Whether connectors of a class end an agent pipeline in their `batch_of`."""
+    views = ViewRequirementAgentConnector
+    return issubclass(kind, views) and kind.transform_columns is views.transform_columns

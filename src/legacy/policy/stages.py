@@ -1,0 +1,146 @@
+"""A policy of the old stack, taken step by step: what each stage of it gives."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core import nest
+from ...core.arrays.batching import batch as batch_items
+from ...core.errors import PieceError
+from ...core.types import Nest
+from ..connectors.adapted import acted_space, seen_space
+from ..connectors.agent.obs_preproc import ObsPreprocessorConnector
+from ..connectors.connector import ActionConnector
+from ..connectors.records import answers_of
+from ..connectors.types import AgentConnectorDataType, AgentConnectorsOutput
+from .policy import Policy
+
+
+class LegacyStages:
+    """The stages of a copy of a policy of the old stack.
+
+    Observations may lie outside of the policy's space: that an adapter leads there is something
+    to look at here, not an error.
+
+    Args:
+        policy: The policy; it is left alone.
+        name: What to call it.
+    """
+
+    def __init__(self, policy: Policy, name: str = "") -> None:
+        self.policy = copy.deepcopy(policy)
+        self.name = name or f"{policy.algorithm} {policy.name}"
+        if policy.agent_connectors is None or policy.action_connectors is None:
+            raise PieceError(
+                f"policy {policy.name!r} has no connectors",
+                hint="give it the defaults: create_connectors_for_policy(policy, policy.config).",
+            )
+        agent: Any = self.policy.agent_connectors
+        for connector in agent[ObsPreprocessorConnector]:
+            connector.stop_checking()
+
+    @property
+    def observation_space(self) -> Any:
+        """What an environment gives it."""
+        return seen_space(self.policy)
+
+    @property
+    def action_space(self) -> Any:
+        """What an environment takes from it."""
+        return acted_space(self.policy)
+
+    def pieces(self) -> list[tuple[str, str]]:
+        """Connectors, with the network between them."""
+        agent: Any = self.policy.agent_connectors
+        action: Any = self.policy.action_connectors
+        count = sum(weight.size for weight in self.policy.get_weights().values())
+        network = (f"{self.policy.algorithm} network", f"{count:,} numbers")
+        return [
+            ("environment", " ".join(str(self.observation_space).split())),
+            *((_short(each), _detail(each)) for each in agent.connectors),
+            network,
+            *((_short(each), _detail(each)) for each in action.connectors),
+            ("environment", str(self.action_space)),
+        ]
+
+    def reset(self, slots: Sequence[Hashable]) -> None:
+        """Forget the history of each slot."""
+        for slot in slots:
+            self.policy.reset_connectors(slot)
+
+    def step(
+        self, slots: Sequence[Hashable], observations: Sequence[Nest], rewards: Sequence[Any] | None
+    ) -> dict[str, Nest]:
+        """Run observations through connectors and network, keeping what each stage gave."""
+        agent: Any = self.policy.agent_connectors
+        action: Any = self.policy.action_connectors
+        agent.in_eval()
+        action.in_eval()
+        records = []
+        for place, (slot, obs) in enumerate(zip(slots, observations, strict=True)):
+            data = {"new_obs": obs}
+            if rewards is not None and rewards[place] is not None:
+                data["rewards"] = rewards[place]
+            records.append(AgentConnectorDataType(slot, "agent", data))
+        ready = agent(records)
+        for record in ready:
+            if not isinstance(record.data, AgentConnectorsOutput):
+                raise PieceError(
+                    f"the connectors of policy {self.policy.name!r} end before there is a batch",
+                    expected="ViewRequirementAgentConnector as the last of them",
+                    found=f"{type(agent.connectors[-1]).__name__}" if agent.connectors else "none",
+                )
+        batches = [record.data.sample_batch for record in ready]
+        columns = {name: _joined([each[name] for each in batches]) for name in batches[0]}
+        actions, states, fetches = self.policy.compute_actions_from_input_dict(
+            columns, explore=False
+        )
+        taken = []
+        asked = [record.data.raw_dict for record in ready]
+        slots_of = [(record.env_id, record.agent_id) for record in ready]
+        for answer in answers_of(slots_of, asked, (actions, states, fetches)):
+            agent.on_policy_output(answer)
+            taken.append(action(answer).output[0])
+        return stages_of(
+            columns["obs"], fetches, states, batch_items([_plain(each) for each in taken])
+        )
+
+
+def stages_of(
+    observation: Nest, outputs: Mapping[str, Any], states: Sequence[Any], action: Nest
+) -> dict[str, Nest]:
+    """What a policy gave by stage; stages it does not have are left out."""
+    found: dict[str, Nest] = {"observation": observation}
+    for name, column in (("outputs", "action_dist_inputs"), ("value", "vf_preds")):
+        if column in outputs:
+            found[name] = outputs[column]
+    if "q_values" in outputs and "outputs" not in found:
+        found["outputs"] = outputs["q_values"]
+    if len(states):
+        found["state"] = tuple(states)
+    found["action"] = action
+    return found
+
+
+def _short(connector: Any) -> str:
+    return type(connector).__name__.removesuffix("Connector").removesuffix("Agent")
+
+
+def _detail(connector: Any) -> str:
+    chain = getattr(connector, "chain", None)
+    if chain is None:
+        return ""
+    steps = chain.action if isinstance(connector, ActionConnector) else chain.obs
+    return ", ".join(type(step).__name__ for step in steps)
+
+
+def _joined(parts: list[Nest]) -> Nest:
+    return nest.map_structure(lambda *leaves: np.concatenate(leaves), *parts)
+
+
+def _plain(action: Nest) -> Nest:
+    return nest.map_structure(np.asarray, action)

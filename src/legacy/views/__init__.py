@@ -1,0 +1,1 @@
+"""Which columns a policy looks at, how far back, and how they are collected."""

@@ -1,0 +1,1 @@
+"""The pieces between environment, module and learner, and the pipelines they make."""

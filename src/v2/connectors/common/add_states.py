@@ -1,0 +1,110 @@
+"""The states of stateful modules from episodes into the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Space
+from typing_extensions import override
+
+from ....core import array_namespace as xp
+from ....core import nest
+from ....core.arrays.batching import batch as batched
+from ....core.columns import Columns
+from ....core.types import Nest
+from ..batch_items import add_batch_item, add_n_batch_items, single_agent_episode_iterator
+from ..connector import ConnectorV2
+from .stateful_modules import is_stateful, max_seq_len, stateful_module
+from .tensor_to_numpy import narrowed
+
+
+class AddStatesFromEpisodesToBatch(ConnectorV2):
+    """Add the state a stateful module goes on with, as `state_in`.
+
+    Acting, it is the last state the module gave, or its initial one. For learners, it is the
+    state before the first step of each row of `max_seq_len` steps; where next observations are in
+    the batch, `next_state_in` is the state one step later.
+
+    Args:
+        input_observation_space: Of what comes in.
+        input_action_space: Of what comes in.
+        as_learner_connector: Whether the batch is a train batch.
+    """
+
+    def __init__(
+        self,
+        input_observation_space: Space[Any] | None = None,
+        input_action_space: Space[Any] | None = None,
+        *,
+        as_learner_connector: bool = False,
+    ) -> None:
+        super().__init__(input_observation_space, input_action_space)
+        self.as_learner_connector = as_learner_connector
+
+    @override
+    def __call__(
+        self, *, rl_module: Any, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
+        if not is_stateful(rl_module) or Columns.STATE_IN in batch:
+            return batch
+        is_learner = self.as_learner_connector
+        for episode in single_agent_episode_iterator(episodes, not is_learner):
+            module = stateful_module(rl_module, episode.module_id)
+            if module is None:
+                continue
+            if is_learner:
+                self._add_rows(batch, episode, module)
+            else:
+                add_batch_item(batch, Columns.STATE_IN, last_state(episode, module), episode)
+        return batch
+
+    def _add_rows(self, batch: dict[str, Any], episode: Any, module: Any) -> None:
+        step = max_seq_len(module, self)
+        rows = -(-len(episode) // step)
+        if not rows:
+            return
+        has_states = Columns.STATE_OUT in episode.extra_model_outputs
+        if has_states:
+            after = episode.get_extra_model_outputs(Columns.STATE_OUT)
+            after = batched(after) if isinstance(after, list) else after
+            first = _state_before(episode, module)
+            states = nest.map_structure(
+                lambda leaf, start: np.concatenate([start[None], leaf[step - 1 : -1 : step]]),
+                after,
+                first,
+            )
+            following = nest.map_structure(lambda leaf: leaf[::step], after)
+        else:
+            states = following = nest.map_structure(
+                lambda leaf: np.repeat(leaf[None], rows, axis=0), initial_state(module)
+            )
+        add_n_batch_items(batch, Columns.STATE_IN, states, rows, episode)
+        if Columns.NEXT_OBS in batch:
+            add_n_batch_items(batch, Columns.NEXT_STATE_IN, following, rows, episode)
+
+
+def initial_state(module: Any) -> Nest:
+    """The state of a module before an episode, in arrays as narrow as those it puts out."""
+    return narrowed(nest.map_structure(xp.to_numpy, module.get_initial_state()))
+
+
+def last_state(episode: Any, module: Any) -> Nest:
+    """The state a module goes on with in a running episode of one agent."""
+    states = episode.extra_model_outputs.get(Columns.STATE_OUT)
+    is_fresh = episode.t_started == 0 and len(episode) == 0
+    if is_fresh or states is None or states.len_incl_lookback() == 0:
+        return initial_state(module)
+    return episode.get_extra_model_outputs(Columns.STATE_OUT, indices=-1)
+
+
+def _state_before(episode: Any, module: Any) -> Nest:
+    """The state before the first step: from the look-back, or the initial one."""
+    states = episode.extra_model_outputs[Columns.STATE_OUT]
+    if episode.t_started == 0 or states.lookback == 0:
+        return initial_state(module)
+    last = episode.get_extra_model_outputs(
+        Columns.STATE_OUT, indices=-1, neg_index_as_lookback=True
+    )
+    return nest.map_structure(np.asarray, last)

@@ -1,0 +1,112 @@
+"""A time axis for the batches of stateful modules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Space
+from typing_extensions import override
+
+from ....core import nest
+from ....core.arrays.batching import BatchedNdArray
+from ....core.arrays.padding import create_mask_and_seq_lens, split_and_zero_pad
+from ....core.columns import DEFAULT_MODULE_ID, Columns
+from ..batch_items import (
+    add_n_batch_items,
+    foreach_batch_item_change_in_place,
+    single_agent_episode_iterator,
+)
+from ..connector import ConnectorV2
+from .stateful_modules import is_stateful, max_seq_len, stateful_module
+
+
+class AddTimeDimToBatchAndZeroPad(ConnectorV2):
+    """Give the items of stateful modules a time axis; nothing to do for others.
+
+    Acting, the axis is one step long. For learners, the steps of each episode are cut into rows
+    of the module's `max_seq_len`, the last one padded with zeros; columns `seq_lens` and
+    `loss_mask` say how much of it is data.
+
+    Args:
+        input_observation_space: Of what comes in.
+        input_action_space: Of what comes in.
+        as_learner_connector: Whether the batch is a train batch.
+    """
+
+    def __init__(
+        self,
+        input_observation_space: Space[Any] | None = None,
+        input_action_space: Space[Any] | None = None,
+        *,
+        as_learner_connector: bool = False,
+    ) -> None:
+        super().__init__(input_observation_space, input_action_space)
+        self.as_learner_connector = as_learner_connector
+
+    @override
+    def __call__(
+        self,
+        *,
+        rl_module: Any,
+        batch: dict[str, Any],
+        episodes: Sequence[Any],
+        shared_data: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        if not is_stateful(rl_module) or Columns.STATE_IN in batch:
+            return batch
+        shared_data = {} if shared_data is None else shared_data
+        if self.as_learner_connector:
+            self._cut_into_rows(rl_module, batch, shared_data)
+            self._add_masks(rl_module, batch, episodes, shared_data)
+            return batch
+        shared_data["_added_single_ts_time_rank"] = True
+        for column in batch:
+            if column != Columns.INFOS:
+                foreach_batch_item_change_in_place(
+                    batch,
+                    column,
+                    lambda item, eps_id, agent_id, module_id: (
+                        nest.map_structure(_one_step, item)
+                        if stateful_module(rl_module, module_id) is not None
+                        else item
+                    ),
+                )
+        return batch
+
+    def _cut_into_rows(self, rl_module: Any, batch: dict[str, Any], shared: dict[str, Any]) -> None:
+        for column, items in batch.items():
+            if column == Columns.INFOS:
+                continue
+            if not isinstance(items, dict):
+                length = max_seq_len(stateful_module(rl_module), self)
+                batch[column] = split_and_zero_pad(items, length)
+                continue
+            for key in items:
+                module_id = key[2] if len(key) == 3 else None
+                module = stateful_module(rl_module, module_id)
+                if module is not None:
+                    items[key] = split_and_zero_pad(items[key], max_seq_len(module, self))
+                    padded = DEFAULT_MODULE_ID if module_id is None else module_id
+                    shared[f"_zero_padded_for_mid={padded}"] = True
+
+    def _add_masks(
+        self, rl_module: Any, batch: dict[str, Any], episodes: Sequence[Any], shared: dict[str, Any]
+    ) -> None:
+        is_masked = shared.get("_added_loss_mask_for_valid_episode_ts")
+        for episode in single_agent_episode_iterator(episodes, agents_that_stepped_only=False):
+            module = stateful_module(rl_module, episode.module_id)
+            if module is None:
+                continue
+            masks, lens = create_mask_and_seq_lens(len(episode), max_seq_len(module, self))
+            add_n_batch_items(batch, Columns.SEQ_LENS, lens, len(lens), episode)
+            if not is_masked:
+                add_n_batch_items(batch, Columns.LOSS_MASK, masks, len(masks), episode)
+
+
+def _one_step(leaf: Any) -> Any:
+    if isinstance(leaf, BatchedNdArray):
+        return BatchedNdArray(np.expand_dims(leaf, axis=1))
+    return np.expand_dims(leaf, axis=0)

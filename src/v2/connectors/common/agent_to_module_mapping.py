@@ -1,0 +1,248 @@
+"""From columns by agent to columns by module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gymnasium import spaces
+from gymnasium.spaces import Space
+from typing_extensions import override
+
+from ....core.columns import Columns
+from ....core.errors import PieceError, SpaceError
+from ....core.spaces.walk import same_space
+from ....core.trust import Names, find
+from ....core.trust.arguments import live_arguments
+from ....core.vault.decode.standins import GlobalRef, Opaque, class_path, mapping_of
+from ...episodes.multi_agent import MultiAgentEpisode
+from ...saving.class_slots import FUNCTION
+from ..batch_items import is_multi_agent
+from ..connector import ConnectorV2
+from .batch_individual_items import check_same_owners
+from .lost_mapping import LostMapping
+from .stateful_modules import is_multi
+
+
+@dataclass(frozen=True)
+class AgentMapping:
+    """What a pipeline for several agents has to know.
+
+    Attributes:
+        rl_module_specs: The modules, or only their ids.
+        agent_to_module_mapping_fn: Agent id and episode to module id.
+    """
+
+    rl_module_specs: Mapping[Any, Any] | Collection[Any]
+    agent_to_module_mapping_fn: Callable[..., Any]
+
+
+class AgentToModuleMapping(ConnectorV2):
+    """Regroup the items of agents by the module each agent's key names.
+
+    Agents that are done are left out where modules act. Which rows belong to whom is kept in
+    `shared_data["memorized_map_structure"]`.
+
+    Args:
+        input_observation_space: By agent id; what comes out is by module id.
+        input_action_space: By agent id.
+        rl_module_specs: The modules, or only their ids.
+        agent_to_module_mapping_fn: Agent id and episode to module id; asked about spaces only,
+            and then without an episode.
+        as_learner_connector: Whether the batch is a train batch.
+    """
+
+    def __init__(
+        self,
+        input_observation_space: spaces.Space[Any] | None = None,
+        input_action_space: spaces.Space[Any] | None = None,
+        *,
+        rl_module_specs: Mapping[Any, Any] | Collection[Any],
+        agent_to_module_mapping_fn: Callable[..., Any],
+        as_learner_connector: bool = False,
+    ) -> None:
+        super().__init__(input_observation_space, input_action_space)
+        self.rl_module_specs = rl_module_specs
+        self.agent_to_module_mapping_fn = agent_to_module_mapping_fn
+        self.as_learner_connector = as_learner_connector
+
+    @override
+    def recompute_output_observation_space(
+        self, input_observation_space: Space[Any], input_action_space: Space[Any]
+    ) -> Any:
+        return self._by_module(input_observation_space, "observation_space")
+
+    @override
+    def recompute_output_action_space(
+        self, input_observation_space: Space[Any], input_action_space: Space[Any]
+    ) -> Any:
+        return self._by_module(input_action_space, "action_space")
+
+    @override
+    def __call__(
+        self,
+        *,
+        rl_module: Any,
+        batch: dict[str, Any],
+        episodes: Sequence[Any],
+        shared_data: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        modules = rl_module if is_multi(rl_module) else self.rl_module_specs
+        done = set() if self.as_learner_connector else done_agents(episodes)
+        by_module: dict[Any, dict[str, Any]] = {}
+        order: dict[Any, list[tuple[Any, Any]]] | None = None
+        observed: dict[Any, Any] | None = None
+        for column, by_agent in batch.items():
+            if column in modules:
+                by_module.setdefault(column, {}).update(by_agent)
+                continue
+            acting = self._acting(column, by_agent, done)
+            if column == Columns.OBS and not self.as_learner_connector:
+                observed = acting
+                self._check_modules(acting, modules)
+            elif observed is not None:
+                check_same_owners(self, column, acting, observed)
+            if order is None:
+                order = {}
+                for eps_id, agent_id, module_id in acting:
+                    order.setdefault(module_id, []).append((eps_id, agent_id))
+            for key, items in acting.items():
+                by_module.setdefault(key[2], {}).setdefault(column, []).extend(items)
+        if shared_data is not None:
+            shared_data["memorized_map_structure"] = order or {}
+        return by_module
+
+    @classmethod
+    @override
+    def _live_arguments(
+        cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], names: Names
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        own = dict(kwargs)
+        specs, mapping = own.pop("rl_module_specs", ()), own.pop("agent_to_module_mapping_fn", None)
+        made, by_name = super()._live_arguments(args, own, names)
+        if isinstance(specs, Mapping):
+            by_name["rl_module_specs"] = {key: _spaces_of(each) for key, each in specs.items()}
+        else:
+            by_name["rl_module_specs"] = live_arguments(specs, names)
+        by_name["agent_to_module_mapping_fn"] = _mapping_in_file(mapping, names)
+        return made, by_name
+
+    def _check_modules(self, acting: Mapping[Any, Any], modules: Collection[Any]) -> None:
+        for eps_id, agent_id, module_id in acting:
+            if module_id not in modules:
+                raise PieceError(
+                    f"{type(self).__name__}: agent {agent_id!r} of episode {eps_id!r} is mapped to "
+                    f"module {module_id!r}, which does not exist",
+                    expected=f"one of {[*modules]}",
+                    hint="let agent_to_module_mapping_fn return one of these, or add the module.",
+                )
+
+    def _acting(
+        self, column: str, by_agent: Any, done: set[tuple[Any, Any]]
+    ) -> dict[tuple[Any, Any, Any], list[Any]]:
+        is_right = isinstance(by_agent, dict) and all(
+            isinstance(key, tuple) and len(key) == 3 for key in by_agent
+        )
+        if not is_right:
+            raise PieceError(
+                f"{type(self).__name__} does not know whose items column {column!r} holds",
+                expected="lists by (episode id, agent id, module id)",
+                found=type(by_agent).__name__
+                if not isinstance(by_agent, dict)
+                else f"keys {list(by_agent)[:2]}",
+                hint="add items with their agent's episode.",
+            )
+        return {key: items for key, items in by_agent.items() if key[:2] not in done}
+
+    def _by_module(self, space: Any, which: str) -> Any:
+        if not isinstance(space, spaces.Dict):
+            return space
+        specs = self.rl_module_specs
+        own: dict[Any, Any] = {
+            module_id: getattr(specs[module_id], which, None)
+            if isinstance(specs, Mapping)
+            else None
+            for module_id in specs
+        }
+        agents = space.spaces
+        first = next(iter(agents.values()), None)
+        common = first if all(other == first for other in agents.values()) else None
+        for module_id, found in own.items():
+            if found is not None:
+                continue
+            if common is not None:
+                own[module_id] = common
+            elif not isinstance(self.agent_to_module_mapping_fn, LostMapping):
+                own[module_id] = self._mapped(module_id, agents, which)
+        return spaces.Dict({name: each for name, each in own.items() if each is not None})
+
+    def _mapped(self, module_id: Any, agents: Mapping[Any, Any], which: str) -> Any:
+        """The space of the agents that the mapping function gives to a module."""
+        found = None
+        for agent_id, space in agents.items():
+            if self.agent_to_module_mapping_fn(agent_id, None) != module_id:
+                continue
+            if found is not None and not same_space(space, found):
+                raise SpaceError(
+                    f"agents of ModuleID {module_id!r} have different {which}s (spaces)",
+                    expected=str(found),
+                    found=f"{space} of agent {agent_id!r}",
+                    hint=f"give the module's spec an {which}, or agents of their own a module.",
+                )
+            found = space
+        if found is None:
+            raise SpaceError(
+                f"no agent is mapped to ModuleID {module_id!r}, so its {which} is unknown (spaces)",
+                hint=f"give the module's spec an {which}.",
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class _Spaces:
+    """All that this piece asks of a module's spec."""
+
+    observation_space: Any = None
+    action_space: Any = None
+
+
+def _spaces_of(spec: Any) -> _Spaces:
+    """The spaces of a spec as it lies in a file; what else it names is of no use here."""
+    held = mapping_of(spec) if isinstance(spec, Opaque) else {}
+    wanted = {name: held.get(name) for name in ("observation_space", "action_space")}
+    return _Spaces(**live_arguments(wanted, Names()))
+
+
+def _mapping_in_file(value: Any, names: Names) -> Any:
+    """The mapping function that a file names, or what says that nobody has it."""
+    is_named = isinstance(value, GlobalRef) or (isinstance(value, Opaque) and value.is_by_value)
+    if value is None or is_named:
+        name = class_path(value) if is_named else "a function"
+        return find(name, FUNCTION, names.trust) or LostMapping(name)
+    return live_arguments(value, names)
+
+
+def done_agents(episodes: Iterable[Any]) -> set[tuple[Any, Any]]:
+    """The ids of episode and agent of all agents that are done.
+
+    Args:
+        episodes: Of several agents; others are passed over.
+    """
+    done: set[tuple[Any, Any]] = set()
+    for episode in episodes:
+        if type(episode) is MultiAgentEpisode:
+            journal = episode._journal
+            if journal is not None and len(journal.agents) == len(episode._agents):
+                continue  # All of them act.
+            # An agent's own episode says so without being brought up to date.
+            singles = episode._agents
+        elif is_multi_agent(episode):
+            singles = episode.agent_episodes
+        else:
+            continue
+        for agent_id, single in singles.items():
+            if single.is_terminated or single.is_truncated:
+                done.add((episode.id_, agent_id))
+    return done

@@ -1,0 +1,150 @@
+"""Lists of items into arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Space
+from typing_extensions import override
+
+from ....core import nest
+from ....core.arrays.batching import BatchedNdArray
+from ....core.arrays.batching import batch as batched
+from ....core.columns import DEFAULT_MODULE_ID, Columns
+from ....core.errors import PieceError, SpaceError
+from ....core.types import Nest
+from ..connector import ConnectorV2
+from .stateful_modules import is_multi
+
+
+class BatchIndividualItems(ConnectorV2):
+    """Stack the items of each column; those that are batches already are laid end to end.
+
+    Infos stay a list. In the order in which a single agent's rows lie, the ids of their episodes
+    are kept in `shared_data["memorized_map_structure"]`.
+
+    Args:
+        input_observation_space: Of what comes in.
+        input_action_space: Of what comes in.
+        multi_agent: Whether the batch is ordered by module id.
+
+    Example:
+        >>> batch = {"reward": {("e0",): [1.5], ("e1",): [2.5]}}
+        >>> BatchIndividualItems()(rl_module=None, batch=batch, episodes=[])
+        {'reward': array([1.5, 2.5])}
+    """
+
+    def __init__(
+        self,
+        input_observation_space: Space[Any] | None = None,
+        input_action_space: Space[Any] | None = None,
+        *,
+        multi_agent: bool = False,
+    ) -> None:
+        super().__init__(input_observation_space, input_action_space)
+        self.multi_agent = multi_agent
+
+    @override
+    def __call__(
+        self,
+        *,
+        rl_module: Any,
+        batch: dict[str, Any],
+        shared_data: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        is_by_module = is_multi(rl_module)
+        observed = batch.get(Columns.OBS)
+        is_acting = isinstance(observed, dict) and not _is_train_batch(observed)
+        for column, items in list(batch.items()):
+            if isinstance(items, list):
+                batch[column] = _rows(column, items)
+            elif is_by_module and column in rl_module:
+                for name, own in items.items():
+                    if isinstance(own, list):
+                        items[name] = _rows(f"{column}/{name}", own, name)
+            elif isinstance(items, dict) and not self.multi_agent and _is_by_episode(items):
+                if is_acting and observed is not None:
+                    check_same_owners(self, column, items, observed)
+                owners = [key for key, own in items.items() for _ in own]
+                listed = [item for own in items.values() for item in own]
+                if column == Columns.OBS and shared_data is not None:
+                    shared_data["memorized_map_structure"] = _ids_of_rows(items)
+                rows = _rows(column, listed, owners=owners)
+                if is_by_module:
+                    batch.pop(column)
+                    batch.setdefault(DEFAULT_MODULE_ID, {})[column] = rows
+                else:
+                    batch[column] = rows
+        return batch
+
+
+def check_same_owners(
+    piece: object, column: str, items: Mapping[Any, Any], observed: Mapping[Any, Any]
+) -> None:
+    """Check that everybody who observed has items in a column, too, if others of his module do.
+
+    Raises:
+        PieceError: Somebody has none.
+    """
+    if not items.keys() < observed.keys():
+        return
+    modules = {key[2:] for key in items}
+    missing = [key for key in observed if key not in items and key[2:] in modules]
+    if not missing:
+        return
+    whose = ", ".join(map(str, missing[:3]))
+    raise PieceError(
+        f"{type(piece).__name__}: column {column!r} has no items of {whose}",
+        expected="items of all that have observations and the same module",
+        found=f"items of {len(items)} of {len(observed)}",
+        hint=f"add an item to {column!r} for each of them, a neutral one where there is nothing.",
+    )
+
+
+def _is_by_episode(items: dict[Any, Any]) -> bool:
+    return all(isinstance(key, tuple) for key in items)
+
+
+def _is_train_batch(observed: Mapping[Any, Any]) -> bool:
+    """Whether items come many at a time, as learner pipelines add them."""
+    first = next(iter(observed.values()), None)
+    return isinstance(first, list) and any(
+        isinstance(leaf, BatchedNdArray) for item in first[:1] for leaf in nest.flatten(item)
+    )
+
+
+def _ids_of_rows(items: Mapping[Any, list[Any]]) -> list[Any]:
+    """The episode id of each row; an item may be a batch of them."""
+    ids: list[Any] = []
+    for key, own in items.items():
+        for item in own:
+            leaf = next(iter(nest.flatten(item)), None)
+            ids += [key[0]] * (len(leaf) if isinstance(leaf, BatchedNdArray) else 1)
+    return ids
+
+
+def _rows(
+    where: str, items: list[Any], column: str | None = None, owners: Sequence[Any] = ()
+) -> Nest:
+    if (column or where) == Columns.INFOS or not items:
+        return items
+    try:
+        return batched(items, individual_items_already_have_batch_dim="auto")
+    except SpaceError as error:
+        forms = [_form(item) for item in items]
+        odd = next((place for place, form in enumerate(forms) if form != forms[0]), None)
+        whose = f"; {owners[odd]} has the first odd one" if owners and odd is not None else ""
+        raise PieceError(
+            f"the items of column {where!r} make no batch: {error.message}{whose}",
+            expected=error.expected,
+            found=error.found,
+            hint="all items of a column need one structure and one shape.",
+        ) from error
+
+
+def _form(item: Any) -> tuple[Any, ...]:
+    """How an item is built: its keys and the shapes of its parts."""
+    return tuple((path, np.shape(leaf)) for path, leaf in nest.flatten_with_path(item))

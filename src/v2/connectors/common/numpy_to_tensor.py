@@ -1,0 +1,147 @@
+"""Arrays into torch tensors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from gymnasium.spaces import Space
+from typing_extensions import override
+
+from ....core import array_namespace as xp
+from ....core import nest
+from ....core.columns import Columns
+from ....core.errors import PieceError
+from ....core.types import Nest
+from ..connector import ConnectorV2
+from .stateful_modules import is_multi
+
+if TYPE_CHECKING:
+    import torch
+
+_NO_NUMBERS: Final = "OSUV"
+_SHARED: Final = frozenset(map(np.dtype, ("f4", "i8", "i4", "u1", "?")))
+
+
+class NumpyToTensor(ConnectorV2):
+    """Turn arrays into tensors: floats into float32, integers as wide as they are.
+
+    Infos, texts and objects stay as they are. Without a module, or with one that has no network of
+    torch, nothing is turned.
+
+    Args:
+        input_observation_space: Of what comes in.
+        input_action_space: Of what comes in.
+        pin_memory: Whether to copy through pinned memory, without waiting; for CUDA devices.
+        device: Where the tensors go.
+        as_learner_connector: Whether the batch is a train batch; makes no difference.
+        check_finite: Whether to look for numbers that are not finite, before a module sees them.
+    """
+
+    def __init__(
+        self,
+        input_observation_space: Space[Any] | None = None,
+        input_action_space: Space[Any] | None = None,
+        *,
+        pin_memory: bool = False,
+        device: str | torch.device | None = None,
+        as_learner_connector: bool = False,
+        check_finite: bool = False,
+    ) -> None:
+        super().__init__(input_observation_space, input_action_space)
+        self.pin_memory = pin_memory
+        self.device = device
+        self.as_learner_connector = as_learner_connector
+        self.check_finite = check_finite
+
+    @override
+    def __call__(
+        self,
+        *,
+        rl_module: Any,
+        batch: dict[str, Any],
+        shared_data: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Turn all columns.
+
+        Raises:
+            PieceError: With `check_finite`, a column has a number that is not finite.
+        """
+        if rl_module is None:
+            return batch
+        is_by_module = is_multi(rl_module)
+        owners = (shared_data or {}).get("memorized_map_structure")
+        for column, data in batch.items():
+            is_module = is_by_module and column in rl_module
+            if self.check_finite and is_module and isinstance(owners, Mapping):
+                self._check(data, owners.get(column), f"module {column!r}, ")
+            elif self.check_finite:
+                self._check({column: data}, None if isinstance(owners, Mapping) else owners)
+            if is_module:
+                batch[column] = {name: self._turned(name, own) for name, own in data.items()}
+            else:
+                batch[column] = self._turned(column, data)
+        return batch
+
+    def _check(self, columns: Mapping[str, Nest], owners: Any, where: str = "") -> None:
+        for column, data in columns.items():
+            for path, leaf in nest.flatten_with_path(data) if column != Columns.INFOS else ():
+                array = xp.to_numpy(leaf) if xp.is_tensor(leaf) else np.asarray(leaf)
+                if array.dtype.kind != "f" or np.isfinite(array).all():
+                    continue
+                row = int(np.argwhere(~np.isfinite(array))[0][0]) if array.ndim else 0
+                is_owned = owners is not None and len(owners) == len(array)
+                part = f" at {'/'.join(map(str, path))}" if path else ""
+                raise PieceError(
+                    f"{type(self).__name__}: {where}column {column!r}{part} is not finite in "
+                    f"row {row}" + (f", of episode {owners[row]!r}" if is_owned else ""),
+                    expected="finite numbers",
+                    found=str(array[row] if array.ndim else array),
+                    hint="look for it in the environment, or in the pieces that made the column.",
+                )
+
+    def _turned(self, column: str, data: Nest) -> Nest:
+        return tensors_of(column, data, self.device, self.pin_memory)
+
+
+def tensors_of(column: str, data: Nest, device: Any = None, pin_memory: bool = False) -> Nest:
+    """A column of arrays as tensors.
+
+    Args:
+        column: Its name; infos are left alone.
+        data: A nest of arrays; texts and objects are left alone.
+        device: Where the tensors go.
+        pin_memory: Whether to copy through pinned memory, without waiting.
+    """
+    if column == Columns.INFOS:
+        return data
+    if type(data) is np.ndarray:
+        return _tensor(data, device, pin_memory)
+    if type(data) is dict:
+        return {key: tensors_of("", own, device, pin_memory) for key, own in data.items()}
+    return nest.map_structure(lambda leaf: _tensor(leaf, device, pin_memory), data)
+
+
+def _tensor(leaf: Any, device: Any, pin_memory: bool) -> Any:
+    torch: Any = sys.modules.get("torch")
+    is_here = device is None or (device == "cpu" and not pin_memory)
+    if torch is not None and is_here and type(leaf) is np.ndarray:  # The usual cases first.
+        if leaf.dtype in _SHARED and leaf.flags.carray:
+            return torch.from_numpy(leaf)
+        if leaf.dtype == np.float64:
+            return torch.from_numpy(leaf.astype(np.float32, order="C"))
+    from ....core.arrays.tensors import as_tensors  # Pipelines without a module do without torch.
+
+    if xp.is_tensor(leaf):
+        return as_tensors(leaf.float() if leaf.is_floating_point() else leaf, device)
+    array = np.asarray(leaf)
+    if array.dtype.kind in _NO_NUMBERS:
+        return leaf
+    if array.dtype.kind == "f":
+        array = array.astype(np.float32, copy=False)
+    if not pin_memory or device is None:
+        return as_tensors(array, device)
+    return as_tensors(array).pin_memory().to(device, non_blocking=True)

@@ -1,0 +1,109 @@
+"""Change the last observation of each episode; the episode keeps the change."""
+
+from __future__ import annotations
+
+import abc
+import inspect
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from typing_extensions import override
+
+from ..batch_items import single_agent_episode_iterator
+from ..common.written_observations import own_space, write_last
+from ..connector import ConnectorV2, warn_once
+
+
+class SingleAgentObservationPreprocessor(ConnectorV2):
+    """Runs `preprocess` on the last observation of each agent that stepped.
+
+    A subclass overrides `preprocess`, and `recompute_output_observation_space` where the new
+    observations have another space.
+
+    Example:
+        >>> from rlconnect.v2 import SingleAgentEpisode
+        >>> class Double(SingleAgentObservationPreprocessor):
+        ...     def preprocess(self, observation, episode):
+        ...         return observation * 2
+        >>> episode = SingleAgentEpisode()
+        >>> episode.add_env_reset(observation=7)
+        >>> _ = Double()(rl_module=None, batch={}, episodes=[episode])
+        >>> episode.get_observations()
+        [14]
+    """
+
+    @abc.abstractmethod
+    def preprocess(self, observation: Any, episode: Any) -> Any:
+        """Make the new observation.
+
+        Args:
+            observation: The last one of an agent.
+            episode: Of that agent; `agent_id` and `module_id` say whose it is.
+        """
+
+    @override
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
+        takes_episode = _takes_episode(type(self).preprocess)
+        for episode in single_agent_episode_iterator(episodes):
+            observation = episode.get_observations(-1)
+            if takes_episode:
+                new = self.preprocess(observation, episode)
+            else:
+                self._warn_of_old_spelling()
+                new = self.preprocess(observation)  # type: ignore[call-arg]  # the old spelling
+            write_last(episode, new, own_space(self.observation_space, episode))
+        return batch
+
+    def _warn_of_old_spelling(self) -> None:
+        name = type(self).__name__
+        warn_once(
+            type(self),
+            "preprocess",
+            f"{name}.preprocess(observation) is an old spelling: define "
+            "preprocess(observation, episode).",
+        )
+
+
+class MultiAgentObservationPreprocessor(ConnectorV2):
+    """Runs `preprocess` on the last observations of all agents that stepped, as one dict."""
+
+    @abc.abstractmethod
+    def preprocess(self, observations: dict[Any, Any], episode: Any) -> dict[Any, Any]:
+        """Make the new observations.
+
+        Args:
+            observations: The last ones by agent id; agents that did not step are missing.
+            episode: The multi-agent episode.
+        """
+
+    @override
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
+        for episode in episodes:
+            observations = self.preprocess(episode.get_observations(-1), episode)
+            episode.set_observations(new_data=observations, at_indices=-1)
+            made = self.observation_space
+            if made is not None:
+                episode.observation_space = made
+            for agent_id in observations:
+                single = episode.agent_episodes[agent_id]
+                space = own_space(made, single)
+                if space is not None:
+                    single.observation_space = space
+        return batch
+
+
+ObservationPreprocessor = SingleAgentObservationPreprocessor
+"""The older name."""
+
+
+@cache
+def _takes_episode(preprocess: Any) -> bool:
+    """Whether a `preprocess` has a place for the episode beside itself and the observation."""
+    parameters = inspect.signature(preprocess).parameters.values()
+    is_open = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
+    return is_open or len(parameters) > 2

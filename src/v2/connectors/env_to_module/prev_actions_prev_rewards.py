@@ -1,0 +1,114 @@
+"""Observations that tell what was done and earned before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.spaces import Space
+from typing_extensions import override
+
+from ....core.arrays.one_hot import one_hot
+from ....core.errors import SpaceError
+from ..batch_items import single_agent_episode_iterator
+from ..common.written_observations import own_space, write_last
+from ..connector import ConnectorV2
+
+
+class PrevActionsPrevRewards(ConnectorV2):
+    """Replace each last observation by a dict of it, the actions and the rewards before it.
+
+    Actions are one-hot rows, the oldest first; zeros stand for what was before the episode. As in
+    RLlib the space has these rows flat, one after the other.
+
+    Args:
+        input_observation_space: Of what comes in; by agent id for several agents.
+        input_action_space: Discrete; by agent id for several agents.
+        multi_agent: Whether spaces are by agent id.
+        n_prev_actions: How many actions.
+        n_prev_rewards: How many rewards.
+
+    Example:
+        >>> piece = PrevActionsPrevRewards(spaces.Box(-1, 1, (2,)), spaces.Discrete(3))
+        >>> sorted(piece.observation_space.spaces)
+        ['_orig_obs', 'prev_n_actions', 'prev_n_rewards']
+    """
+
+    ORIG_OBS_KEY: Final = "_orig_obs"
+    PREV_ACTIONS_KEY: Final = "prev_n_actions"
+    PREV_REWARDS_KEY: Final = "prev_n_rewards"
+
+    def __init__(
+        self,
+        input_observation_space: spaces.Space[Any] | None = None,
+        input_action_space: spaces.Space[Any] | None = None,
+        *,
+        multi_agent: bool = False,
+        n_prev_actions: int = 1,
+        n_prev_rewards: int = 1,
+    ) -> None:
+        super().__init__(input_observation_space, input_action_space)
+        self.multi_agent = multi_agent
+        self.n_prev_actions = n_prev_actions
+        self.n_prev_rewards = n_prev_rewards
+
+    @override
+    def recompute_output_observation_space(
+        self, input_observation_space: Any, input_action_space: Any
+    ) -> Space[Any]:
+        if not self.multi_agent:
+            return self._extended(input_observation_space, input_action_space)
+        return spaces.Dict(
+            {
+                agent_id: self._extended(space, input_action_space[agent_id])
+                for agent_id, space in input_observation_space.spaces.items()
+            }
+        )
+
+    def _extended(self, observation: Any, action: Any) -> spaces.Dict:
+        width = self.n_prev_actions * self._actions_in(action)
+        return spaces.Dict(
+            {
+                self.ORIG_OBS_KEY: observation,
+                self.PREV_ACTIONS_KEY: spaces.Box(0.0, 1.0, (width,), np.float32),
+                self.PREV_REWARDS_KEY: spaces.Box(
+                    -np.inf, np.inf, (self.n_prev_rewards,), np.float32
+                ),
+            }
+        )
+
+    def _actions_in(self, space: Any) -> int:
+        if not isinstance(space, spaces.Discrete):
+            raise SpaceError(
+                f"{type(self).__name__} takes one-hot actions only",
+                expected="a Discrete action space",
+                found=str(space),
+            )
+        return int(space.n)
+
+    @override
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
+        for episode in single_agent_episode_iterator(episodes):
+            new = {self.ORIG_OBS_KEY: episode.get_observations(-1)}
+            if self.n_prev_actions:
+                new[self.PREV_ACTIONS_KEY] = self._actions_of(episode)
+            if self.n_prev_rewards:
+                new[self.PREV_REWARDS_KEY] = np.array(
+                    episode.get_rewards(slice(-self.n_prev_rewards, None), fill=0.0)
+                )
+            write_last(episode, new, own_space(self.observation_space, episode))
+        return batch
+
+    def _actions_of(self, episode: Any) -> Any:
+        space = own_space(self.input_action_space, episode)
+        count = self._actions_in(space)
+        rows = np.zeros((self.n_prev_actions, count), np.float32)
+        known = min(self.n_prev_actions, episode.actions.len_incl_lookback())
+        if known:
+            actions = np.asarray(episode.get_actions(slice(-known, None)))
+            rows[-known:] = one_hot(actions - int(space.start), depth=count)
+        return rows

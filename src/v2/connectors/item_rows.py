@@ -1,0 +1,184 @@
+"""Rows of a half-built batch: columns as arrays, and whose row is whose.
+
+Between the documented forms of a batch (lists under column and episode id; arrays) a run of pieces
+keeps one `Rows` for each module. Whatever makes no clean rows is `Unserved`: then the pieces run
+one by one, and find the words for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ...core import nest
+from ...core.arrays.batching import rows_of_alike
+from ...core.columns import Columns
+from ...core.errors import EpisodeError
+from ...core.types import Array, Nest
+from ..episodes.column_items import stacked
+
+_NUMBERS: Final = frozenset({float, int, bool, *(np.dtype(code).type for code in "?bBhHiIlLqQefd")})
+
+_FEW: Final = 16
+
+
+class Unserved(Exception):  # no error: a signal inside of this room
+    """This run cannot serve; the pieces run one by one instead."""
+
+
+class DistinctIds:
+    """Knows whether ids are there once each, sooner where they are the same ones for many steps."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last: list[Any] = []
+
+    def hold(self, ids: list[Any]) -> bool:
+        """Whether none of these is there twice."""
+        if ids != self._last:
+            if len({*ids}) < len(ids):
+                return False
+            self._last = ids.copy()
+        return True
+
+
+class Rows:
+    """Rows of one module.
+
+    Attributes:
+        keys: Whose row it is, each once: an episode id, or ids of episode and agent.
+        columns: Nests of arrays by name, one row for each key.
+        places: Where the rows stand among those of all modules; left empty for one module.
+    """
+
+    __slots__ = ("columns", "keys", "places")
+
+    def __init__(
+        self, keys: list[Any], columns: dict[str, Nest], places: Sequence[int] = ()
+    ) -> None:
+        self.keys = keys
+        self.columns = columns
+        self.places = places
+
+    def take(self, places: Sequence[int]) -> Rows:
+        """Some of the rows."""
+        at = np.asarray(places, int)
+        columns = {name: nest.taken(own, at) for name, own in self.columns.items()}
+        keys = [self.keys[place] for place in places]
+        return Rows(keys, columns, [self.places[place] for place in places])
+
+
+def opened(batch: dict[str, Any]) -> dict[Any, Rows]:
+    """The rows of a batch of lists by `(episode id,)` or by ids of episode, agent and module.
+
+    Returns:
+        Rows by module id; of a single agent all of them under None.
+
+    Raises:
+        Unserved: It is another form, columns have other rows, or an item is there twice.
+    """
+    keys: list[Any] | None = None
+    columns: dict[str, Sequence[Any]] = {}
+    for name, by_key in batch.items():
+        if type(by_key) is not dict or name == Columns.INFOS:
+            raise Unserved
+        if keys is None:
+            keys = [*by_key]
+        elif keys != [*by_key]:
+            raise Unserved
+        lists = [*by_key.values()]
+        if not all(type(own) is list and len(own) == 1 for own in lists):
+            raise Unserved
+        columns[name] = [own[0] for own in lists]
+    if not keys or not all(type(key) is tuple for key in keys):
+        raise Unserved
+    lengths = {len(key) for key in keys}
+    if lengths == {1}:
+        own = {name: joined(items) for name, items in columns.items()}
+        return {None: Rows([key[0] for key in keys], own)}
+    if lengths != {3}:
+        raise Unserved
+    return by_module(keys, columns)
+
+
+def by_module(keys: Sequence[Any], columns: dict[str, Sequence[Any]]) -> dict[Any, Rows]:
+    """Items as rows of the module that each key names, in the order in which modules appear.
+
+    Args:
+        keys: Ids of episode, agent and module.
+        columns: Items by column, one for each key.
+    """
+    places: dict[Any, list[int]] = {}
+    for place, key in enumerate(keys):
+        places.setdefault(key[2], []).append(place)
+    return {
+        module_id: Rows(
+            [keys[place][:2] for place in own],
+            {name: joined([items[place] for place in own]) for name, items in columns.items()},
+            own,
+        )
+        for module_id, own in places.items()
+    }
+
+
+def joined(items: Sequence[Any]) -> Nest:
+    """Items as one nest of arrays: what `BatchIndividualItems` makes of them, only faster.
+
+    Raises:
+        Unserved: They are not arrays, numbers, or dicts and tuples of them, all built alike.
+    """
+    try:
+        return _joined(items) if len(items) > 1 else _one_row(items[0])
+    except (EpisodeError, KeyError, ValueError) as error:
+        raise Unserved from error
+
+
+def _one_row(item: Any) -> Nest:
+    kind = type(item)
+    if kind is np.ndarray and item.dtype.kind in "biuf":
+        return item[None].copy()
+    if kind is dict and item:
+        return {key: _one_row(own) for key, own in item.items()}
+    return _joined([item])
+
+
+def _joined(items: Sequence[Any]) -> Nest:
+    first = items[0]
+    kind = type(first)
+    if kind is np.ndarray:
+        rows = _joined_arrays(items, first)
+        if rows is not None:
+            return rows
+    if kind is dict or kind is tuple:
+        size = len(first)
+        for item in items:
+            if type(item) is not kind or len(item) != size:
+                raise Unserved
+        if not size:
+            raise Unserved
+        if kind is tuple:
+            return tuple(_joined(parts) for parts in zip(*items, strict=True))
+        return {key: _joined([item[key] for item in items]) for key in first}
+    if (kind is not np.ndarray and kind not in _NUMBERS) or {*map(type, items)} != {kind}:
+        raise Unserved
+    return stacked(items)
+
+
+def _joined_arrays(items: Sequence[Any], first: Array) -> Array | None:
+    """Arrays of numbers; None where that takes a closer look."""
+    if len(items) > _FEW:
+        return rows_of_alike(items)
+    if first.dtype.kind not in "biuf":
+        return None
+    for item in items:
+        if type(item) is not np.ndarray:
+            return None
+    return np.array(items)
+
+
+def with_time(leaf: Array) -> Array:
+    """Rows that are one step long each: a view."""
+    return leaf[:, None]

@@ -1,0 +1,38 @@
+"""The best actions of a squashed distribution, squashed as those it draws are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from typing_extensions import override
+
+from ....core.columns import Columns
+from ....core.types import Nest
+from ..batch_items import foreach_batch_item_change_in_place
+from ..connector import ConnectorV2
+
+
+class SquashGreedyActions(ConnectorV2):
+    """Bend actions into [-1, 1] by a hyperbolic tangent, where nothing was explored.
+
+    `TorchSquashedGaussian` gives actions between -1 and 1 when it draws them, but its best action
+    is the mean before squashing, in RLlib as here. The old stack's SAC squashed both.
+
+    Example:
+        >>> batch = {"actions": {("e0",): [np.array([100.0], np.float32)]}}
+        >>> SquashGreedyActions()(rl_module=None, batch=batch, episodes=[], explore=False)
+        {'actions': {('e0',): [array([1.], dtype=float32)]}}
+    """
+
+    @override
+    def __call__(
+        self, *, batch: dict[str, Any], explore: bool | None = None, **kwargs: Any
+    ) -> dict[str, Any]:
+        if not explore and Columns.ACTIONS in batch:
+            foreach_batch_item_change_in_place(batch, Columns.ACTIONS, _squashed)
+        return batch
+
+
+def _squashed(action: Nest, eps_id: Any, agent_id: Any, module_id: Any) -> Nest:
+    return np.tanh(action)
