@@ -30,7 +30,7 @@ ifneq ($(shell test -x $(PY) && cat $(MADE_IN) 2>/dev/null),$(CURDIR))
 $(STAMP): broken-venv
 endif
 
-.PHONY: help demo test coverage lint types stubs matrix conformance parity offline ratio ray bench docs fuzz slots kills threads walk clean broken-venv
+.PHONY: help demo test coverage mutate house lint types stubs matrix conformance parity offline ratio ray bench docs fuzz slots kills threads walk clean broken-venv
 broken-venv: ;
 
 # The stamp is written last, so an interrupted installation is picked up by the next call.
@@ -59,6 +59,12 @@ test: $(STAMP)  ## run the test suite
 
 coverage: $(STAMP)  ## run the test suite and tell which lines and branches nothing ran
 	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) --cov --cov-report=term $(ARGS)
+
+mutate: $(STAMP)  ## put 60 mistakes into src, one at a time, and tell which the tests miss
+	@$(PY) -m tests.house.mutate $(ARGS)
+
+house: $(STAMP)  ## measure the house: lines, long files, circles, floors, private reaches
+	@$(PY) -m tests.house.measures
 
 lint: $(STAMP)  ## check style and formatting
 	@$(BIN)/ruff check $(wildcard $(CHECKED))
