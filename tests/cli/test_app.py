@@ -204,6 +204,7 @@ def test_no_permission_is_two_lines(tmp_path, monkeypatch, capsys):
         raise PermissionError(13, "Permission denied", path)
 
     monkeypatch.setattr(os, "scandir", refuse)
+    monkeypatch.setattr(os, "listdir", refuse)
 
     for command in ("inspect", "scan"):
         assert main([command, str(tmp_path)]) == 2

@@ -155,8 +155,15 @@ def program_in(path: Path) -> Path | None:
         path: Of a `.onnx` or `.pt2` file, of its `.json`, or of a folder; others give None.
     """
     if os.path.isdir(path):
-        held = {each for each in map(program_in, path.iterdir()) if each is not None}
+        try:
+            held = {_program_at(each) for each in path.iterdir()} - {None}
+        except OSError:  # what reads the folder next says why
+            return None
         return held.pop() if len(held) == 1 else None
+    return _program_at(path)
+
+
+def _program_at(path: Path) -> Path | None:
     file = path.with_name(path.name.removesuffix(".json"))
     manifest = file.with_name(f"{file.name}.json")
     is_one = file.suffix in _PROGRAMS and os.path.isfile(file) and os.path.isfile(manifest)
