@@ -182,6 +182,7 @@ class _Worker:
             target=serve, args=(theirs, CloudpickleWrapper(maker)), daemon=True
         )
         self.process.start()
+        self._has_begun = False
         theirs.close()
 
     def send(self, *request: Any) -> None:
@@ -199,8 +200,11 @@ class _Worker:
         except (EOFError, ConnectionResetError) as error:
             self.process.join(_GRACE)
             raise EnvProcessError(
-                "its process has ended", found=f"exit code {self.process.exitcode}"
+                "its process has ended",
+                found=f"exit code {self.process.exitcode}",
+                hint="" if self._has_begun else _beginning(),
             ) from error
+        self._has_begun = True
         if is_fine:
             return found
         raise found
@@ -211,6 +215,17 @@ class _Worker:
             self.process.kill()
             self.process.join(_GRACE)
         self.pipe.close()
+
+
+def _beginning() -> str:
+    """What a process that never began may have met: it imports the script that began it."""
+    method = multiprocessing.get_start_method()
+    if method == "fork":
+        return ""
+    return (
+        f"processes begin by {method!r} here and import the script first: put what it runs under "
+        '`if __name__ == "__main__":`.'
+    )
 
 
 def serve(pipe: Connection, maker: Any) -> None:
