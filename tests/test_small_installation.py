@@ -56,9 +56,49 @@ def test_a_dense_policy_acts_in_numpy_however_many_rows(tmp_path):
     assert answers[:2] == [1500, True]
 
 
+def test_a_policy_is_shown_compared_and_converted(tmp_path):
+    """Its text, its page in a notebook, its stages; two of them side by side; and a certificate."""
+    places = str(DENSE), str(tmp_path / "converted"), str(tmp_path / "saved")
+
+    shown, stages, is_equal, codes = without_torch(
+        "from rlconnect.cli.app import main\n"
+        f"old, converted, saved = {places!r}\n"
+        "codes = [main(['convert', old, '--out', converted])]\n"
+        "policy = rlconnect.load(old).only\n"
+        "policy.save(saved)\n"
+        "codes += [main(['verify', old, converted]), main(['verify', saved])]\n"
+        "shown = repr(policy) + policy._repr_html_()\n"
+        "stages = sorted(policy.stages([0.0] * 4))\n"
+        "is_equal = rlconnect.verify(policy, converted).is_equal\n"
+        "print(json.dumps([shown, stages, bool(is_equal), codes]))"
+    )
+
+    assert "ObsPreprocessor" in shown
+    assert {"observation", "outputs", "action"} <= {*stages}
+    assert is_equal
+    assert codes == [0, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("what", "code"),
     [
+        ("computing on cpu", f"rlconnect.Actor.from_checkpoint({str(DENSE)!r}).to('cpu')"),
+        ("a network", "rlconnect.v2.MLPHeadConfig(input_dims=[2], output_layer_dim=2).build()"),
+        (
+            "a distribution class",
+            "from rlconnect.v2.modules.action_distributions import distribution_class\n"
+            "    from gymnasium.spaces import Discrete\n"
+            "    distribution_class(Discrete(2))",
+        ),
+        (
+            "the module in this checkpoint",
+            f"rlconnect.v2.RLModule.from_checkpoint({str(MODULE)!r})",
+        ),
+        (
+            "SkipConnection",
+            "from rlconnect.compat.aliases.table import modules\n"
+            "    modules()['ray.rllib.models.torch.modules']['SkipConnection'].fetch()",
+        ),
         ("the module in this checkpoint", f"rlconnect.load({str(MODULE)!r})"),
         ("rlconnect.v2.PPOConfig", "from rlconnect.v2 import PPOConfig"),
         ("rlconnect.migrate", "rlconnect.migrate"),

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .importing.torch_needed import torch_needed
 from .types import Array
 
 
@@ -83,6 +84,7 @@ def concatenate(parts: Sequence[Any], axis: int = 0) -> Any:
 
 def on_device(value: Array, device: Any) -> Any:
     """A numpy constant as a tensor on `device`: what a compiled formula carries along."""
-    import torch
+    with torch_needed(f"computing on {device}"):
+        import torch
 
     return torch.as_tensor(np.array(value), device=device)

@@ -9,6 +9,8 @@ import pytest
 from rlconnect.cli.app import main
 from rlconnect.legacy import Policy
 
+pytestmark = pytest.mark.torch
+
 CARTPOLE = Path(__file__).parents[2] / "examples" / "checkpoints" / "ppo-cartpole-ray-2.60"
 
 

@@ -27,6 +27,7 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.torch
 def test_from_the_error_to_a_policy_that_acts(place, capsys):
     """The error names a command; what that writes, looked over, makes the policy act."""
     with pytest.raises(ConfigError, match="--write-model gauss-network") as raised:
@@ -103,6 +104,7 @@ COMMANDS = re.findall(
 )
 
 
+@pytest.mark.torch
 def test_the_commands_of_the_page(place):
     """Run one after the other beside such a checkpoint, each ends well."""
     shutil.copytree("trial/gauss", "policy")
@@ -115,6 +117,7 @@ def test_the_commands_of_the_page(place):
     assert len(COMMANDS) == 3
 
 
+@pytest.mark.torch
 def test_a_module_of_its_authors_is_described_too(place, capsys):
     """The hint of the command line names both ways, and the file it writes makes the module act."""
     shutil.copytree(GOLDEN / "new" / "dict", "theirs")

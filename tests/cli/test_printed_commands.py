@@ -52,7 +52,16 @@ def works(command, capsys, *, in_full=True):
     return True
 
 
-@pytest.mark.parametrize("name", [PENDULUM, MULTI_AGENT, WORKER, NEW_ALGORITHM, "new/2.60.0-pipe"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(PENDULUM, marks=pytest.mark.torch),
+        MULTI_AGENT,
+        WORKER,
+        pytest.param(NEW_ALGORITHM, marks=pytest.mark.torch),
+        "new/2.60.0-pipe",
+    ],
+)
 def test_inspect_ends_with_commands_that_work(name, tmp_path, capsys):
     """In a folder whose name needs quotes, one after the other."""
     path = copy_of(name, tmp_path / "a folder's name")

@@ -8,6 +8,8 @@ from rlconnect.legacy.connectors import registry
 
 from tests.legacy.recorded_cases import assert_alike, pairs_of, recorded_cases
 
+pytest.importorskip("torch")  # most of them are about tensors
+
 cases, RECORDED = recorded_cases("old_idioms")
 
 

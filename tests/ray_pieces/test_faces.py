@@ -32,6 +32,7 @@ def run(script):
     assert ran.returncode == 0, ran.stderr[-1500:]
 
 
+@pytest.mark.torch
 def test_pieces_hand_everything_on():
     """Spaces, calls, states and arguments of a face are those of the piece behind it."""
     run("""
@@ -50,6 +51,7 @@ again.set_state(face.get_state())
 """)
 
 
+@pytest.mark.torch
 def test_modules_hand_everything_on():
     """Outputs, values, weights and arguments of a face are those of the module behind it."""
     run("""

@@ -26,7 +26,12 @@ REFUSALS = {"migrate", "adapt: migrate", "adapt migrated: migrate", "$ migrate -
 """What a policy of the new stack answers, which is there already."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
+NEEDS_TORCH = {"new stack", "a module alone"}
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(e, marks=pytest.mark.torch) if e in NEEDS_TORCH else e for e in KINDS]
+)
 def test_every_stage_ends_right(kind):
     """Each verb takes what each verb gave, and the actions stay the same."""
     whole = kind in ("new stack", "TensorFlow")

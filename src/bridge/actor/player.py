@@ -164,9 +164,9 @@ class PlannedPlayer(Player):
 
     def to(self, device: str | None) -> None:
         """Compute with tensors on a device; with arrays if it is None."""
+        self.slots.to(device)
         self.device = device
         self._tensors = None
-        self.slots.to(device)
 
     def reset(self, env_ids: Iterable[Hashable] | None) -> None:
         """Forget the slots of some environments; of all if None."""

@@ -8,11 +8,9 @@ from ...core import nest
 from ...legacy.policy.certificate import compare_with_certificate
 from ...legacy.policy.policy import Policy
 from ...legacy.policy.stages import LegacyStages
-from ..migrate.checkpoint import compare_with_source
 from ..triple import V2Triple
 from .evidence import Evidence, Side
 from .staged import Staged
-from .v2_stages import V2Stages
 from .verdict import Verdict
 
 
@@ -36,6 +34,9 @@ def verify_certificate(
         stages = compare_with_certificate(policy, certificate, absolute=absolute, relative=relative)
         shown = LegacyStages(policy)
     else:
+        from ..migrate.checkpoint import compare_with_source
+        from .v2_stages import V2Stages
+
         certificate = policy.certificate
         stages = compare_with_source(policy, absolute=absolute, relative=relative)
         shown = V2Stages(policy)

@@ -7,7 +7,7 @@ learning sees and how a policy explores show in no output: they are compared the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from gymnasium.spaces import Box, Dict, Space, Tuple
@@ -16,16 +16,11 @@ from ...core.errors import RlconnectError
 from ...legacy.policy.policy import Policy
 from ...legacy.policy.stages import LegacyStages
 from ...v2.connectors.connector import ConnectorV2
-from ...v2.connectors.learner.defaults import learner_pipeline
-from ..migrate.mixture import learner_pieces, mixed_pipelines
-from ..migrate.native_module import native_module
-from ..migrate.refusal import Refusal
-from ..migrate.step_order import steps_of
-from ..wrap.policy_module import LegacyPolicyModule
-from ..wrap.triple import wrapped_pipelines
 from ..wrap.wrapped_connector import WrappedConnector
-from .staged import Staged
-from .v2_stages import V2Stages
+from .staged import Staged, are_of_triple
+
+if TYPE_CHECKING:
+    from .v2_stages import V2Stages
 
 _SPACES: Final = ("input_observation_space", "input_action_space", "observation_space")
 _WHERE: Final = ("device", "pin_memory", "is_narrow", "lone_variance")
@@ -103,7 +98,7 @@ def numbers_of_piece(piece: ConnectorV2) -> dict[str, Any]:
 def _settings(staged: Staged, beside: Staged) -> Settings | None:
     if isinstance(staged, LegacyStages):
         return _of_policy(staged.policy, beside)
-    if not isinstance(staged, V2Stages):
+    if not are_of_triple(staged):
         return None
     learner = [staged.triple.learner] if _learn(staged, beside) else []
     pipelines = (staged.env_to_module, staged.module_to_env, *learner)
@@ -112,9 +107,7 @@ def _settings(staged: Staged, beside: Staged) -> Settings | None:
 
 def _learn(*both: Staged) -> bool:
     """Whether both have what learning needs in front; an old policy's connectors say it."""
-    return all(
-        each.triple.learner is not None if isinstance(each, V2Stages) else True for each in both
-    )
+    return all(each.triple.learner is not None if are_of_triple(each) else True for each in both)
 
 
 def _of_pieces(*pipelines: Any) -> Settings:
@@ -127,7 +120,7 @@ def _of_pieces(*pipelines: Any) -> Settings:
 
 def _of_policy(policy: Policy, beside: Staged) -> Settings | None:
     """The pieces of an old policy, in the form in which the other one has them."""
-    if not isinstance(beside, V2Stages):
+    if not are_of_triple(beside):
         sides = (policy.agent_connectors, policy.action_connectors)
         found = [
             (type(each).__name__, dict(_leaves(list(each.to_state()))))
@@ -135,6 +128,19 @@ def _of_policy(policy: Policy, beside: Staged) -> Settings | None:
             for each in getattr(side, "connectors", [])
         ]
         return [*found, *_explored(policy)]
+    return _as_migrated(policy, beside)
+
+
+def _as_migrated(policy: Policy, beside: V2Stages) -> Settings:
+    """The pieces that an old policy becomes, wrapped where the other one's are."""
+    from ...v2.connectors.learner.defaults import learner_pipeline
+    from ..migrate.mixture import learner_pieces, mixed_pipelines
+    from ..migrate.native_module import native_module
+    from ..migrate.refusal import Refusal
+    from ..migrate.step_order import steps_of
+    from ..wrap.policy_module import LegacyPolicyModule
+    from ..wrap.triple import wrapped_pipelines
+
     wrapped = [
         type(piece.connector).__name__
         for pipeline in (beside.env_to_module, beside.module_to_env)
@@ -165,6 +171,8 @@ def _explored(policy: Policy) -> Settings:
 
 def _exploring(module: Any) -> Settings:
     """How a module is built and explores."""
+    from ..wrap.policy_module import LegacyPolicyModule
+
     if isinstance(module, LegacyPolicyModule):
         return _explored(module.policy)
     return [("model_config", dict(_leaves(getattr(module, "model_config", {}))))]

@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ...core.importing.torch_needed import has_torch
 from ...core.types import Array
 from ...legacy.policy.stages import LegacyStages
-from ..migrate.native_module import native_module
 from ..migrate.refusal import Refusal
-from ..wrap.policy_module import LegacyPolicyModule
-from .staged import Staged
-from .v2_stages import V2Stages
+from .staged import Staged, are_of_triple
 
 Weights = Mapping[str, Array]
 
@@ -53,8 +51,10 @@ def _source(staged: Staged) -> Any:
     """The policy or the module behind stages."""
     if isinstance(staged, LegacyStages):
         return staged.policy
-    if not isinstance(staged, V2Stages):
+    if not are_of_triple(staged):
         return None
+    from ..wrap.policy_module import LegacyPolicyModule
+
     module = staged.module
     return module.policy if isinstance(module, LegacyPolicyModule) else module
 
@@ -76,6 +76,11 @@ def _is_policy(source: Any) -> bool:
 
 
 def _native(policy: Any) -> Any:
+    """The module that a policy becomes; None where it becomes none, and without torch."""
+    if not has_torch():
+        return None
+    from ..migrate.native_module import native_module
+
     found = native_module(policy)
     return None if isinstance(found, Refusal) else found
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from typing_extensions import TypeIs
 
 from ...core.types import Nest
+from ..triple import V2Triple
+
+if TYPE_CHECKING:
+    from .v2_stages import V2Stages
 
 
 class Staged(Protocol):
@@ -31,3 +37,8 @@ class Staged(Protocol):
         self, slots: Sequence[Hashable], observations: Sequence[Nest], rewards: Sequence[Any] | None
     ) -> dict[str, Nest]:
         """Act in some slots without exploring: arrays by stage, one row a slot."""
+
+
+def are_of_triple(staged: Staged) -> TypeIs[V2Stages]:
+    """Whether these are the stages of a triple; torch is not imported to find out."""
+    return isinstance(getattr(staged, "triple", None), V2Triple)

@@ -12,6 +12,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
+from ...core.importing.torch_needed import torch_needed
 from ...core.text.near_names import near_names
 from . import (
     algorithm_homes,
@@ -39,10 +40,15 @@ class Place(NamedTuple):
     name: str
 
     def fetch(self) -> Any:
-        """The thing itself; its module is loaded."""
+        """The thing itself; its module is loaded.
+
+        Raises:
+            MissingExtraError: It needs torch, which is not installed.
+        """
         if self.home == STAND_IN:
             return stand_in(self.name)
-        return getattr(import_module(f"{_ROOT}.{self.home}"), self.name)
+        with torch_needed(self.name):
+            return getattr(import_module(f"{_ROOT}.{self.home}"), self.name)
 
 
 @lru_cache(maxsize=1)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, MutableMapping
 from typing import Any
 
 from ..errors import ConfigError
+from ..importing.torch_needed import torch_needed
 
 
 def compute_global_norm(gradients_list: Iterable[Any]) -> Any:
@@ -19,7 +20,8 @@ def compute_global_norm(gradients_list: Iterable[Any]) -> Any:
         >>> compute_global_norm([torch.tensor([3.0, 4.0]), None, torch.tensor([12.0])])
         tensor(13.)
     """
-    import torch
+    with torch_needed("the norm of gradients"):
+        import torch
 
     norms = [gradient.detach().norm() for gradient in gradients_list if gradient is not None]
     return (
@@ -95,7 +97,8 @@ def update_target_network(main_net: Any, target_net: Any, tau: float) -> None:
         target_net: One with the same parameters, by name; those only it has stay.
         tau: 1.0 copies.
     """
-    import torch
+    with torch_needed("a target network"):
+        import torch
 
     weights = dict(main_net.named_parameters())
     with torch.no_grad():

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from ..importing.torch_needed import torch_needed
+
 
 def _nothing(name: str) -> Any:
     return None
@@ -46,6 +48,7 @@ def by_path(homes: Mapping[str, str], package: str) -> Callable[[str], Any]:
         if last not in homes:
             return None
         module, _, own = homes[last].partition(":")
-        return getattr(import_module(module, package), own or last)
+        with torch_needed(last):
+            return getattr(import_module(module, package), own or last)
 
     return fetch

@@ -17,6 +17,7 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
 
 from ...core.errors import SpaceError, UnknownNameError
 from ...core.formulas.schedules import class_name
+from ...core.importing.torch_needed import torch_needed
 from . import arrays as single
 from .action_leaves import action_leaves
 from .arms import GaussianArms
@@ -91,7 +92,8 @@ class DistributionChoice:
         """What builds the torch distribution when called with `(inputs, model)`."""
         if self.kind == "custom":
             return self.custom
-        from . import torch_names
+        with torch_needed("a distribution class"):
+            from . import torch_names
 
         found = getattr(torch_names, _TORCH_NAMES[self.kind])
         if self.kind == "multi_action":

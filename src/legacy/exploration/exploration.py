@@ -24,6 +24,7 @@ from ...core.formulas.schedules import (
     Schedule,
     schedule_from,
 )
+from ...core.importing.torch_needed import torch_needed
 from ..distributions.action_leaves import action_leaves, flatten_actions, nest_leaves
 from ..distributions.arrays import ArrayDistribution
 from .random_actions import random_actions
@@ -162,7 +163,8 @@ class Exploration:
             timestep: The policy's global timestep; None counts on from the last one.
             explore: False takes the deterministic action.
         """
-        from .tensors import tensor_choice
+        with torch_needed("exploring in tensors"):
+            from .tensors import tensor_choice
 
         return tensor_choice(self, action_distribution, timestep=timestep, explore=explore)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from gymnasium.spaces import Space
 
+from ...core.importing.torch_needed import torch_needed
 from ..distributions import registered
 from ..distributions.choice import distribution_for
 from ..observations.preprocessors import (
@@ -78,7 +79,8 @@ class ModelCatalog:
             default_model: The network to take instead of the one chosen by space.
             **model_kwargs: Further arguments of the network.
         """
-        from .catalog import build_model
+        with torch_needed("a model"):
+            from .catalog import build_model
 
         return build_model(
             obs_space,

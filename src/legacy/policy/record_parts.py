@@ -12,6 +12,7 @@ from gymnasium.spaces import MultiDiscrete, Space
 
 from ...core.errors import ConfigError, RlconnectError, SpaceError, UnknownNameError
 from ...core.formulas.schedules import class_name
+from ...core.importing.torch_needed import torch_needed
 from ...core.trust.names import words
 from ...core.vault import PolicyRecord, WeightTable
 from ...core.vault.decode.standins import GlobalRef, class_path
@@ -312,9 +313,10 @@ def torch_weights(record: PolicyRecord, algorithm: str) -> dict[str, np.ndarray[
                 f"policy {record.id!r} is one vector of TensorFlow's, in an order of its own",
                 hint="it is readable with rlconnect.open_checkpoint(path).",
             )
-        from ...core.limits.weight_room import WeightRoom
-        from ..heads.evolution import unflattened
-        from ..heads.registry import build_head
+        with torch_needed(f"the network of this {algorithm} policy"):
+            from ...core.limits.weight_room import WeightRoom
+            from ..heads.evolution import unflattened
+            from ..heads.registry import build_head
 
         flat = weights[FLAT_WEIGHTS]
         with WeightRoom(4 * np.size(flat), 1, f"policy {record.id!r}"):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from ...core import array_namespace as xp
 from ...core.data.damage import at
 from ...core.data.plain_data import NotPlainError, from_data, to_data
 
@@ -84,9 +85,7 @@ def go_on(runner: Any, state: Mapping[str, Any]) -> bool:
 
 
 def _written(value: Any, data: Callable[[Any], Any]) -> dict[str, Any]:
-    import torch
-
-    if not isinstance(value, torch.Tensor):
+    if not xp.is_tensor(value):
         raise NotPlainError(type(value).__name__)
     return {_TENSOR: value.detach().cpu().numpy().copy()}
 

@@ -9,6 +9,7 @@ from gymnasium import spaces
 from gymnasium.spaces import Space
 
 from ...core.errors import SpaceError
+from ...core.importing.torch_needed import torch_needed
 
 if TYPE_CHECKING:
     from ..distributions.base import Distribution
@@ -27,8 +28,9 @@ def distribution_class(action_space: Space[Any]) -> type[Distribution]:
     Raises:
         UnsupportedSpaceException: None fits.
     """
-    from ..distributions.torch_continuous import TorchDiagGaussian
-    from ..distributions.torch_discrete import TorchCategorical, TorchMultiCategorical
+    with torch_needed("a distribution class"):
+        from ..distributions.torch_continuous import TorchDiagGaussian
+        from ..distributions.torch_discrete import TorchCategorical, TorchMultiCategorical
 
     if isinstance(action_space, spaces.Discrete):
         return TorchCategorical

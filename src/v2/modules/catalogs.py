@@ -11,6 +11,7 @@ from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ...core.columns import Columns
+from ...core.importing.torch_needed import torch_needed
 from .action_distributions import UnsupportedSpaceException
 from .catalog import Catalog, _check_if_diag_gaussian
 from .network_configs import (
@@ -231,8 +232,9 @@ class SACCatalog(Catalog):
     @override
     def get_action_dist_cls(self, framework: str = "torch") -> Any:
         """Give the squashed normal for a Box, else the categorical."""
-        from ..distributions.torch_continuous import TorchSquashedGaussian
-        from ..distributions.torch_discrete import TorchCategorical
+        with torch_needed("a distribution class"):
+            from ..distributions.torch_continuous import TorchSquashedGaussian
+            from ..distributions.torch_discrete import TorchCategorical
 
         if isinstance(self.action_space, spaces.Discrete):
             return TorchCategorical

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import ConfigError
+from ...core.importing.torch_needed import torch_needed
 from .convolution_shapes import output_shape
 
 if TYPE_CHECKING:
@@ -99,9 +101,8 @@ class MLPHeadConfig(_MLPConfig):
 
     def build(self, framework: str = "torch") -> TorchModel:
         """Make the head."""
-        from .heads import TorchMLPHead
-
-        _check_framework(framework)
+        with _torch(framework):
+            from .heads import TorchMLPHead
         return TorchMLPHead(self)
 
 
@@ -111,9 +112,8 @@ class FreeLogStdMLPHeadConfig(_MLPConfig):
 
     def build(self, framework: str = "torch") -> TorchModel:
         """Make the head."""
-        from .heads import TorchFreeLogStdMLPHead
-
-        _check_framework(framework)
+        with _torch(framework):
+            from .heads import TorchFreeLogStdMLPHead
         if self.output_dims[0] % 2:
             raise ConfigError(
                 "a head with free log-deviations has means and deviations",
@@ -129,9 +129,8 @@ class MLPEncoderConfig(_MLPConfig):
 
     def build(self, framework: str = "torch") -> TorchModel:
         """Make the encoder."""
-        from .encoders import TorchMLPEncoder
-
-        _check_framework(framework)
+        with _torch(framework):
+            from .encoders import TorchMLPEncoder
         return TorchMLPEncoder(self)
 
 
@@ -172,9 +171,8 @@ class CNNEncoderConfig(ModelConfig):
 
     def build(self, framework: str = "torch") -> TorchModel:
         """Make the encoder."""
-        from .encoders import TorchCNNEncoder
-
-        _check_framework(framework)
+        with _torch(framework):
+            from .encoders import TorchCNNEncoder
         return TorchCNNEncoder(self)
 
 
@@ -213,9 +211,8 @@ class RecurrentEncoderConfig(ModelConfig):
 
     def build(self, framework: str = "torch") -> TorchModel:
         """Make the encoder."""
-        from .encoders import TorchGRUEncoder, TorchLSTMEncoder
-
-        _check_framework(framework)
+        with _torch(framework):
+            from .encoders import TorchGRUEncoder, TorchLSTMEncoder
         if self.recurrent_layer_type not in ("lstm", "gru"):
             raise ConfigError(
                 "recurrent_layer_type", expected="'lstm' or 'gru'", found=self.recurrent_layer_type
@@ -239,9 +236,8 @@ class ActorCriticEncoderConfig(ModelConfig):
 
     def build(self, framework: str = "torch") -> TorchModel:
         """Make the encoder."""
-        from .actor_critic import TorchActorCriticEncoder, TorchStatefulActorCriticEncoder
-
-        _check_framework(framework)
+        with _torch(framework):
+            from .actor_critic import TorchActorCriticEncoder, TorchStatefulActorCriticEncoder
         if isinstance(self.base_encoder_config, RecurrentEncoderConfig):
             return TorchStatefulActorCriticEncoder(self)
         return TorchActorCriticEncoder(self)
@@ -300,12 +296,13 @@ class MultiStreamEncoderConfig(ModelConfig):
 
     def build(self, framework: str = "torch") -> TorchModel:
         """Make the encoder."""
-        from .multi_stream import TorchMultiStreamEncoder
-
-        _check_framework(framework)
+        with _torch(framework):
+            from .multi_stream import TorchMultiStreamEncoder
         return TorchMultiStreamEncoder(self)
 
 
-def _check_framework(framework: str) -> None:
+def _torch(framework: str) -> AbstractContextManager[None]:
+    """Where the networks of a framework are imported."""
     if framework != "torch":
         raise ConfigError("the framework of a network", expected="'torch'", found=repr(framework))
+    return torch_needed("a network")

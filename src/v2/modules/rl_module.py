@@ -17,6 +17,7 @@ from typing_extensions import Self, override
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.data.budget import one_load
 from ...core.errors import PieceError
+from ...core.importing.torch_needed import torch_needed
 from ...core.limits.load_room import room_of_the_load
 from ...core.trust import Trust, Words
 from ...core.vault.one_save import of_one_save
@@ -236,7 +237,8 @@ class RLModule(Checkpointable):
                 could be read, weights included.
             CheckpointError: Nothing there can be read.
         """
-        from .loading import load_module
+        with torch_needed("the module in this checkpoint"):
+            from .loading import load_module
 
         _check_local(filesystem)
         words = Trust.of(trust) | Trust.of(module_classes)

@@ -112,7 +112,14 @@ def test_statistics_that_are_not_finite_become_json():
     json.dumps(told, allow_nan=False)
 
 
-@pytest.mark.parametrize("name", [PENDULUM, MULTI_AGENT, NEW_ALGORITHM, "new/2.60.0-filter"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(pytest.param(each, marks=pytest.mark.torch) for each in (PENDULUM, MULTI_AGENT)),
+        pytest.param(NEW_ALGORITHM, marks=pytest.mark.torch),
+        "new/2.60.0-filter",
+    ],
+)
 def test_next_commands_work(name, tmp_path, monkeypatch, capsys):
     """Each suggested rlconnect command can be pasted into a shell as it stands, and succeeds."""
     path = copy_of(name, tmp_path / "it's a $HOME (copy)")

@@ -14,6 +14,7 @@ from ....core import array_namespace as xp
 from ....core import nest
 from ....core.columns import Columns
 from ....core.errors import PieceError
+from ....core.importing.torch_needed import torch_needed
 from ....core.types import Nest
 from ..connector import ConnectorV2
 from .stateful_modules import is_multi
@@ -133,7 +134,8 @@ def _tensor(leaf: Any, device: Any, pin_memory: bool) -> Any:
             return torch.from_numpy(leaf)
         if leaf.dtype == np.float64:
             return torch.from_numpy(leaf.astype(np.float32, order="C"))
-    from ....core.arrays.tensors import as_tensors  # Pipelines without a module do without torch.
+    with torch_needed("NumpyToTensor"):  # Pipelines without a module do without it.
+        from ....core.arrays.tensors import as_tensors
 
     if xp.is_tensor(leaf):
         return as_tensors(leaf.float() if leaf.is_floating_point() else leaf, device)

@@ -11,6 +11,7 @@ from typing_extensions import override
 from ....core import array_namespace as xp
 from ....core import nest
 from ....core.columns import Columns
+from ....core.importing.torch_needed import torch_needed
 from ..common.stateful_modules import is_multi
 from ..connector import ConnectorV2
 
@@ -90,6 +91,7 @@ def action_dist_cls(rl_module: Any, explore: bool | None) -> Any:
 
 @cache
 def _draw() -> Callable[[Any, Any, bool], tuple[Any, Any] | None]:
-    from .drawing import drawn  # Pipelines without torch do without it.
+    with torch_needed("drawing from a distribution"):  # Pipelines without torch do without it.
+        from .drawing import drawn
 
     return drawn
