@@ -250,8 +250,9 @@ def output_rows(output: PolicyOutputType, count: int) -> list[PolicyOutputType]:
     """What a policy answered for many agents, as one answer an agent.
 
     Example:
-        >>> output_rows((np.array([3, 4]), [], {"vf_preds": np.array([0.5, 0.25])}), 2)[1]
-        (np.int64(4), [], {'vf_preds': np.float64(0.25)})
+        >>> rows = output_rows((np.array([[3], [4]]), [], {"fair": np.array([[1], [0]])}), 2)
+        >>> rows[1]
+        (array([4]), [], {'fair': array([0])})
     """
     actions, states, fetches = output
     names = list(fetches)

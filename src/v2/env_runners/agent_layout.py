@@ -40,8 +40,8 @@ class AgentLayout:
         >>> layout = AgentLayout([(("a", "p"), ("b", "q")), (("a", "p"),)])
         >>> layout.slots
         {'p': [(0, 'a'), (1, 'a')], 'q': [(0, 'b')]}
-        >>> layout.by_env({"p": np.array([5, 6]), "q": np.array([7])}, ["ba", "a"])
-        [{'b': np.int64(7), 'a': np.int64(5)}, {'a': np.int64(6)}]
+        >>> layout.by_env({"p": np.array([[5], [6]]), "q": np.array([[7]])}, ["ba", "a"])
+        [{'b': array([7]), 'a': array([5])}, {'a': array([6])}]
     """
 
     def __init__(self, crews: Sequence[Crew]) -> None:

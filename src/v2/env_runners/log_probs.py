@@ -34,8 +34,8 @@ def shared_out(value: Any, shape: tuple[int, ...]) -> Any:
     """What a log-probability adds up to, in equal shares.
 
     Example:
-        >>> shared_out(-3.0, (2,)), shared_out(np.array([-1.0, -2.0]), ())
-        (array([-1.5, -1.5], dtype=float32), np.float32(-3.0))
+        >>> shared_out(-3.0, (2,)), float(shared_out(np.array([-1.0, -2.0]), ()))
+        (array([-1.5, -1.5], dtype=float32), -3.0)
     """
     share = np.float32(np.sum(value) / max(1, int(np.prod(shape))))
     return np.full(shape, share) if shape else share

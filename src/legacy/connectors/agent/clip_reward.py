@@ -60,4 +60,5 @@ class ClipRewardAgentConnector(ColumnsAgentConnector):
             return np.sign(rewards)
         limit = self.limit
         assert limit is not None, "transform() clips only where there is a limit"
-        return np.clip(rewards, -limit, limit)
+        rows = np.asarray(rewards)[np.newaxis]  # old numpy makes one float32 alone a float64
+        return np.clip(rows, -limit, limit)[0]
