@@ -50,6 +50,8 @@ class Cell:
         constraints: A file of pins, from the repository's root.
         has_torch: Whether torch is installed.
         is_strict: Whether every warning is an error, as in `make test`.
+        answered_otherwise: Cases of the scoreboards that its versions answer themselves, and not
+            as the newest ones that recorded them: gymnasium's spaces, arithmetic of a user's code.
     """
 
     python: str
@@ -59,13 +61,27 @@ class Cell:
     constraints: str = ""
     has_torch: bool = True
     is_strict: bool = False
+    answered_otherwise: tuple[str, ...] = ()
 
+
+_OLD_NUMPY = ("module_to_env.case_round_trip_user_piece",)  # `2 - action` widens an int32
+_OLD_CARTPOLE = (  # bounds of 3.4e38, which are infinite since gymnasium 1.0
+    "rl_module.case_config_spec",
+    "seed_examples.case_construct_env_to_module_with_env",
+    "seed_examples.case_construct_env_to_module_with_spaces",
+)
 
 CELLS = {
-    "lowest": Cell("3.10", extras=("test", "codemod", "offline"), is_lowest=True),
+    "lowest": Cell(
+        "3.10",
+        extras=("test", "codemod", "offline"),
+        is_lowest=True,
+        answered_otherwise=(*_OLD_NUMPY, *_OLD_CARTPOLE),
+    ),
     "numpy-1": Cell(
         "3.11",
         pins=("numpy==1.26.4", "gymnasium==1.0.0", "torch==2.9.1", "onnxscript==0.6.2"),
+        answered_otherwise=_OLD_NUMPY,
     ),
     "pinned": Cell("3.11", constraints="constraints.txt", is_strict=True),
     "newest-3.12": Cell("3.12"),
@@ -95,6 +111,18 @@ def lowest(requirement: str) -> str:
     if not _LOWER.match(requirement):
         raise SystemExit(f"{requirement!r} states no lower bound of the form name>=version")
     return requirement.replace(">=", "==", 1)
+
+
+def answered_otherwise(lines: list[str]) -> set[str]:
+    """The cases that fail in a scoreboard's log; the log itself where it ended before its count.
+
+    Example:
+        >>> answered_otherwise(["FAIL spaces.case_box: values differ", "9 passed, 1 failed"])
+        {'spaces.case_box'}
+    """
+    failed = {line.split()[1].rstrip(":") for line in lines if line.startswith("FAIL ")}
+    is_whole = bool(lines) and lines[-1].endswith(f" passed, {len(failed)} failed")
+    return failed if is_whole else {"an unfinished log"}
 
 
 def _name(requirement: str) -> str:
@@ -156,6 +184,8 @@ class Runner:
                 if code:
                     break
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        if name in SCOREBOARDS and answered_otherwise(lines) <= {*self.cell.answered_otherwise}:
+            code = 0
         last = lines[-1].strip("= ") if lines else ""
         told = "skipped" if skipped else f"{'ok' if code == 0 else f'FAILED ({code})'}  {last}"
         self.results[name] = told

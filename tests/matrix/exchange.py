@@ -21,6 +21,7 @@ from rlconnect.core import nest
 from rlconnect.core.errors import MissingExtraError, RlconnectError
 from rlconnect.core.importing.torch_needed import has_torch
 from rlconnect.core.spaces.values import sample
+from rlconnect.legacy import Policy
 
 ROOT = Path(__file__).parents[2]
 STEPS = 12
@@ -37,9 +38,9 @@ def sources():
             loaded = rlconnect.load(path)
         except RlconnectError:
             continue
-        if isinstance(loaded, dict):
-            for name, policy in loaded.items():
-                yield "-".join((*path.relative_to(ROOT).parts[-3:], name)), policy
+        for name, policy in loaded.items():
+            if isinstance(policy.native, Policy):
+                yield "-".join((*path.relative_to(ROOT).parts[-3:], name)), policy.native
 
 
 def rewards(step):
@@ -84,6 +85,8 @@ def write(folder):
         told[name] = {"forms": forms, "numpy": policy.networks.numpy is not None}
     (folder / "told.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
     counts = {form: sum(form in each["forms"] for each in told.values()) for form in FORMS}
+    if not told:
+        raise SystemExit("wrote nothing: no sample was loaded.")
     print("wrote " + ", ".join(f"{count} {form}" for form, count in counts.items()))
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from packaging.requirements import Requirement
 
-from tests.matrix.cells import CELLS, PROJECT, ROOT, lowest, requirements
+from tests.matrix.cells import CELLS, PROJECT, ROOT, answered_otherwise, lowest, requirements
 
 WORKFLOW = ROOT / ".github" / "workflows" / "matrix.yml"
 
@@ -26,6 +26,21 @@ def test_a_requirement_without_a_bound_is_refused():
     """Nobody could hold it to what it promises."""
     with pytest.raises(SystemExit, match="states no lower bound"):
         lowest("numpy")
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        (["FAIL a.case: one", "FAIL b.case: two", "7 passed, 2 failed"], {"a.case", "b.case"}),
+        (["9 passed, 0 failed"], set()),
+        (["FAIL a.case: one", "7 passed, 2 failed"], {"an unfinished log"}),
+        (["FAIL a.case: one", "Segmentation fault"], {"an unfinished log"}),
+        ([], {"an unfinished log"}),
+    ],
+)
+def test_a_scoreboard_is_forgiven_only_what_it_names(lines, found):
+    """A log that ends before its count, or counts more than it names, is forgiven nothing."""
+    assert answered_otherwise(lines) == found
 
 
 def test_only_one_cell_lacks_torch():
