@@ -30,7 +30,7 @@ from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.own.atomic import make_parents, replaced_file
 from ...core.vault.own.flushing import flush_file
 from ...core.vault.own.leftovers import removed
-from ...core.vault.own.write_errors import refusals
+from ...core.vault.own.write_errors import refusal, refusals
 from ...core.version import __version__
 from ..actor.actor import Actor
 from ..actor.pipeline_player import PipelinePlayer
@@ -112,7 +112,7 @@ def write_artifact(target: Path, data: bytes, manifest: str) -> None:
         with replaced_file(beside) as described:
             described.write_text(manifest, encoding="utf-8")
             flush_file(described)
-            with replaced_file(target, before=lambda: removed(beside)) as staged:
+            with replaced_file(target, before=lambda: _make_room(beside)) as staged:
                 staged.write_bytes(data)
             older = b""
     except BaseException:
@@ -120,6 +120,14 @@ def write_artifact(target: Path, data: bytes, manifest: str) -> None:
             with replaced_file(beside) as described:
                 described.write_bytes(older)
         raise
+
+
+def _make_room(beside: Path) -> None:
+    removed(beside)
+    if beside.exists():
+        raise refusal(
+            beside, "a program has the older one open", "close that program, or save elsewhere."
+        )
 
 
 def plan_of(

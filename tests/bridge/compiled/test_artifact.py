@@ -23,6 +23,7 @@ from rlconnect.legacy import ConnectorContext, register_lambda_agent_connector
 
 from tests.bridge.compiled.chains import made, new_chains, old_chains
 from tests.core.step.test_tensor_step import stacked
+from tests.core.vault.own.windows_files import as_on_windows
 from tests.legacy.replay import GOLDEN, Recording
 
 # torch's own loader and compiler call parts of torch that it has deprecated.
@@ -256,6 +257,21 @@ def test_torchs_compiler_gives_the_same(rng):
         obs = rng.uniform(-3, 3, (4, *wide.shape)).astype(np.float32)
         found, states = program(obs, states, first=np.full(4, step == 0))
         assert np.allclose(actor.act(obs), found.numpy(), atol=1e-5)
+
+
+def test_a_manifest_that_somebody_reads_keeps_its_artifact(tmp_path, monkeypatch):
+    """Where open files stay in their place nothing is written, and the error says which one."""
+    target = tmp_path / "a.pt2"
+    artifact.write_artifact(target, b"old", "{}")
+    as_on_windows(monkeypatch)
+
+    with (tmp_path / "a.pt2.json").open("rb"), pytest.raises(CheckpointWriteError) as caught:
+        artifact.write_artifact(target, b"new", "{}")
+
+    assert "a.pt2.json: a program has the older one open" in str(caught.value)
+    assert target.read_bytes() == b"old"
+    artifact.write_artifact(target, b"new", "{}")
+    assert target.read_bytes() == b"new"
 
 
 @pytest.mark.parametrize("step", ["removed", "replace", "second replace"])

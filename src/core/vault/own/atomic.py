@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
+from .file_bytes import let_go
 from .flushing import flush_file, flush_folder, flush_names, flush_parent
 from .leftovers import held, make_locked, remove, sibling, sweep
 from .write_errors import refusal, refusals
@@ -88,7 +89,7 @@ def replaced_file(target: Path, before: Callable[[], None] = lambda: None) -> It
             yield staged
             flush_file(staged)
             before()
-            os.replace(staged, target)
+            _freed(os.replace, staged, target, held=target)
             flush_parent(target)
         finally:
             if lock is not None:
@@ -160,7 +161,7 @@ def _swap(staged: Path, target: Path) -> Path | None:
             return staged
         aside = sibling(target, "old")
         try:
-            os.rename(target, aside)
+            _freed(os.rename, target, aside, held=target)
         except FileNotFoundError:
             continue
         try:
@@ -173,6 +174,16 @@ def _swap(staged: Path, target: Path) -> Path | None:
             raise
         return aside
     raise OSError(errno.EBUSY, "other writers keep replacing it", str(target))
+
+
+def _freed(move: Callable[[Path, Path], None], old: Path, new: Path, *, held: Path) -> None:
+    """Rename, once more where readers of this process had a file open: Windows refuses that."""
+    try:
+        move(old, new)
+    except PermissionError:
+        if not let_go(held):
+            raise
+        move(old, new)
 
 
 def exchange(first: Path, second: Path) -> bool:

@@ -1,7 +1,8 @@
 """The bytes of a file, read when they are asked for.
 
 Not mapped: where another process cuts a mapped file, whoever looks at it is killed by a signal.
-Here it is an error. The file is held open, so it stays the one that was checked.
+Here it is an error. The file is held open, so it stays the one that was checked, until a save needs
+its place on a system that moves no open file.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from ...errors import CorruptCheckpointError
 
 _BLOCK: Final = 1 << 20
 _HAS_OFFSETS: Final = hasattr(os, "preadv")
+_OPEN: Final[weakref.WeakSet[FileBytes]] = weakref.WeakSet()
 
 
 class FileBytes:
@@ -41,8 +44,10 @@ class FileBytes:
     def __init__(self, descriptor: int, size: int, name: str) -> None:
         self.name = name
         self._descriptor, self._size = descriptor, size
+        self._kept: memoryview | None = None
         self._turn = Lock()
-        weakref.finalize(self, os.close, descriptor)
+        self._close = weakref.finalize(self, os.close, descriptor)
+        _OPEN.add(self)
 
     def __len__(self) -> int:
         return self._size
@@ -81,11 +86,57 @@ class FileBytes:
                 )
             done += count
 
-    def _read(self, part: Any, begin: int) -> int:
-        if _HAS_OFFSETS:
-            return os.preadv(self._descriptor, [part], begin)
-        with self._turn:  # where there are no offsets there are no forked processes either
-            os.lseek(self._descriptor, begin, os.SEEK_SET)
-            data = os.read(self._descriptor, min(len(part), _BLOCK))
+    def _read(self, part: memoryview, begin: int) -> int:
+        with self._turn:
+            if self._kept is not None:
+                data = self._kept[begin : begin + len(part)]
+            elif _HAS_OFFSETS:  # a forked process moves nobody's place in the file
+                return os.preadv(self._descriptor, [part], begin)
+            else:
+                os.lseek(self._descriptor, begin, os.SEEK_SET)
+                data = memoryview(os.read(self._descriptor, min(len(part), _BLOCK)))
             part[: len(data)] = data
             return len(data)
+
+    def is_of(self, files: set[tuple[int, int]]) -> bool:
+        """Whether its file is open, and one of these by device and number."""
+        facts = os.fstat(self._descriptor) if self._close.alive else None
+        return facts is not None and (facts.st_dev, facts.st_ino) in files
+
+    def keep(self) -> None:
+        """Read all of it now, and close the file; what was cut off is missed when it is read."""
+        found = np.empty(self._size, np.uint8)
+        done = 0
+        while count := self._read(found.data[done:], done):
+            done += count
+        with self._turn:
+            self._kept = found.data[:done]
+            self._close()
+
+
+def let_go(path: Path) -> bool:
+    """Close what this process has open of a file, or of the files in a folder.
+
+    Whoever reads them has their bytes in memory from then on.
+
+    Returns:
+        Whether there was any.
+    """
+    files = set()
+    for each in (path, *path.rglob("*")):
+        facts = each.lstat()
+        files.add((facts.st_dev, facts.st_ino))
+    held = [reader for reader in list(_OPEN) if reader.is_of(files)]
+    for reader in held:
+        reader.keep()
+    return bool(held)
+
+
+def _unlock_all() -> None:
+    """Forget who was reading: a forked process has none of those threads."""
+    for each in list(_OPEN):
+        each._turn = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock_all)

@@ -26,6 +26,7 @@ _HINTS: Final = {
     errno.ENAMETOOLONG: "choose a shorter name.",
     errno.EBUSY: "save to a folder inside it: a disk is mounted there, or a program holds it.",
 }
+_MOST_NAMED: Final = 3
 
 
 @contextlib.contextmanager
@@ -37,12 +38,31 @@ def refusals(target: Path) -> Iterator[None]:
         raise
     except (OSError, SafetensorError) as error:
         code = getattr(error, "errno", None) or _code_in(str(error))
+        hint = hint_for(code) or "what was there before is untouched; try again."
+        open_files = _open_files(target) if isinstance(error, PermissionError) else []
+        if open_files:
+            names = ", ".join(map(repr, open_files[:_MOST_NAMED]))
+            hint = f"let go of {names}, which a program has open or mapped; else {hint}"
         raise CheckpointWriteError(
             f"cannot save to {target}: {reason_of(code, error)}.",
-            hint=hint_for(code) or "what was there before is untouched; try again.",
+            hint=hint,
             path=str(target),
             code=code,
         ) from error
+
+
+def _open_files(target: Path) -> list[str]:
+    """Files of a folder that the system moves nowhere, not even to where they are, by name."""
+    found = []
+    for each in [target] if target.is_file() else sorted(target.rglob("*")):
+        try:
+            if each.is_file() and not each.is_symlink():
+                os.rename(each, each)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            found.append(each.name)
+    return found
 
 
 def refusal(target: Path, why: str, hint: str) -> CheckpointWriteError:
