@@ -79,6 +79,18 @@ def test_a_policy_is_shown_compared_and_converted(tmp_path):
     assert codes == [0, 0, 0]
 
 
+def test_an_onnx_file_acts():
+    """Its runtime is all that it needs."""
+    pytest.importorskip("onnxruntime")
+
+    action = without_torch(
+        f"policy = rlconnect.load({str(SAMPLES / 'ppo-pendulum.onnx')!r}).only\n"
+        "print(json.dumps(policy.act([1.0, 0.0, 0.5]).tolist()))"
+    )
+
+    assert action == pytest.approx([0.39765], abs=1e-4)
+
+
 @pytest.mark.parametrize(
     ("what", "code"),
     [

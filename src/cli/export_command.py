@@ -110,13 +110,11 @@ def _written(actor: Actor, name: str, file: Path, kind: Any, dry_run: bool) -> d
 
 def show_program(file: Path, *, as_json: bool) -> None:
     """Print what the manifest of an exported policy tells."""
+    from ..bridge.compiled.artifact_manifest import read_manifest
     from ..core.text.visible import visible
-    from ..core.vault.files import read_json
-    from ..core.vault.limits import DEFAULT_LIMITS
 
-    beside = file.with_name(f"{file.name}.json")
-    manifest = read_json(beside, DEFAULT_LIMITS, follow=True)
-    with at(beside.name):
+    manifest = read_manifest(file)
+    with at(f"{file.name}.json"):
         _, *lines = written_lines(file, manifest)
     if as_json:
         print_json(manifest)
@@ -141,6 +139,10 @@ def written_lines(out: Path, manifest: dict[str, Any], dry_run: bool = False) ->
         f"  does {' -> '.join(manifest['pieces'])}",
         f"  checked against the policy: equal within {manifest['tolerance']:g}",
     ]
+    if manifest["kind"] == "pt2":
+        lines.append(
+            f"  bound to torch {manifest['torch']}; others may not run it, ONNX runs anywhere"
+        )
     return list(map(visible, lines))
 
 

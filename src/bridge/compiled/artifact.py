@@ -197,8 +197,15 @@ def exported(step: FlatStep) -> Any:
 
 def _pt2(program: Any) -> bytes:
     buffer = io.BytesIO()
-    with quiet():
-        torch.export.save(program, buffer)
+    try:
+        with quiet():
+            torch.export.save(program, buffer)
+    except Exception as error:  # a user's own model may hold what torch writes nowhere
+        raise PieceError(
+            "torch cannot write the policy's program",
+            found=str(error).strip().splitlines()[0][:200] if str(error) else repr(error),
+            hint="export it to a file that ends in .onnx.",
+        ) from error
     return buffer.getvalue()
 
 
@@ -249,7 +256,8 @@ def _manifest(plan: ActPlan, step: FlatStep, kind: str, opset: int, data: bytes)
         "format_version": 1,
         "written_by": f"rlconnect {__version__}",
         "kind": kind,
-        **({"opset": opset} if kind == "onnx" else {"torch": torch.__version__}),
+        "torch": torch.__version__,
+        **({"opset": opset} if kind == "onnx" else {}),
         "sha256": hashlib.sha256(data).hexdigest(),
         "size": len(data),
         "batch": "any",

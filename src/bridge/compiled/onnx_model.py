@@ -17,6 +17,7 @@ from ...core.errors import MissingExtraError, PieceError
 from ...core.step.tensor_step import placed
 from ...core.types import Array
 from .flat_step import FlatStep
+from .opened import onnx_session
 
 NEEDED_ONNXSCRIPT: Final = "0.6.2"
 
@@ -93,22 +94,6 @@ def onnx_runner(data: bytes, step: FlatStep) -> Runner:
         return list(session.run([port.name for port in step.outputs], given))
 
     return run
-
-
-def onnx_session(data: bytes) -> Any:
-    """What onnxruntime runs a model in, on one thread of the CPU.
-
-    Raises:
-        MissingExtraError: onnxruntime is not installed.
-    """
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise _missing("onnxruntime") from error
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
 
 
 def fold_into_biases(graph: Any) -> None:

@@ -19,13 +19,19 @@ from gymnasium.spaces import Space
 
 from ...core.columns import DEFAULT_POLICY_ID
 from ...core.data.array_codec import array_from_data
-from ...core.errors import CorruptCheckpointError, UnknownFormatError
+from ...core.errors import (
+    CorruptCheckpointError,
+    MissingExtraError,
+    PieceError,
+    UnknownFormatError,
+)
 from ...core.importing.torch_needed import torch_needed
 from ...core.spaces.codec import space_from_data
 from ...core.types import Array
-from ...core.vault.files import read_bytes, read_json
+from ...core.vault.files import read_bytes
 from ...core.vault.layout import program_in
 from ...core.vault.limits import DEFAULT_LIMITS
+from .artifact_manifest import read_manifest, release_of
 
 Named = Mapping[str, Array]
 
@@ -90,14 +96,33 @@ class Artifact:
         write_artifact(target, self._data, text)
 
     def __call__(self, **given: Array) -> dict[str, Array]:
-        """The outputs for some rows of inputs; states left out are zero, and every row begins."""
+        """The outputs for some rows of inputs; states left out are zero, and every row begins.
+
+        Raises:
+            PieceError: An input is unknown, or of another shape.
+        """
+        inputs = self.manifest["inputs"]
+        names = [port["name"] for port in inputs]
+        if not given or not {*given} <= {*names}:
+            raise PieceError(
+                f"the program of policy {self.name!r} takes other inputs",
+                expected=", ".join(names),
+                found=", ".join(given) or "none",
+            )
         rows = len(next(iter(given.values())))
-        filled = {
-            port["name"]: np.asarray(given[port["name"]], port["dtype"])
-            if port["name"] in given
-            else np.full((rows, *port["shape"]), port["name"] == "first", port["dtype"])
-            for port in self.manifest["inputs"]
-        }
+        filled = {}
+        for port in inputs:
+            name, shape = port["name"], (rows, *port["shape"])
+            if name not in given:
+                filled[name] = np.full(shape, name == "first", port["dtype"])
+                continue
+            filled[name] = np.asarray(given[name], port["dtype"])
+            if filled[name].shape != shape:
+                raise PieceError(
+                    f"input {name!r} of policy {self.name!r} has another shape",
+                    expected=str(shape),
+                    found=str(filled[name].shape),
+                )
         return dict(self._run(filled))
 
 
@@ -114,7 +139,7 @@ def load_artifact(path: str | os.PathLike[str]) -> Artifact:
         MissingExtraError: torch or onnxruntime is not installed.
     """
     file = program_in(Path(path)) or Path(path)
-    manifest = read_json(file.with_name(f"{file.name}.json"), DEFAULT_LIMITS, follow=True)
+    manifest = read_manifest(file)
     data = read_bytes(file, DEFAULT_LIMITS, follow=True)
     found, wanted = hashlib.sha256(data).hexdigest(), manifest.get("sha256")
     if found != wanted:
@@ -124,24 +149,62 @@ def load_artifact(path: str | os.PathLike[str]) -> Artifact:
             found=found,
             hint="export it again, or fetch both files again.",
         )
-    kind = manifest.get("kind")
-    if kind not in ("onnx", "pt2"):
-        raise UnknownFormatError(f"{file}", expected="'onnx' or 'pt2'", found=repr(kind))
-    run = (_of_onnx if kind == "onnx" else _of_torch)(data, manifest, file)
-    return Artifact(manifest, run, data)
+    open_file = _of_onnx if manifest["kind"] == "onnx" else _of_torch
+    return Artifact(manifest, open_file(data, manifest, file), data)
+
+
+def _tried(run: Callable[[Named], Named], manifest: Mapping[str, Any]) -> None:
+    """Run a program once: what another version left out of it is told now, and not later."""
+    row = {
+        port["name"]: np.zeros((1, *port["shape"]), port["dtype"]) for port in manifest["inputs"]
+    }
+    found = run(row)
+    for port in manifest["outputs"]:
+        if found[port["name"]].shape != (1, *port["shape"]):
+            raise ValueError(f"{port['name']!r} has another shape")
+
+
+def onnx_session(data: bytes) -> Any:
+    """What onnxruntime runs a model in, on one thread of the CPU.
+
+    Raises:
+        MissingExtraError: onnxruntime is not installed.
+    """
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise MissingExtraError(
+            "ONNX files are run by onnxruntime, which is not installed.",
+            hint="pip install onnxruntime",
+        ) from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
 
 
 def _of_onnx(data: bytes, manifest: Mapping[str, Any], file: Path) -> Callable[[Named], Named]:
-    with torch_needed("checking an ONNX file"):
-        from .onnx_model import onnx_session
-    session = onnx_session(data)
-    read = {each.name for each in session.get_inputs()}
     names = [port["name"] for port in manifest["outputs"]]
 
     def run(given: Named) -> Named:
         found = session.run(names, {name: each for name, each in given.items() if name in read})
         return dict(zip(names, found, strict=True))
 
+    try:
+        session = onnx_session(data)
+        read = {each.name for each in session.get_inputs()}
+        _tried(run, manifest)
+    except MissingExtraError:
+        raise
+    except Exception as error:  # onnxruntime's own kinds
+        from onnxruntime import __version__ as here
+
+        raise UnknownFormatError(
+            f"onnxruntime cannot run {file}",
+            expected=f"one that knows opset {manifest.get('opset')}",
+            found=f"onnxruntime {here}",
+            hint="pip install --upgrade onnxruntime, or export it again with a smaller opset=.",
+        ) from error
     return run
 
 
@@ -150,16 +213,6 @@ def _of_torch(data: bytes, manifest: Mapping[str, Any], file: Path) -> Callable[
         import torch
 
         from .onnx_model import quiet
-    try:
-        with quiet():
-            module = torch.export.load(io.BytesIO(data)).module()
-    except Exception as error:  # torch promises nothing about other versions' files
-        raise UnknownFormatError(
-            f"torch cannot read {file}",
-            expected=f"the torch that wrote it, {manifest.get('torch')}",
-            found=f"torch {torch.__version__}",
-            hint="export it again with this torch, or as ONNX, which every version reads.",
-        ) from error
     names = [port["name"] for port in manifest["outputs"]]
 
     def run(given: Named) -> Named:
@@ -167,4 +220,21 @@ def _of_torch(data: bytes, manifest: Mapping[str, Any], file: Path) -> Callable[
         with torch.no_grad():
             return dict(zip(names, (each.numpy() for each in module(*ports)), strict=True))
 
+    try:
+        with quiet():
+            module = torch.export.load(io.BytesIO(data)).module()
+        _tried(run, manifest)
+    except Exception as error:  # torch promises nothing about other versions' files
+        wrote = manifest.get("torch")
+        release = release_of(wrote)
+        get = (
+            f"pip install torch=={release}, or " if release != release_of(torch.__version__) else ""
+        )
+        raise UnknownFormatError(
+            f"torch cannot run {file}",
+            expected=f"the torch that wrote it, {wrote}",
+            found=f"torch {torch.__version__}",
+            hint=f"{get if release else ''}export its checkpoint again, as ONNX if torch changes: "
+            "that is bound to no torch.",
+        ) from error
     return run

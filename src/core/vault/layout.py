@@ -156,17 +156,17 @@ def program_in(path: Path) -> Path | None:
     """
     if os.path.isdir(path):
         try:
-            held = {_program_at(each) for each in path.iterdir()} - {None}
+            manifests = [each for each in path.iterdir() if each.suffix == ".json"]
         except OSError:  # what reads the folder next says why
             return None
+        held = {_program_at(each) for each in manifests} - {None}
         return held.pop() if len(held) == 1 else None
     return _program_at(path)
 
 
 def _program_at(path: Path) -> Path | None:
     file = path.with_name(path.name.removesuffix(".json"))
-    manifest = file.with_name(f"{file.name}.json")
-    is_one = file.suffix in _PROGRAMS and os.path.isfile(file) and os.path.isfile(manifest)
+    is_one = file.suffix in _PROGRAMS and os.path.isfile(file) and os.path.isfile(path)
     return file if is_one else None
 
 
