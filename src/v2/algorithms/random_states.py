@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -18,6 +19,10 @@ from ..env_runners.paused import go_on, paused
 from ..envs.generator_states import generator_state, set_generator_state
 
 _NAME: Final = "the state of a run"
+
+
+class LostPlaceWarning(UserWarning):
+    """A run that is resumed begins its episodes anew, although their place was saved."""
 
 
 def random_state_of(runner: Any) -> dict[str, Any]:
@@ -75,9 +80,16 @@ def _set_generators(state: Mapping[str, Any]) -> None:
 def _set_runner(runner: Any, state: Mapping[str, Any]) -> None:
     runner._needs_initial_reset = True
     where = state.get("paused")
-    if where is not None and go_on(runner, where):
-        runner._is_begun = True
-        return
+    if where is not None:
+        if go_on(runner, where):
+            runner._is_begun = True
+            return
+        warnings.warn(
+            "the episodes that were running begin anew: environments here are built in another way "
+            "than those that were saved (other wrappers, settings or another release of gymnasium)",
+            LostPlaceWarning,
+            stacklevel=2,
+        )
     environments = _environments(runner)
     held: Sequence[Any] = state["envs"]
     if not held or len(held) != len(environments):

@@ -32,6 +32,12 @@ _STAYING: Final = (
 )
 """The same in each environment that is made the same way."""
 
+_NO_MORE: Final = frozenset(["_reward_range"])
+"""What each wrapper had before gymnasium 1.0; it says nothing of an episode."""
+
+_CHECKER: Final = "gymnasium.wrappers.PassiveEnvChecker"
+"""It checks first steps, by marks that differ between releases; in an episode there are none."""
+
 _NAME: Final = "the state of an environment"
 _LARGEST: Final = 100_000
 """More items than these in one environment are a table, not a memory."""
@@ -137,6 +143,12 @@ def _remember(env: Any, memory: list[Any]) -> None:
             layer.set_state(from_data(held["state"], _read, name=_NAME))
             continue
         own = vars(layer)
+        if _kind(held["class"]) == _CHECKER:
+            own.update({key: True for key in own if key.startswith("checked_")})
+            continue
+        is_moved = _name(layer) != held["class"]
+        if is_moved and not {*held["attributes"]} <= {*own, *_NO_MORE}:
+            raise NotPlainError("a wrapper that keeps its place by other names")
         for key, value in held["attributes"].items():
             if key.startswith("__") or callable(getattr(type(layer), key, None)):
                 raise NotPlainError(key)  # No environment has written that.

@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 import torch
 from rlconnect.core.errors import CorruptCheckpointError
-from rlconnect.v2.algorithms.random_states import random_state_of, set_random_state
+from rlconnect.v2 import PPOConfig
+from rlconnect.v2.algorithms.random_states import (
+    LostPlaceWarning,
+    random_state_of,
+    set_random_state,
+)
 
 _WILD = """
 import numpy as np
@@ -73,3 +78,17 @@ def test_generators_go_on_from_a_state():
 
 def _numbers():
     return random.random(), np.random.random(), torch.rand(1).item()  # noqa: NPY002
+
+
+def test_a_lost_place_is_told():
+    """A run whose environments are built in another way begins its episodes anew, not in silence."""
+    config = PPOConfig().environment("CartPole-v1").env_runners(num_env_runners=0)
+    runner, other = config.build_algo().env_runner, config.build_algo().env_runner
+    runner.sample(num_timesteps=5)
+    state = random_state_of(runner)
+    state["paused"]["envs"]["envs"][0][0]["class"] = "somewhere.TimeLimit"
+
+    with pytest.warns(LostPlaceWarning, match="begin anew"):
+        set_random_state(other, state)
+
+    assert other.sample(num_timesteps=5)[0].t_started == 0

@@ -185,3 +185,30 @@ def test_an_episode_goes_on_where_gymnasium_moved_its_wrappers() -> None:
 
     assert np.array_equal(one.step(0)[0], other.step(0)[0])
     assert other.get_wrapper_attr("_elapsed_steps") == 2
+
+
+def test_a_moved_wrapper_that_counts_by_another_name_does_not_go_on() -> None:
+    """Its count would be lost in silence, so the episode begins anew."""
+    env = gym.make("CartPole-v1")
+    env.reset(seed=1)
+    memory = memory_of(env) or []
+    held = memory[0]["attributes"]
+    memory[0]["class"] = "gymnasium.wrappers.elsewhere.TimeLimit"
+    held["_steps"] = held.pop("_elapsed_steps")
+
+    assert not remember(gym.make("CartPole-v1"), memory)
+
+
+def test_what_newer_checks_wait_for_is_not_waited_for() -> None:
+    """Each release of gymnasium checks first steps by marks that others did not write."""
+    one, other = gym.make("CartPole-v1"), gym.make("CartPole-v1")
+    one.reset(seed=1)
+    one.step(1)
+    memory = memory_of(one) or []
+    (checker,) = (layer for layer in memory if layer["class"].endswith("PassiveEnvChecker"))
+    checker["attributes"] = {"checked_reset": True, "checked_step": True, "of_another": None}
+
+    assert remember(other, memory)
+
+    assert np.array_equal(one.step(0)[0], other.step(0)[0])
+    assert np.array_equal(one.step(0)[0], other.step(0)[0])
