@@ -10,7 +10,7 @@ from typing import Any, Final
 from packaging.version import InvalidVersion, Version
 
 from ...core.data.array_codec import array_from_data
-from ...core.damage import at
+from ...core.data.damage import at
 from ...core.errors import CorruptCheckpointError, MissingPartError, UnknownFormatError
 from ...core.spaces.codec import space_from_data
 from ...core.vault.files import read_json

@@ -81,7 +81,7 @@ def _numbers():
 
 
 def test_a_lost_place_is_told():
-    """A run whose environments are built in another way begins its episodes anew, not in silence."""
+    """A run whose environments are built in another way says that its episodes begin anew."""
     config = PPOConfig().environment("CartPole-v1").env_runners(num_env_runners=0)
     runner, other = config.build_algo().env_runner, config.build_algo().env_runner
     runner.sample(num_timesteps=5)
