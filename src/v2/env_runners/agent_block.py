@@ -92,9 +92,9 @@ class AgentBlock:
         if running.pending[index]:
             return True
         episode = running.episodes[index]
-        alive = [agent for agent, single in episode._agents.items() if not single.is_done]
+        alive = [agent for agent, single in episode.singles.items() if not single.is_done]
         acting = [agent for agent, _ in self._crews[index]]
-        hanging = episode._hanging_actions_end or episode._hanging_rewards_end
+        hanging = episode.hanging.actions or episode.hanging.rewards
         return bool(alive) and alive == acting and not hanging
 
     def add(
@@ -205,9 +205,9 @@ class AgentBlock:
             names = {*columns[module_id], WEIGHTS_SEQ_NO} - {Columns.OBS, Columns.ACTIONS}
             for index, agent in slots:
                 episode = episodes[index]
-                episode._hand_out()
-                single = episode._agents[agent]
-                if single.rewards._data and single.extra_model_outputs.keys() != names:
+                episode.hand_out()
+                single = episode.singles[agent]
+                if single.rewards.raw and single.extra_model_outputs.keys() != names:
                     return False
         return True
 

@@ -40,7 +40,7 @@ def fill(
     Returns:
         Whether all observations are built alike.
     """
-    episode._hand_out()
+    episode.hand_out()
     steps = slice(stretch.start, stretch.stop)
     count = stretch.stop - stretch.start
     infos = [own[stretch.env] for own in block.infos[steps]]
@@ -50,7 +50,7 @@ def fill(
     time = block.times[stretch.stop - 1]
     is_alike = True
     for (agent, module_id), earned in zip(stretch.crew, rewards, strict=True):
-        single = episode._agents[agent]
+        single = episode.singles[agent]
         row = block.rows[module_id][stretch.env, agent]
         columns = {
             name: nest.taken(own, (row, steps)) for name, own in block.columns[module_id].items()
@@ -61,19 +61,19 @@ def fill(
         told = [own.get(agent) if own else None for own in infos] if is_told else [None] * count
         single.infos.extend([{} if own is None else own for own in told])
         single.t += count
-        single._last_step_time = time
-        episode._env_ts[agent].extend(env_ts)
+        single.last_step_time = time
+        episode.env_ts[agent].extend(env_ts)
         if stretch.ending is not None:
             over, cut = stretch.ending.terminateds, stretch.ending.truncateds
             single.is_terminated = bool(over.get(ALL) or over.get(agent))
             single.is_truncated = bool(cut.get(ALL) or cut.get(agent))
-    episode._stepped = tuple(agent for agent, _ in stretch.crew)
+    episode.stepped = tuple(agent for agent, _ in stretch.crew)
     episode.env_t += count
-    episode._last_step_time = time
+    episode.last_step_time = time
     if stretch.ending is not None:
         episode.is_terminated = bool(stretch.ending.terminateds.get(ALL))
         episode.is_truncated = bool(stretch.ending.truncateds.get(ALL))
-    episode._open_journal()
+    episode.open_journal()
     return is_alike
 
 
@@ -94,7 +94,7 @@ def _extend(
     outputs = single.extra_model_outputs
     names = [name for name in columns if name not in _TAKEN]
     if len(outputs) != len(names):
-        single._begin(dict.fromkeys(names), 0)
+        single.begin_outputs(dict.fromkeys(names), 0)
     # The first observation is there already.
     after = nest.taken(columns[Columns.OBS], slice(1, None))
     is_alike = True
@@ -117,6 +117,6 @@ def _extend(
 
 def _complete(column: ItemStore, *rows: Nest) -> None:
     """Put rows behind the items of a column, which becomes arrays."""
-    data = column._data
+    data = column.raw
     before = [stacked(data) if type(data) is list else data] if column.len_incl_lookback() else []
     column.data = joined_rows([*before, *rows])

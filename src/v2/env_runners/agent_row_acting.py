@@ -229,5 +229,5 @@ def _own_state(
 ) -> Nest:
     """The state that the episode of an agent holds."""
     episode = running.episodes[index]
-    episode._hand_out()
-    return last_state(episode._agents[agent], module)
+    episode.hand_out()
+    return last_state(episode.singles[agent], module)

@@ -60,7 +60,7 @@ class Appenders:
         if any(buffer.finalized for buffer in buffers):
             return
         for column, buffer in zip(self._columns, buffers, strict=True):
-            column[index] = buffer._data.append
+            column[index] = buffer.raw.append
         self._episodes[index] = episode
         self.missing.remove(index)
 

@@ -175,7 +175,7 @@ class RunningEpisodes:
                         columns.observations[stretch.env, stretch.start],
                         columns.infos[stretch.start - 1][stretch.env],
                     )
-                    episode._start_time = columns.times[stretch.start - 1]
+                    episode.start_time = columns.times[stretch.start - 1]
                 _extend(episode, stretch, columns)
             episode.t += stretch.stop - stretch.start
             if stretch.is_over:
@@ -235,7 +235,7 @@ class RunningEpisodes:
         length, total, seconds = self._before[index]
         if not len(episode):
             return length, total, seconds
-        episode._last_step_time = perf_counter() if time is None else time
+        episode.last_step_time = perf_counter() if time is None else time
         return (
             length + len(episode),
             total + float(episode.get_return()),
@@ -274,7 +274,7 @@ def _fill(episode: SingleAgentEpisode, stretch: Stretch, columns: BlockColumns) 
         name: InfiniteLookbackBuffer(nest.taken(column, (index, steps)))
         for name, column in columns.outputs.items()
     }
-    episode._start_time = columns.times[stretch.start - 1]
+    episode.start_time = columns.times[stretch.start - 1]
 
 
 def _extend(episode: SingleAgentEpisode, stretch: Stretch, columns: BlockColumns) -> None:
@@ -284,7 +284,7 @@ def _extend(episode: SingleAgentEpisode, stretch: Stretch, columns: BlockColumns
     index, steps = stretch.env, slice(stretch.start, stretch.stop)
     outputs = episode.extra_model_outputs
     if outputs.keys() != columns.outputs.keys():
-        episode._begin(columns.outputs, episode.rewards.len_incl_lookback())
+        episode.begin_outputs(columns.outputs, episode.rewards.len_incl_lookback())
     episode.observations.extend(columns.observations[index, steps.start + 1 : steps.stop + 1])
     episode.actions.extend(columns.actions[index, steps])
     episode.rewards.extend(columns.rewards[index, steps].tolist())

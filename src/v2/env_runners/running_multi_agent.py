@@ -159,8 +159,8 @@ class RunningMultiAgentEpisodes:
         episode = self.episodes[index]
         return tuple(
             (agent, episode.module_for(agent))
-            for agent in (episode._stepped if self.to_act[index] else ())
-            if not episode._agents[agent].is_done
+            for agent in (episode.stepped if self.to_act[index] else ())
+            if not episode.singles[agent].is_done
         )
 
     def observed(self) -> tuple[Counter[Hashable], Counter[Hashable]]:
@@ -253,10 +253,10 @@ def _written(episode: MultiAgentEpisode) -> dict[str, Any]:
 
 def observations_of(episode: MultiAgentEpisode) -> dict[Hashable, int]:
     """How often each agent of an episode observed after its first moment."""
-    episode._hand_out()
+    episode.hand_out()
     began = episode.env_t_started
     counts = {
-        agent: len(times) - bisect_right(times, began) for agent, times in episode._env_ts.items()
+        agent: len(times) - bisect_right(times, began) for agent, times in episode.env_ts.items()
     }
     return {agent: count for agent, count in counts.items() if count}
 
@@ -264,14 +264,14 @@ def observations_of(episode: MultiAgentEpisode) -> dict[Hashable, int]:
 def _relisted(episode: MultiAgentEpisode) -> MultiAgentEpisode:
     """The same episode with lists of items in place of arrays, as running ones have."""
     is_changed = False
-    for single in episode._agents.values():
+    for single in episode.singles.values():
         buffers = (single.observations, single.actions, single.rewards, single.infos)
         for buffer in (*buffers, *single.extra_model_outputs.values()):
             if buffer.finalized:
-                buffer.data = listed(buffer._data)
+                buffer.data = listed(buffer.raw)
                 is_changed = True
     if is_changed:
-        episode._open_journal()
+        episode.open_journal()
     return episode
 
 
@@ -282,7 +282,7 @@ def drop_idle_agents(episode: MultiAgentEpisode) -> None:
     for agent in idle:
         del singles[agent]
     if idle:
-        episode._stepped = tuple(agent for agent in episode._stepped if agent in singles)
+        episode.stepped = tuple(agent for agent in episode.stepped if agent in singles)
 
 
 def _in_env(index: int, error: RlconnectError) -> MultiAgentEnvError:

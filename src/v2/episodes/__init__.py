@@ -25,7 +25,7 @@ the journal (agents that come, leave, wait or are done) is sorted out agent by a
 depends on the agents concerned and not on all there are (`env_step`).
 
 **When an agent observed** is kept as a sorted list of environment steps, one for each of its
-observations (`_env_ts`); reading by environment steps is a binary search. RLlib's map from
+observations (`env_ts`); reading by environment steps is a binary search. RLlib's map from
 environment to agent steps, with "S" for none, is made from it when asked for (`env_t_to_agent_t`,
 states). Agents are ordered by their first appearance, always (`agent_ids`).
 

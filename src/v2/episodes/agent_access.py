@@ -51,7 +51,7 @@ class AgentAccess(AgentReading):
         """
         is_last = type(indices) is int and indices == -1 and env_steps and not return_list
         if is_last and agent_ids is None and not (neg_index_as_lookback or one_hot_discrete):
-            row = self._last_row() if fill is None else None
+            row = self.last_row() if fill is None else None
             if row is not None:
                 return row
         return self._get(
@@ -141,11 +141,11 @@ class AgentAccess(AgentReading):
         Raises:
             EpisodeKeyError: No agent has such an output.
         """
-        self._hand_out()
+        self.hand_out()
         known: dict[str, None] = {}
-        for agent, episode in self._agents.items():
+        for agent, episode in self.singles.items():
             known |= dict.fromkeys(episode.extra_model_outputs)
-            known |= dict.fromkeys(self._hanging_extra_model_outputs_end.get(agent) or ())
+            known |= dict.fromkeys(self.hanging.outputs.get(agent) or ())
         if key is not None:
             if key not in known:
                 raise EpisodeKeyError(
@@ -237,7 +237,7 @@ class AgentAccess(AgentReading):
         neg_index_as_lookback: bool = False,
     ) -> None:
         """Overwrite one of the modules' outputs, at steps of each agent's own."""
-        self._set(lambda single: single._output(key), new_data, at_indices, neg_index_as_lookback)
+        self._set(lambda single: single.output(key), new_data, at_indices, neg_index_as_lookback)
 
     def _set(
         self,
@@ -246,7 +246,7 @@ class AgentAccess(AgentReading):
         at_indices: Indices,
         neg: bool,
     ) -> None:
-        self._hand_out()
-        columns = [column_of(self._agents[agent]) for agent in new_data if self._knows(agent)]
+        self.hand_out()
+        columns = [column_of(self.singles[agent]) for agent in new_data if self._knows(agent)]
         for column, data in zip(columns, new_data.values(), strict=True):
             column.set(data, at_indices=at_indices, neg_index_as_lookback=neg)

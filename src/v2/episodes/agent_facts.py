@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any, ClassVar
 
 from ...core.errors import EpisodeError
@@ -23,41 +23,31 @@ class AgentFacts(CustomData, AgentReading):
     SKIP_ENV_TS_TAG: ClassVar = "S"
     """Stands for environment steps at which an agent has no step of its own."""
 
-    is_terminated: bool
-    is_truncated: bool
-    agent_to_module_mapping_fn: Callable[[Any, Any], Any]
-    _agent_to_module_mapping: dict[Hashable, Any]
-    _custom_data: dict[Any, Any]
-    _hanging_rewards_begin: dict[Hashable, float]
-    _last_step_time: float | None
-    _start_time: float | None
-    _stepped: tuple[Hashable, ...]
-
     @property
     def agent_ids(self) -> AgentIds:
         """All agents that observed something so far."""
-        return AgentIds(self._agents)
+        return AgentIds(self.singles)
 
     @property
     def agent_episode_ids(self) -> dict[Hashable, str]:
         """The ids of the agents' own episodes."""
-        return {agent: single.id_ for agent, single in self._agents.items()}
+        return {agent: single.id_ for agent, single in self.singles.items()}
 
     @property
     def agent_t_started(self) -> dict[Hashable, int]:
         """The agents' own steps at which their stretches start."""
-        return {agent: single.t_started for agent, single in self._agents.items()}
+        return {agent: single.t_started for agent, single in self.singles.items()}
 
     @property
     def env_t_to_agent_t(self) -> dict[Hashable, InfiniteLookbackBuffer]:
         """For each agent its own step at each environment step, "S" where it has none; a copy."""
-        self._hand_out()
-        return {agent: self._agent_steps_of(agent) for agent in self._agents}
+        self.hand_out()
+        return {agent: self._agent_steps_of(agent) for agent in self.singles}
 
     def _agent_steps_of(self, agent: Hashable) -> InfiniteLookbackBuffer:
-        first = self.env_t_started - self._len_lookback_buffers
+        first = self.env_t_started - self.len_lookback_buffers
         steps: list[Any] = [self.SKIP_ENV_TS_TAG] * (self.env_t - first + 1)
-        single, times = self._agents[agent], self._env_ts[agent]
+        single, times = self.singles[agent], self.env_ts[agent]
         agent_t = single.t_started - single.observations.lookback
         begin = bisect_left(times, first)
         agent_ts = range(agent_t + begin, agent_t + len(times))
@@ -66,22 +56,22 @@ class AgentFacts(CustomData, AgentReading):
         else:
             for env_t, own_t in zip(times[begin:], agent_ts, strict=True):
                 steps[env_t - first] = own_t
-        return InfiniteLookbackBuffer(steps, self._len_lookback_buffers)
+        return InfiniteLookbackBuffer(steps, self.len_lookback_buffers)
 
     def get_agents_that_stepped(self) -> AgentIds:
         """The agents of the last observations, those that are done now among them."""
-        return AgentIds(self._stepped)
+        return AgentIds(self.stepped)
 
     def get_agents_to_act(self) -> AgentIds:
         """The agents of the last observations that are not done."""
         if self.is_done:
             return AgentIds()
-        agents = self._agents
-        return AgentIds(agent for agent in self._stepped if not agents[agent].is_done)
+        agents = self.singles
+        return AgentIds(agent for agent in self.stepped if not agents[agent].is_done)
 
     def module_for(self, agent_id: Hashable) -> Any:
         """The id of an agent's module; the mapping function is asked once for each agent."""
-        mapping = self._agent_to_module_mapping
+        mapping = self.module_ids
         if agent_id not in mapping:
             mapping[agent_id] = self.agent_to_module_mapping_fn(agent_id, self)
         return mapping[agent_id]
@@ -91,7 +81,7 @@ class AgentFacts(CustomData, AgentReading):
     @property
     def is_reset(self) -> bool:
         """Whether there are first observations."""
-        return bool(self._agents)
+        return bool(self.singles)
 
     @property
     def is_done(self) -> bool:
@@ -101,7 +91,7 @@ class AgentFacts(CustomData, AgentReading):
     @property
     def is_numpy(self) -> bool:
         """Whether the agents' steps are arrays."""
-        return any(single.is_numpy for single in self._agents.values())
+        return any(single.is_numpy for single in self.singles.values())
 
     def __len__(self) -> int:
         return self.env_t - self.env_t_started
@@ -112,8 +102,8 @@ class AgentFacts(CustomData, AgentReading):
 
     def agent_steps(self) -> int:
         """How many steps of their own its agents have together."""
-        self._hand_out()
-        return sum(len(single) for single in self._agents.values())
+        self.hand_out()
+        return sum(len(single) for single in self.singles.values())
 
     def get_return(self, include_hanging_rewards: bool = False) -> float:
         """The sum of all agents' rewards.
@@ -122,28 +112,28 @@ class AgentFacts(CustomData, AgentReading):
             include_hanging_rewards: Whether to count rewards that belong to no step yet, or came
                 before the agent's first observation.
         """
-        self._hand_out()
-        total = sum(single.get_return() for single in self._agents.values())
+        self.hand_out()
+        total = sum(single.get_return() for single in self.singles.values())
         if include_hanging_rewards:
-            total += sum(self._hanging_rewards_end.values())
-            total += sum(self._hanging_rewards_begin.values())
+            total += sum(self.hanging.rewards.values())
+            total += sum(self.hanging.early_rewards.values())
         return total
 
     def get_duration_s(self) -> float:
         """Seconds from the reset to the last step."""
-        if self._start_time is None or self._last_step_time is None:
+        if self.start_time is None or self.last_step_time is None:
             return 0.0
-        return self._last_step_time - self._start_time
+        return self.last_step_time - self.start_time
 
     def get_terminateds(self) -> dict[Hashable, bool]:
         """Which agents are terminated, and under "__all__" whether the episode is; then all are."""
         over = self.is_terminated
-        flags = {agent: single.is_terminated or over for agent, single in self._agents.items()}
+        flags = {agent: single.is_terminated or over for agent, single in self.singles.items()}
         return {**flags, ALL: over}
 
     def get_truncateds(self) -> dict[Hashable, bool]:
         """Which agents are truncated, and under "__all__" whether the episode is."""
-        flags = {agent: single.is_truncated for agent, single in self._agents.items()}
+        flags = {agent: single.is_truncated for agent, single in self.singles.items()}
         return {**flags, ALL: self.is_truncated}
 
     def validate(self) -> None:
@@ -152,10 +142,10 @@ class AgentFacts(CustomData, AgentReading):
         Raises:
             EpisodeError: It does not.
         """
-        self._hand_out()
-        for agent, single in self._agents.items():
+        self.hand_out()
+        for agent, single in self.singles.items():
             single.validate()
-            found, times = single.observations.len_incl_lookback(), len(self._env_ts[agent])
+            found, times = single.observations.len_incl_lookback(), len(self.env_ts[agent])
             if found != times:
                 raise EpisodeError(
                     f"episode {self.id_}: agent {agent!r} has observations of no step",
@@ -165,11 +155,11 @@ class AgentFacts(CustomData, AgentReading):
 
     def print(self) -> None:
         """Print a table of which agent observed at which step."""
-        self._hand_out()
-        names = {agent: visible(agent) for agent in self._agents}
+        self.hand_out()
+        names = {agent: visible(agent) for agent in self.singles}
         width = max(map(len, names.values()), default=2)
         steps = range(self.env_t_started, self.env_t + 1)
         print("ts".ljust(width), *(f"{step:<3}" for step in steps))
-        for agent in self._agents:
-            seen = set(self._env_ts[agent])
+        for agent in self.singles:
+            seen = set(self.env_ts[agent])
             print(names[agent].ljust(width), *("x  " if step in seen else "   " for step in steps))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Hashable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Collection, Hashable, Sequence
+from typing import Any
 
 from ...core.errors import EpisodeError
 from . import column_items as items
 from .errors import EpisodeKeyError
+from .hanging import MISSING, Hanging
 from .indexing import (
     Indices,
     as_step,
@@ -18,11 +19,10 @@ from .indexing import (
     position_of,
     positions_of,
 )
+from .journal import Journal
 from .look_back_gap import without_gap
 from .lookback_buffer import InfiniteLookbackBuffer
 from .single_agent import SingleAgentEpisode
-
-_MISSING: Final = object()
 
 
 class AgentReading:
@@ -31,32 +31,90 @@ class AgentReading:
     An agent's item belongs to the environment step at which the agent observed; its action, reward
     and outputs to the step at which it observed before. What hangs (an action that no observation
     answered yet, and its reward so far) is read like what is complete.
+
+    The rest of this package reads and fills these attributes; users look at `agent_episodes`.
+
+    Attributes:
+        singles: The agents' episodes, without the steps that are only in the journal.
+        env_ts: For each agent the environment steps of its observations, look-back included.
+        stepped: The agents of the last observations.
+        hanging: What waits for the agents' next observations.
+        journal: Steps that no agent's episode has yet, while all agents step together.
+        is_shown: Whether somebody may hold the agents' episodes, so that no step may wait.
+        module_ids: The modules of the agents that have one already.
     """
 
-    __slots__ = ()
+    __slots__ = (
+        "action_space",
+        "agent_to_module_mapping_fn",
+        "custom_data",
+        "env_t",
+        "env_t_started",
+        "env_ts",
+        "hanging",
+        "id_",
+        "is_shown",
+        "is_terminated",
+        "is_truncated",
+        "journal",
+        "last_step_time",
+        "len_lookback_buffers",
+        "module_ids",
+        "observation_space",
+        "singles",
+        "start_time",
+        "stepped",
+    )
 
-    id_: str
+    action_space: Any
+    agent_to_module_mapping_fn: Callable[[Any, Any], Any]
     env_t: int
     env_t_started: int
-    _agents: dict[Hashable, SingleAgentEpisode]
-    _env_ts: dict[Hashable, list[int]]
-    _hanging_actions_end: dict[Hashable, Any]
-    _hanging_extra_model_outputs_end: dict[Hashable, dict[str, Any]]
-    _hanging_rewards_end: dict[Hashable, float]
-    _len_lookback_buffers: int
+    env_ts: dict[Hashable, list[int]]
+    hanging: Hanging
+    id_: str
+    is_shown: bool
+    is_terminated: bool
+    is_truncated: bool
+    journal: Journal | None
+    last_step_time: float | None
+    len_lookback_buffers: int
+    module_ids: dict[Hashable, Any]
+    observation_space: Any
+    singles: dict[Hashable, SingleAgentEpisode]
+    start_time: float | None
+    stepped: tuple[Hashable, ...]
 
-    def _hand_out(self) -> None:
-        raise NotImplementedError
+    def open_journal(self) -> None:
+        """Begin to write steps down as they come, if all agents step together."""
+        self.journal = None
+        if not (self.is_shown or self.hanging.actions or self.hanging.rewards):
+            self.journal = Journal.of(self.singles, self.stepped)
 
-    def _last_row(self) -> dict[Hashable, Any] | None:
-        raise NotImplementedError
+    def hand_out(self) -> None:
+        """Give the agents' episodes the steps that are only written down so far."""
+        if self.journal is not None and self.journal.rows:
+            self.journal.hand_out(self.singles, self.env_ts, self.env_t, self.last_step_time)
+
+    def last_row(self) -> dict[Hashable, Any] | None:
+        """The last observations; None where an agent's are arrays."""
+        journal = self.journal
+        if journal is not None and journal.rows:
+            return journal.last_observations()
+        found = {}
+        for agent in self.stepped:
+            data = self.singles[agent].observations.raw
+            if type(data) is not list or not data:
+                return None
+            found[agent] = data[-1]
+        return found
 
     def _knows(self, agent: Hashable) -> bool:
-        if agent in self._agents:
+        if agent in self.singles:
             return True
         raise EpisodeKeyError(
             f"episode {self.id_} has no agent {agent!r}",
-            expected=f"one of {list(self._agents)}",
+            expected=f"one of {list(self.singles)}",
             hint="an agent is part of an episode from its first observation on.",
         )
 
@@ -72,7 +130,7 @@ class AgentReading:
         return_list: bool,
         key: str | None = None,
     ) -> Any:
-        self._hand_out()
+        self.hand_out()
         agents = self._named(agent_ids)
         if env_steps:
             return self._by_env_steps(
@@ -91,7 +149,7 @@ class AgentReading:
                 continue
             if indices is not None:
                 column = self._with_hanging(column, agent, what, key)
-            values = column._get(indices, neg, fill, one_hot_discrete)
+            values = column.read(indices, neg, fill, one_hot_discrete)
             if is_single(indices) or items_in(values):
                 found[agent] = values
         return found
@@ -107,7 +165,7 @@ class AgentReading:
         return_list: bool,
         key: str | None,
     ) -> Any:
-        lookback = self._len_lookback_buffers
+        lookback = self.len_lookback_buffers
         length = self.env_t - self.env_t_started + (what in ("observations", "infos"))
         total = lookback + length
         first = self.env_t_started - lookback
@@ -171,52 +229,41 @@ class AgentReading:
 
     def _named(self, agent_ids: Any) -> Sequence[Hashable]:
         if agent_ids is None:
-            return list(self._agents)
-        if isinstance(agent_ids, Hashable) and agent_ids in self._agents:
+            return list(self.singles)
+        if isinstance(agent_ids, Hashable) and agent_ids in self.singles:
             return [agent_ids]
         if isinstance(agent_ids, str) or not isinstance(agent_ids, Collection):
             agent_ids = [agent_ids]
         elif isinstance(agent_ids, (set, frozenset)):
-            return [agent for agent in self._agents if agent in agent_ids]
+            return [agent for agent in self.singles if agent in agent_ids]
         # An agent that has not come yet has no data, which is no mistake of who asks.
-        return [agent for agent in agent_ids if agent in self._agents]
+        return [agent for agent in agent_ids if agent in self.singles]
 
     def _column(self, agent: Hashable, what: str, key: str | None) -> InfiniteLookbackBuffer | None:
         """The buffer of one agent; None where it never had the output."""
-        episode = self._agents[agent]
+        episode = self.singles[agent]
         if what != "extra_model_outputs":
             column: InfiniteLookbackBuffer = getattr(episode, what)
             return column
-        hanging = self._hanging_extra_model_outputs_end.get(agent)
+        hanging = self.hanging.outputs.get(agent)
         found = episode.extra_model_outputs.get(str(key))
         if found is None and hanging and key in hanging:
             return InfiniteLookbackBuffer(lookback=episode.actions.lookback)
         return found
 
-    def _hanging_value(self, agent: Hashable, what: str, key: str | None) -> Any:
-        if agent in self._hanging_actions_end:
-            if what == "actions":
-                return self._hanging_actions_end[agent]
-            if what == "rewards":
-                return self._hanging_rewards_end.get(agent, 0.0)
-            if what == "extra_model_outputs":
-                outputs = self._hanging_extra_model_outputs_end.get(agent) or {}
-                return outputs.get(str(key), _MISSING)
-        return _MISSING
-
     def _with_hanging(
         self, column: InfiniteLookbackBuffer, agent: Hashable, what: str, key: str | None
     ) -> InfiniteLookbackBuffer:
-        hanging = self._hanging_value(agent, what, key)
-        if hanging is _MISSING:
+        hanging = self.hanging.item(agent, what, key)
+        if hanging is MISSING:
             return column
-        rows = column._rows(0, None)
+        rows = column.rows(0, None)
         if column.finalized:
             longer = items.joined_rows([rows, items.stacked([hanging])])
         else:
             longer = [*rows, hanging]
-        return InfiniteLookbackBuffer._of(
-            longer, column.lookback, column._space, column.finalized, False
+        return InfiniteLookbackBuffer.of_parts(
+            longer, column.lookback, column.space, column.finalized, False
         )
 
     def _span(
@@ -232,7 +279,7 @@ class AgentReading:
         column = self._column(agent, what, key)
         if column is None:
             return []
-        times = self._env_ts[agent]
+        times = self.env_ts[agent]
         first, end = bisect_left(times, start), bisect_left(times, stop)
         total = column.len_incl_lookback()
         if first <= total < end:
@@ -240,16 +287,16 @@ class AgentReading:
         elif (
             self.env_t == self.env_t_started
             and what not in ("observations", "infos")
-            and agent not in self._hanging_actions_end
+            and agent not in self.hanging.actions
         ):
-            single = self._agents[agent]
+            single = self.singles[agent]
             first_step = single.t_started - single.observations.lookback
             column = without_gap(column, first_step, first, end)
             end -= column.len_incl_lookback() < total
         if one_hot_discrete:
             lookback = column.lookback
-            return column._get(slice(first - lookback, end - lookback), True, None, True)
-        return column._rows(first, end)
+            return column.read(slice(first - lookback, end - lookback), True, None, True)
+        return column.rows(first, end)
 
     def _values(
         self,
@@ -264,22 +311,22 @@ class AgentReading:
         column = self._column(agent, what, key)
         if column is None:
             return [fill for _ in wanted] if fill is not None else []
-        times = self._env_ts[agent]
+        times = self.env_ts[agent]
         total = column.len_incl_lookback()
         values = []
         for env_t in wanted:
-            value = _MISSING
+            value = MISSING
             if env_t is not None:
                 place = bisect_left(times, env_t)
                 if place < len(times) and times[place] == env_t:
                     if place < total:
-                        value = column._get(place - column.lookback, True, None, False)
+                        value = column.read(place - column.lookback, True, None, False)
                     elif place == total:
-                        value = self._hanging_value(agent, what, key)
-            if value is not _MISSING:
-                values.append(column._encoded_one(value, one_hot_discrete))
+                        value = self.hanging.item(agent, what, key)
+            if value is not MISSING:
+                values.append(column.encoded_one(value, one_hot_discrete))
             elif fill is not None:
-                values.append(column._fill_item(fill, one_hot_discrete))
+                values.append(column.fill_item(fill, one_hot_discrete))
         return values
 
 

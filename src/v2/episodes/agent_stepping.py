@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from bisect import bisect_left
+from collections.abc import Hashable, Mapping, Sequence
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 import gymnasium as gym
-from typing_extensions import override
 
 from ...core.errors import EpisodeError
 from .agent_facts import AgentFacts
 from .env_step import ALL, NOBODY, Flags, sort_out
 from .errors import EpisodeKeyError, MultiAgentEnvError
-from .journal import Journal
-from .single_agent import first_stretch
+from .single_agent import SingleAgentEpisode, first_stretch
 
+_Rows: TypeAlias = Sequence[Mapping[Hashable, Any]]
 _NONE: Final[Mapping[Any, Any]] = {}
 
 
@@ -26,25 +26,7 @@ class AgentStepping(AgentFacts):
     looks; any other is sorted out agent by agent.
     """
 
-    __slots__ = (
-        "_hanging_actions_end",
-        "_hanging_extra_model_outputs_end",
-        "_hanging_rewards_begin",
-        "_hanging_rewards_end",
-        "_is_shown",
-        "_journal",
-        "_last_step_time",
-        "_start_time",
-        "_stepped",
-        "env_t",
-        "is_terminated",
-        "is_truncated",
-    )
-
-    action_space: Any
-    observation_space: Any
-    _is_shown: bool
-    _journal: Journal | None
+    __slots__ = ()
 
     def add_env_reset(
         self,
@@ -68,9 +50,9 @@ class AgentStepping(AgentFacts):
             )
         for agent, observation in observations.items():
             self._add_agent(agent, observation, (infos or _NONE).get(agent))
-        self._stepped = (*observations,)
-        self._start_time = perf_counter()
-        self._open_journal()
+        self.stepped = (*observations,)
+        self.start_time = perf_counter()
+        self.open_journal()
 
     def add_env_step(
         self,
@@ -108,7 +90,7 @@ class AgentStepping(AgentFacts):
             truncateds and truncateds != NOBODY and any(truncateds.values())
         ):
             flags = terminateds or _NONE, truncateds or _NONE
-        journal = self._journal
+        journal = self.journal
         if journal is not None:
             # All agents act, observe and go on: the step is only written down.
             if (
@@ -117,13 +99,13 @@ class AgentStepping(AgentFacts):
                 and journal.takes(observations, actions, rewards, infos, extra_model_outputs)
             ):
                 self.env_t += 1
-                self._last_step_time = perf_counter()
+                self.last_step_time = perf_counter()
                 return
-            self._hand_out()
+            self.hand_out()
         self._add_step(
             observations, actions, rewards, infos or _NONE, extra_model_outputs or _NONE, flags
         )
-        self._open_journal()
+        self.open_journal()
 
     def _add_step(
         self,
@@ -141,19 +123,19 @@ class AgentStepping(AgentFacts):
         for agent in arrived:
             self._space_of(agent, self.observation_space, "observation")
         self.env_t = env_t = self.env_t + 1
-        self._last_step_time = now = perf_counter()
-        agents, env_ts = self._agents, self._env_ts
-        owed, waiting = self._hanging_rewards_end, self._hanging_actions_end
-        waiting_outputs = self._hanging_extra_model_outputs_end
+        self.last_step_time = now = perf_counter()
+        agents, env_ts = self.singles, self.env_ts
+        owed, waiting = self.hanging.rewards, self.hanging.actions
+        waiting_outputs = self.hanging.outputs
         stepped: list[Hashable] = []
         for agent, single, seen, action, told, own, terminated, truncated in completed:
             reward = rewards.get(agent, 0.0)
             if agent in owed:
                 reward = owed.pop(agent) + reward
-            single._append_step(seen, action, reward, told, own)
+            single.append_step(seen, action, reward, told, own)
             if flags:
                 single.is_terminated, single.is_truncated = terminated, truncated
-            single._last_step_time = now
+            single.last_step_time = now
             env_ts[agent].append(env_t)
             if agent in waiting:
                 del waiting[agent]
@@ -166,7 +148,7 @@ class AgentStepping(AgentFacts):
         paid: Any = {*stepped} if arrived or flags else observations
         for agent, reward in rewards.items():
             if agent not in paid:
-                sums = owed if agent in agents else self._hanging_rewards_begin
+                sums = owed if agent in agents else self.hanging.early_rewards
                 sums[agent] = sums.get(agent, 0.0) + reward
         for agent, terminated, truncated in left:
             agents[agent].is_terminated, agents[agent].is_truncated = terminated, truncated
@@ -176,7 +158,7 @@ class AgentStepping(AgentFacts):
         if len(stepped) > 1:
             present = {*stepped}
             stepped = [agent for agent in agents if agent in present]
-        self._stepped = (*stepped,)
+        self.stepped = (*stepped,)
         if flags:
             terminateds, truncateds = flags
             self.is_terminated = bool(terminateds.get(ALL))
@@ -195,8 +177,8 @@ class AgentStepping(AgentFacts):
             self.module_for(agent),
             self.id_,
         )
-        self._agents[agent] = single
-        self._env_ts[agent] = [self.env_t]
+        self.singles[agent] = single
+        self.env_ts[agent] = [self.env_t]
 
     def _space_of(self, agent: Hashable, spaces: Any, strictly: str) -> gym.Space[Any] | None:
         """An agent's space; where spaces are known, observations of other agents are refused."""
@@ -213,30 +195,91 @@ class AgentStepping(AgentFacts):
         space: gym.Space[Any] | None = by_agent.get(agent)
         return space
 
-    # The journal
+    # Steps made elsewhere
 
-    def _open_journal(self) -> None:
-        """Begin to write steps down as they come, if all agents step together."""
-        self._journal = None
-        if not (self._is_shown or self._hanging_actions_end or self._hanging_rewards_end):
-            self._journal = Journal.of(self._agents, self._stepped)
+    def _replay(
+        self,
+        observations: _Rows,
+        actions: _Rows,
+        rewards: _Rows,
+        infos: _Rows,
+        outputs: _Rows,
+        terminateds: Mapping[Hashable, Any] | bool,
+        truncateds: Mapping[Hashable, Any] | bool,
+        len_lookback_buffer: int | Literal["auto"],
+        agent_t_started: Mapping[Hashable, int],
+        agent_episode_ids: Mapping[Hashable, str],
+    ) -> None:
+        """Fill an empty episode with the steps in lists of dicts by agent.
 
-    @override
-    def _hand_out(self) -> None:
-        """Give the agents' episodes the steps that are only written down so far."""
-        if self._journal is not None and self._journal.rows:
-            self._journal.hand_out(self._agents, self._env_ts, self.env_t, self._last_step_time)
+        The first `len_lookback_buffer` steps lie before `env_t_started`. An agent that is silent
+        at the end, though nothing of it hangs, counts as terminated.
 
-    @override
-    def _last_row(self) -> dict[Hashable, Any] | None:
-        """The last observations; None where an agent's are arrays."""
-        journal = self._journal
-        if journal is not None and journal.rows:
-            return journal.last_observations()
-        found = {}
-        for agent in self._stepped:
-            data = self._agents[agent].observations._data
-            if type(data) is not list or not data:
-                return None
-            found[agent] = data[-1]
-        return found
+        Raises:
+            EpisodeError: The lists do not belong to the same steps.
+            MultiAgentEnvError: Some step contradicts itself or one before.
+        """
+        if observations:
+            steps = len(rewards)
+            if len(observations) != steps + 1 or len(actions) != steps:
+                raise EpisodeError(
+                    f"episode {self.id_} is given lists that do not belong together",
+                    expected=f"{steps} rewards, {steps} actions and {steps + 1} observations",
+                    found=f"{len(actions)} actions and {len(observations)} observations",
+                )
+            lookback = steps if len_lookback_buffer == "auto" else min(len_lookback_buffer, steps)
+            self.len_lookback_buffers = max(0, lookback)
+            self.env_t -= self.len_lookback_buffers
+            for agent, observation in observations[0].items():
+                self._add_agent(agent, observation, _at(infos, 0).get(agent))
+            self.stepped = (*observations[0],)
+            for step in range(steps):
+                self._add_step(
+                    observations[step + 1],
+                    actions[step],
+                    rewards[step],
+                    _at(infos, step + 1),
+                    _at(outputs, step),
+                    None,
+                )
+        elif actions or rewards:
+            raise EpisodeError(
+                f"episode {self.id_} is given steps without observations",
+                expected="one observation more than actions and rewards",
+                found="none",
+            )
+        terminated, truncated = _flags(terminateds), _flags(truncateds)
+        for agent, single in self.singles.items():
+            single.id_ = agent_episode_ids.get(agent) or single.id_
+            times = self.env_ts[agent]
+            _begin_at(
+                single,
+                min(bisect_left(times, self.env_t_started), len(times) - 1),
+                agent_t_started.get(agent, 0),
+            )
+            single.is_truncated = bool(truncated.get(ALL) or truncated.get(agent))
+            is_silent = times[-1] < self.env_t and agent not in self.hanging.actions
+            single.is_terminated = bool(
+                terminated.get(ALL)
+                or terminated.get(agent)
+                or (is_silent and not single.is_truncated)
+            )
+        self.is_terminated = bool(terminated.get(ALL))
+        self.is_truncated = bool(truncated.get(ALL))
+
+
+def _begin_at(single: SingleAgentEpisode, lookback: int, t_started: int) -> None:
+    """Make the first steps of an agent look-back."""
+    buffers = [single.observations, single.actions, single.rewards, single.infos]
+    for buffer in [*buffers, *single.extra_model_outputs.values()]:
+        buffer.lookback = lookback
+    single.t_started = t_started
+    single.t = t_started + len(single.rewards)
+
+
+def _at(rows: _Rows, step: int) -> Mapping[Hashable, Any]:
+    return (rows[step] or _NONE) if step < len(rows) else _NONE
+
+
+def _flags(flags: Mapping[Hashable, Any] | bool) -> Mapping[Hashable, Any]:
+    return flags if isinstance(flags, Mapping) else {ALL: flags}

@@ -60,10 +60,10 @@ def sort_out(
     hanging: list[Hashable] = []
     arrived: list[Hashable] = []
     left: list[tuple[Hashable, bool, bool]] = []
-    agents = episode._agents
+    agents = episode.singles
     waiting, waiting_outputs = (
-        episode._hanging_actions_end,
-        episode._hanging_extra_model_outputs_end,
+        episode.hanging.actions,
+        episode.hanging.outputs,
     )
     terminated = truncated = False
     for agent, observation in observations.items():
@@ -82,7 +82,7 @@ def sort_out(
         if agent in actions:
             if agent in waiting:
                 raise _acted_twice(agent)
-            if agent not in rewards and agent not in episode._hanging_rewards_end:
+            if agent not in rewards and agent not in episode.hanging.rewards:
                 raise _wrong(
                     agent,
                     "acted and observed, but got no reward",

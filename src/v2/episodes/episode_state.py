@@ -14,46 +14,48 @@ if TYPE_CHECKING:
     from .single_agent import SingleAgentEpisode
 
 _COLUMNS: Final = ("observations", "actions", "rewards", "infos")
-_PLAIN: Final = (
-    "id_",
-    "agent_id",
-    "module_id",
-    "multi_agent_episode_id",
-    "is_terminated",
-    "is_truncated",
-    "t_started",
-    "t",
-    "_start_time",
-    "_last_step_time",
-)
-_attributes: Final = attrgetter(*_PLAIN)
+# By RLlib's names the attributes that hold plain values.
+_PLAIN: Final = {
+    "id_": "id_",
+    "agent_id": "agent_id",
+    "module_id": "module_id",
+    "multi_agent_episode_id": "multi_agent_episode_id",
+    "is_terminated": "is_terminated",
+    "is_truncated": "is_truncated",
+    "t_started": "t_started",
+    "t": "t",
+    "_start_time": "start_time",
+    "_last_step_time": "last_step_time",
+}
+_attributes: Final = attrgetter(*_PLAIN.values())
 
 
 def state_of(episode: SingleAgentEpisode) -> dict[str, Any]:
     """All of an episode as plain data and arrays, by RLlib's names."""
     outputs = {key: buffer.get_state() for key, buffer in episode.extra_model_outputs.items()}
     return {
-        **{name: getattr(episode, name) for name in _PLAIN},
+        **dict(zip(_PLAIN, _attributes(episode), strict=True)),
         **{name: getattr(episode, name).get_state() for name in _COLUMNS},
         "extra_model_outputs": outputs or None,
-        "_observation_space": space_to_state(episode._observation_space),
-        "_action_space": space_to_state(episode._action_space),
-        "custom_data": episode._custom_data,
+        "_observation_space": space_to_state(episode.observation_space),
+        "_action_space": space_to_state(episode.action_space),
+        "custom_data": episode.custom_data,
     }
 
 
 def restore_state(episode: SingleAgentEpisode, state: Mapping[str, Any]) -> None:
     """Fill an empty episode with a state, and check that its columns belong together."""
-    for name in _PLAIN:
-        setattr(episode, name, state[name])
+    for name, attribute in _PLAIN.items():
+        setattr(episode, attribute, state[name])
     read = InfiniteLookbackBuffer.from_state
     for name in _COLUMNS:
         setattr(episode, name, read(state[name]))
     outputs = state["extra_model_outputs"] or {}
     episode.extra_model_outputs = {key: read(column) for key, column in outputs.items()}
-    episode._observation_space = space_from_state(state["_observation_space"])
-    episode._action_space = space_from_state(state["_action_space"])
-    episode._custom_data = dict(state.get("custom_data") or {})
+    episode.hold_spaces(
+        space_from_state(state["_observation_space"]), space_from_state(state["_action_space"])
+    )
+    episode.custom_data = dict(state.get("custom_data") or {})
     episode.validate()
 
 
@@ -63,13 +65,13 @@ def pickle_of(episodes: Sequence[SingleAgentEpisode]) -> tuple[Any, ...]:
     buffers: list[InfiniteLookbackBuffer] = []
     plain = []
     for episode in episodes:
-        first, second = episode._observation_space, episode._action_space
+        first, second = episode.observation_space, episode.action_space
         spaces[id(first)], spaces[id(second)] = first, second
         outputs = episode.extra_model_outputs
         buffers += (episode.observations, episode.actions, episode.rewards, episode.infos)
         buffers += outputs.values()
         places = id(first), id(second)
-        plain.append((_attributes(episode), episode._custom_data, places, (*outputs,)))
+        plain.append((_attributes(episode), episode.custom_data, places, (*outputs,)))
     at = {key: place for place, key in enumerate(spaces)}
     headers, block = packed_buffers(buffers, [*spaces.values()])
     return (
@@ -104,11 +106,11 @@ def restore_pickle(
             episode.is_truncated,
             episode.t_started,
             episode.t,
-            episode._start_time,
-            episode._last_step_time,
+            episode.start_time,
+            episode.last_step_time,
         ) = attributes
-        episode._custom_data = custom
-        episode._observation_space, episode._action_space = spaces[first], spaces[second]
+        episode.custom_data = custom
+        episode.hold_spaces(spaces[first], spaces[second])
         episode.observations, episode.actions, episode.rewards, episode.infos = buffers[
             place : place + len(_COLUMNS)
         ]

@@ -33,20 +33,20 @@ def add_extra_step(episodes: Iterable[SingleAgentEpisode]) -> None:
             *episode.extra_model_outputs.values(),
         )
         for column in columns:
-            data, store = column._data, column._store
+            data, store = column.raw, column.store
             # Flat arrays with room, and lists, in place: a call for each takes twice as long.
             if type(store) is array and len(store) > (count := len(data)):
                 store[count] = store[count - 1]
-                column._data = store if len(store) == count + 1 else store[: count + 1]
+                column.raw = store if len(store) == count + 1 else store[: count + 1]
             elif type(data) is list:
                 data.append(data[-1])
             else:
                 column.repeat_last()
         rewards = episode.rewards
-        data, store = rewards._data, rewards._store
+        data, store = rewards.raw, rewards.store
         if type(store) is array and store.dtype.kind == "f" and len(store) > (count := len(data)):
             store[count] = 0.0
-            rewards._data = store if len(store) == count + 1 else store[: count + 1]
+            rewards.raw = store if len(store) == count + 1 else store[: count + 1]
         else:
             rewards.append(0.0)
         episode.t += 1

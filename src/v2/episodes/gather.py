@@ -45,10 +45,10 @@ def last_rows(episodes: Sequence[MultiAgentEpisode]) -> tuple[list[AgentKey], li
     keys: list[AgentKey] = []
     rows: list[Any] = []
     for episode in episodes:
-        last = episode._last_row()
+        last = episode.last_row()
         if last is None:
             return None
-        singles = map(episode._agents.__getitem__, last)
+        singles = map(episode.singles.__getitem__, last)
         keys += [(one.multi_agent_episode_id, one.agent_id, one.module_id) for one in singles]
         rows += last.values()
     return keys, rows
@@ -69,11 +69,11 @@ def last_rows_by_module(
     found: dict[Any, tuple[list[tuple[Any, Any]], list[Any]]] = {}
     ids = set()
     for episode in episodes:
-        journal = episode._journal
+        journal = episode.journal
         if journal is None:
             return None
-        last = journal.rows[-1][0] if journal.rows else episode._last_row()
-        for module_id, keys, picked in journal.groups(episode._agents):
+        last = journal.rows[-1][0] if journal.rows else episode.last_row()
+        for module_id, keys, picked in journal.groups(episode.singles):
             if module_id in found:
                 own_keys, rows = found[module_id]
                 own_keys += keys
@@ -86,12 +86,12 @@ def last_rows_by_module(
 
 def stepped_singles(episode: MultiAgentEpisode) -> list[SingleAgentEpisode]:
     """The own episodes of the agents that stepped; their columns may end before the journal."""
-    return [episode._agents[agent] for agent in episode._stepped]
+    return [episode.singles[agent] for agent in episode.stepped]
 
 
 def outputs_in_journal(episode: MultiAgentEpisode, key: str) -> dict[Hashable, Any] | None:
     """The last of an extra model output by agent; None where the agents' episodes have it."""
-    journal = episode._journal
+    journal = episode.journal
     return journal.last_outputs(key) if journal is not None and journal.rows else None
 
 
@@ -122,7 +122,7 @@ def concat_column(
             buffers = [*map(attrgetter(name), episodes)]
     except KeyError:
         return None
-    parts = [buffer._data for buffer in buffers]
+    parts = [buffer.raw for buffer in buffers]
     firsts = [buffer.lookback + without_first for buffer in buffers]
     kinds = set(map(type, parts))
     if len(kinds) > 1:

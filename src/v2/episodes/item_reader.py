@@ -65,9 +65,10 @@ class ItemReader(ItemStore):
             EpisodeIndexError: A single step does not exist and there is no `fill`.
             EpisodeError: One-hot vectors need a space.
         """
-        return self._get(indices, neg_index_as_lookback, fill, one_hot_discrete)
+        return self.read(indices, neg_index_as_lookback, fill, one_hot_discrete)
 
-    def _get(self, indices: Any, neg: bool, fill: Any, one_hot_discrete: bool) -> Any:
+    def read(self, indices: Any, neg: bool, fill: Any, one_hot_discrete: bool) -> Any:
+        """`get` with arguments by position, which takes half as long."""
         if one_hot_discrete:
             if self._space is None:
                 raise EpisodeError(
@@ -77,7 +78,7 @@ class ItemReader(ItemStore):
                 )
         else:
             # What is asked most, on plain lists and flat arrays: one step, or a slice within.
-            data = self._data
+            data = self.raw
             kind = type(indices)
             if type(data) is list or type(data) is np.ndarray:
                 lookback, total = self.lookback, len(data)
@@ -100,7 +101,7 @@ class ItemReader(ItemStore):
                     if 0 <= start <= stop <= total:
                         return data[start:stop]
         if indices is None:
-            return self._encoded_many(self._rows(self.lookback, None), one_hot_discrete)
+            return self._encoded_many(self.rows(self.lookback, None), one_hot_discrete)
         if isinstance(indices, slice):
             return self._get_slice(indices, neg, fill, one_hot_discrete)
         if is_single(indices):
@@ -116,9 +117,8 @@ class ItemReader(ItemStore):
         if not 0 <= place < total:
             if fill is None:
                 raise out_of_range("step", step, total - self.lookback, self.lookback)
-            return self._fill_item(fill, one_hot_discrete)
-        data = self._data
-        item = data[place] if type(data) is list else nest.taken(data, place)
+            return self.fill_item(fill, one_hot_discrete)
+        item = self.item_at(place)
         return items.one_hot(item, self._known_space()) if one_hot_discrete else item
 
     def _get_rows(
@@ -135,11 +135,11 @@ class ItemReader(ItemStore):
         places = np.array([position_of(step, length, self.lookback, neg) for step in steps], int)
         exists = (places >= 0) & (places < total)
         if exists.all():
-            return self._encoded_many(nest.taken(self._data, places), one_hot_discrete)
+            return self._encoded_many(nest.taken(self.raw, places), one_hot_discrete)
         if fill is None:
             raise out_of_range("step", steps[int(np.argmin(exists))], length, self.lookback)
         missing = len(places) - int(exists.sum())
-        rows = nest.taken(self._data, places[exists])
+        rows = nest.taken(self.raw, places[exists])
         if one_hot_discrete:
             gaps = items.repeated(items.one_hot_fill(fill, self._known_space()), missing)
         else:
@@ -166,18 +166,18 @@ class ItemReader(ItemStore):
         if fill is None or (stride == 1 and start >= 0 and stop <= total):
             places = clipped(start, stop, stride, total)
             if stride == 1:
-                rows = self._rows(places.start, max(places.start, places.stop))
+                rows = self.rows(places.start, max(places.start, places.stop))
             elif self.finalized:
-                rows = nest.taken(self._data, np.arange(places.start, places.stop, stride))
+                rows = nest.taken(self.raw, np.arange(places.start, places.stop, stride))
             else:
-                rows = [self._data[place] for place in places]
+                rows = [self.raw[place] for place in places]
             return self._encoded_many(rows, one_hot_discrete)
         wanted = range(start, stop, stride)
         if not self.finalized:
             return [
-                self._encoded_one(self._data[place], one_hot_discrete)
+                self.encoded_one(self.raw[place], one_hot_discrete)
                 if 0 <= place < total
-                else self._fill_item(fill, one_hot_discrete)
+                else self.fill_item(fill, one_hot_discrete)
                 for place in wanted
             ]
         return self._get_rows(
@@ -192,10 +192,12 @@ class ItemReader(ItemStore):
             return [items.one_hot(row, space) for row in rows]
         return items.one_hot(rows, space)
 
-    def _encoded_one(self, item: Any, one_hot_discrete: bool) -> Any:
+    def encoded_one(self, item: Any, one_hot_discrete: bool) -> Any:
+        """One item in the form asked for."""
         return items.one_hot(item, self._known_space()) if one_hot_discrete else item
 
-    def _fill_item(self, fill: Any, one_hot_discrete: bool) -> Any:
+    def fill_item(self, fill: Any, one_hot_discrete: bool) -> Any:
+        """What stands for an item that does not exist."""
         if one_hot_discrete:
             return items.one_hot_fill(fill, self._known_space())
         return items.filled_item(fill, self._space)

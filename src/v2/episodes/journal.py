@@ -58,7 +58,7 @@ class Journal:
         if not all(map(_is_listed, singles)):
             return None
         journal = cls(alive)
-        begun = [bool(single.rewards._data) for single in singles]
+        begun = [bool(single.rewards.raw) for single in singles]
         if any(begun):
             keys = singles[0].extra_model_outputs.keys()
             if not all(begun) or any(one.extra_model_outputs.keys() != keys for one in singles):
@@ -176,29 +176,29 @@ class Journal:
             self.agents, observations, actions, rewards, told, strict=False
         ):
             single = agents[agent]
-            single.observations._data.extend(seen)
-            single.actions._data.extend(acted)
-            single.rewards._data.extend(earned)
-            single.infos._data.extend(
+            single.observations.raw.extend(seen)
+            single.actions.raw.extend(acted)
+            single.rewards.raw.extend(earned)
+            single.infos.raw.extend(
                 [{} if (info := each.get(agent)) is None else info for each in infos]
             )
             outputs = single.extra_model_outputs
             if len(outputs) != len(keys):
-                single._begin(dict.fromkeys(keys), 0)
+                single.begin_outputs(dict.fromkeys(keys), 0)
             if len(keys) == 1:
-                outputs[keys[0]]._data.extend(own)
+                outputs[keys[0]].raw.extend(own)
             elif keys:
                 for key, column in zip(keys, zip(*own, strict=True), strict=True):
-                    outputs[key]._data.extend(column)
+                    outputs[key].raw.extend(column)
             single.t += len(rows)
-            single._last_step_time = time
+            single.last_step_time = time
             env_ts[agent].extend(steps)
 
 
 def _is_listed(single: SingleAgentEpisode) -> bool:
     buffers = (single.observations, single.actions, single.rewards, single.infos)
     return all(
-        type(buffer._data) is list for buffer in (*buffers, *single.extra_model_outputs.values())
+        type(buffer.raw) is list for buffer in (*buffers, *single.extra_model_outputs.values())
     )
 
 

@@ -32,6 +32,8 @@ def without_gap(
     if not first <= gap < min(end, total):
         return column
     kept = [place for place in range(total) if place != gap]
-    data = column._data
+    data = column.raw
     rows = [data[place] for place in kept] if type(data) is list else nest.taken(data, kept)
-    return InfiniteLookbackBuffer._of(rows, column.lookback, column._space, column.finalized, False)
+    return InfiniteLookbackBuffer.of_parts(
+        rows, column.lookback, column.space, column.finalized, False
+    )

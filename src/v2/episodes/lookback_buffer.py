@@ -52,28 +52,46 @@ class InfiniteLookbackBuffer(ItemReader):
         lookback: int = 0,
         space: gym.Space[Any] | None = None,
     ) -> None:
-        self._data: Any = [] if data is None else data
-        self._store: Nest | None = None
-        self._is_shared = False
-        self.finalized = not isinstance(self._data, list)
+        self.raw: Any = [] if data is None else data
+        self.store: Nest | None = None
+        self.is_shared = False
+        self.finalized = not isinstance(self.raw, list)
         self.lookback = max(0, min(lookback, self.len_incl_lookback()))
         self._space = space
         self._space_struct: Any = None
 
     @classmethod
-    def _of(
+    def of_parts(
         cls, data: Any, lookback: int, space: AnySpace | None, finalized: bool, is_shared: bool
     ) -> Self:
         """A buffer of checked parts, made without looking at them."""
         buffer = cls.__new__(cls)
-        buffer._data = data
-        buffer._store = None
-        buffer._is_shared = is_shared
+        buffer.raw = data
+        buffer.store = None
+        buffer.is_shared = is_shared
         buffer.finalized = finalized
         buffer.lookback = lookback
         buffer._space = space
         buffer._space_struct = None
         return buffer
+
+    def last_items(self, count: int, lookback: int, as_list: bool = False) -> Self:
+        """The last items as a buffer that shares no rows; on request a list."""
+        total = self.len_incl_lookback()
+        rows = self.rows(max(0, total - count), total)
+        is_array = self.finalized
+        if is_array:
+            rows = items.copied(rows)
+            if as_list:
+                rows, is_array = listed(rows), False
+        return self.of_parts(rows, lookback, self._space, is_array, False)
+
+    def part(self, first: int, end: int, lookback: int) -> Self:
+        """Some items as a buffer; arrays are shared until one of the two changes a row."""
+        is_array = self.finalized
+        if is_array:
+            self.is_shared = True
+        return self.of_parts(self.rows(first, end), lookback, self._space, is_array, is_array)
 
     # Writing
 
@@ -117,7 +135,7 @@ class InfiniteLookbackBuffer(ItemReader):
                 "no value can be set: step", step, total - self.lookback, self.lookback
             )
         if not self.finalized:
-            self._data[place] = value
+            self.raw[place] = value
             return
         if self._space is not None:
             reason = explain_mismatch(self._space, value)
@@ -133,7 +151,7 @@ class InfiniteLookbackBuffer(ItemReader):
             if len(new) != len(places):
                 raise self._wrong_size(len(new), len(places), at_indices)
             for place, value in zip(places, new, strict=True):
-                self._data[place] = value
+                self.raw[place] = value
             return
         rows = items.stacked(values) if isinstance(values, list) and values else values
         count = items.length_of(rows)
@@ -159,7 +177,7 @@ class InfiniteLookbackBuffer(ItemReader):
         self.set(value, at_indices=key)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(listed(self._rows(self.lookback, None)))
+        return iter(listed(self.rows(self.lookback, None)))
 
     def __add__(self, other: Any) -> InfiniteLookbackBuffer:
         if self.finalized:
@@ -168,11 +186,11 @@ class InfiniteLookbackBuffer(ItemReader):
                 hint="use append(), extend() or concat(), which work on arrays too.",
             )
         if isinstance(other, (int, float, complex)):
-            data = [item + other for item in self._data]
+            data = [item + other for item in self.raw]
         elif isinstance(other, InfiniteLookbackBuffer):
-            data = self._data + list(other)
+            data = self.raw + list(other)
         elif isinstance(other, list):
-            data = self._data + other
+            data = self.raw + other
         else:
             raise TypeError(f"a buffer and a {type(other).__name__} cannot be added")
         return InfiniteLookbackBuffer(data, self.lookback, self._space)
@@ -185,14 +203,14 @@ class InfiniteLookbackBuffer(ItemReader):
             self.lookback == other.lookback
             and self.finalized == other.finalized
             and bool(self._space == other._space)
-            and differences(self._data, other._data).is_equal
+            and differences(self.raw, other.raw).is_equal
         )
 
     __hash__ = None  # type: ignore[assignment]  # buffers change
 
     @override
     def __repr__(self) -> str:
-        data, lookback = self._data, self.lookback
+        data, lookback = self.raw, self.lookback
         before, after = items_repr(data, 0, lookback), items_repr(data, lookback, None)
         return f"{type(self).__name__}({before} <- lookback({lookback}) | {after})"
 
@@ -200,9 +218,9 @@ class InfiniteLookbackBuffer(ItemReader):
 
     def get_state(self) -> dict[str, Any]:
         """All of it as plain data and arrays; nothing is copied but a list."""
-        data = self._data
+        data = self.raw
         # Who holds the state sees these very arrays, so they are copied before they change.
-        self._is_shared = self.finalized
+        self.is_shared = self.finalized
         return {
             "data": data.copy() if type(data) is list else data,
             "lookback": self.lookback,
@@ -222,16 +240,16 @@ class InfiniteLookbackBuffer(ItemReader):
         space = space_from_state(state["space"])
         if not isinstance(space, gym.Space) and space is not None:
             raise ValueError(f"a space was expected, not a {type(space).__name__}")
-        return InfiniteLookbackBuffer._of(
+        return InfiniteLookbackBuffer.of_parts(
             data if is_final else list(data), lookback, space, is_final, is_final
         )
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self._data, self.lookback, self.finalized, self._space
+        return self.raw, self.lookback, self.finalized, self._space
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self._data, self.lookback, self.finalized, self._space = state
-        self._store, self._is_shared, self._space_struct = None, False, None
+        self.raw, self.lookback, self.finalized, self._space = state
+        self.store, self.is_shared, self._space_struct = None, False, None
 
 
 def items_repr(data: Any, start: int, stop: int | None) -> str:

@@ -15,9 +15,8 @@ from .agent_access import AgentAccess
 from .agent_state import pickle_of, restore_pickle, restore_state, state_of
 from .agent_stepping import AgentStepping
 from .errors import EpisodeItemError
-from .history import replay
+from .hanging import Hanging
 from .indexing import Steps
-from .journal import Journal
 from .single_agent import SingleAgentEpisode
 
 MappingFn = Callable[[Any, Any], Any]
@@ -63,18 +62,7 @@ class MultiAgentEpisode(AgentStepping, AgentAccess):
         {'a': 5, 'b': 6}
     """
 
-    __slots__ = (
-        "_agent_to_module_mapping",
-        "_agents",
-        "_custom_data",
-        "_env_ts",
-        "_len_lookback_buffers",
-        "action_space",
-        "agent_to_module_mapping_fn",
-        "env_t_started",
-        "id_",
-        "observation_space",
-    )
+    __slots__ = ()
 
     def __init__(
         self,
@@ -98,27 +86,11 @@ class MultiAgentEpisode(AgentStepping, AgentAccess):
     ) -> None:
         self.id_ = id_ or os.urandom(16).hex()
         self.agent_to_module_mapping_fn = agent_to_module_mapping_fn or default_mapping
-        self._agent_to_module_mapping: dict[Hashable, Any] = dict(agent_module_ids or {})
+        self.module_ids = dict(agent_module_ids or {})
         self.observation_space = {} if observation_space is None else observation_space
         self.action_space = {} if action_space is None else action_space
-        self.env_t_started = self.env_t = env_t_started or 0
-        self._agents = {}
-        # For each agent the environment steps of its observations, look-back included.
-        self._env_ts = {}
-        self._hanging_actions_end = {}
-        self._hanging_extra_model_outputs_end = {}
-        self._hanging_rewards_end = {}
-        self._hanging_rewards_begin: dict[Hashable, float] = {}
-        self._len_lookback_buffers = 0
-        self._stepped: tuple[Hashable, ...] = ()
-        self._journal: Journal | None = None
-        self._is_shown = False
-        self.is_terminated = self.is_truncated = False
-        self._start_time: float | None = None
-        self._last_step_time: float | None = None
-        self._custom_data: dict[Any, Any] = {}
-        replay(
-            self,
+        self._be_empty(env_t_started or 0, env_t_started or 0, 0)
+        self._replay(
             observations or [],
             actions or [],
             rewards or [],
@@ -131,14 +103,36 @@ class MultiAgentEpisode(AgentStepping, AgentAccess):
             agent_episode_ids or {},
         )
 
+    def _be_empty(self, begin: int, end: int, lookback: int) -> None:
+        self.env_t_started, self.env_t = begin, end
+        self.len_lookback_buffers = lookback
+        self.singles, self.env_ts = {}, {}
+        self.hanging = Hanging()
+        self.stepped = ()
+        self.journal = None
+        self.is_shown = False
+        self.is_terminated = self.is_truncated = False
+        self.start_time = self.last_step_time = None
+        self.custom_data = {}
+
+    def like(self, begin: int, end: int, lookback: int) -> Self:
+        """An episode of the same id without agents, from one environment step to another."""
+        part = type(self).__new__(type(self))
+        part.id_ = self.id_
+        part.agent_to_module_mapping_fn = self.agent_to_module_mapping_fn
+        part.module_ids = self.module_ids.copy()
+        part.observation_space, part.action_space = self.observation_space, self.action_space
+        part._be_empty(begin, end, lookback)
+        return part
+
     @property
     def agent_episodes(self) -> dict[Hashable, SingleAgentEpisode]:
         """The agents' own episodes, in the order the agents appeared."""
-        self._hand_out()
+        self.hand_out()
         # From here on somebody may hold them, so each step goes straight into them.
-        self._is_shown = True
-        self._journal = None
-        return self._agents
+        self.is_shown = True
+        self.journal = None
+        return self.singles
 
     def to_numpy(self) -> Self:
         """Turn the agents' lists of items into arrays, in place; infos stay lists.
@@ -146,9 +140,9 @@ class MultiAgentEpisode(AgentStepping, AgentAccess):
         Returns:
             The episode itself.
         """
-        self._hand_out()
-        self._journal = None
-        for single in self._agents.values():
+        self.hand_out()
+        self.journal = None
+        for single in self.singles.values():
             single.to_numpy()
         return self
 
@@ -225,6 +219,6 @@ class MultiAgentEpisode(AgentStepping, AgentAccess):
 
     @override
     def __repr__(self) -> str:
-        self._hand_out()
-        returns = {agent: single.get_return() for agent, single in self._agents.items()}
+        self.hand_out()
+        returns = {agent: single.get_return() for agent, single in self.singles.items()}
         return f"MAEps(len={len(self)} done={self.is_done} Rs={returns} id_={self.id_})"

@@ -48,11 +48,11 @@ def packed_buffers(
     places[id(REWARD_SPACE)] = _REWARD
     places[id(None)] = _NO_SPACE
     for buffer in buffers:
-        data = buffer._data
+        data = buffer.raw
         lookback = buffer.lookback
-        mark: Any = places.get(id(buffer._space))
+        mark: Any = places.get(id(buffer.space))
         if mark is None:
-            mark = space_to_pickle(buffer._space)
+            mark = space_to_pickle(buffer.space)
         if type(data) is np.ndarray:
             size = data.nbytes
             code = _code_of(data.dtype)
@@ -88,35 +88,35 @@ def unpacked_buffers(
     new, array = InfiniteLookbackBuffer.__new__, np.ndarray
     for header in headers:
         form, lookback, mark, content, shape = header
-        # As `InfiniteLookbackBuffer._of` does, in place: there are many.
+        # As `InfiniteLookbackBuffer.of_parts` does, in place: there are many.
         buffer = new(InfiniteLookbackBuffer)
         buffer.lookback = lookback
-        buffer._store = buffer._space_struct = None
-        buffer._is_shared = False
-        buffer._space = by_mark[mark] if type(mark) is int else space_from_pickle(mark)
+        buffer.store = None
+        buffer.is_shared = False
+        buffer.space = by_mark[mark] if type(mark) is int else space_from_pickle(mark)
         if form == _PACKED:
             layout = layouts.get(id(header))
             if layout is None:
                 layout = layouts[id(header)] = (shape[0] + 1, *shape[1:]), np.dtype(content)
-            buffer._store = store = array(*layout, block, offset)
-            buffer._data = store[:-1]
+            buffer.store = store = array(*layout, block, offset)
+            buffer.raw = store[:-1]
             size = store.nbytes
             offset += size + -size % _ALIGNMENT
             buffer.finalized = True
         elif shape is not None:
-            buffer._store, buffer.finalized = content, True
-            buffer._data = nest.taken(content, slice(0, shape))
+            buffer.store, buffer.finalized = content, True
+            buffer.raw = nest.taken(content, slice(0, shape))
         else:
             buffer.finalized = form == _AS_THEY_ARE
             # A list that has grown has room for the item that a learner appends.
-            buffer._data = [{} for _ in range(content)] if form == _EMPTY_DICTS else content
+            buffer.raw = [{} for _ in range(content)] if form == _EMPTY_DICTS else content
         buffers.append(buffer)
     return buffers
 
 
 def _with_room(buffer: InfiniteLookbackBuffer) -> tuple[Any, int | None]:
     """A column with the row after its last one if it has room, and how many rows count."""
-    data, store = buffer._data, buffer._store
+    data, store = buffer.raw, buffer.store
     count = items.length_of(data)
     if store is not None and items.length_of(store) > count:
         return nest.taken(store, slice(0, count + 1)), count

@@ -54,21 +54,7 @@ class SingleAgentEpisode(Stepping):
         (1, [0, 1], 5)
     """
 
-    __slots__ = (
-        "_action_space",
-        "_custom_data",
-        "_observation_space",
-        "actions",
-        "agent_id",
-        "extra_model_outputs",
-        "id_",
-        "infos",
-        "module_id",
-        "multi_agent_episode_id",
-        "observations",
-        "rewards",
-        "t_started",
-    )
+    __slots__ = ()
 
     def __init__(
         self,
@@ -116,9 +102,9 @@ class SingleAgentEpisode(Stepping):
         self.is_truncated = truncated
         self.t_started = t_started or 0
         self.t = self.t_started + len(self.rewards)
-        self._custom_data = {}
-        self._start_time = None
-        self._last_step_time = None
+        self.custom_data = {}
+        self.start_time = None
+        self.last_step_time = None
         self.validate()
 
     @property
@@ -138,6 +124,12 @@ class SingleAgentEpisode(Stepping):
     @action_space.setter
     def action_space(self, value: gym.Space[Any] | None) -> None:
         self._action_space = self.actions.space = value
+
+    def hold_spaces(
+        self, observations: gym.Space[Any] | None, actions: gym.Space[Any] | None
+    ) -> None:
+        """Have these spaces without telling the columns, which have some already."""
+        self._observation_space, self._action_space = observations, actions
 
     def to_numpy(self) -> Self:
         """Turn its lists of items into arrays, in place; infos stay a list.
@@ -275,7 +267,7 @@ def first_stretch(
     episode.multi_agent_episode_id = multi_agent_episode_id
     episode._observation_space = observation_space
     episode._action_space = action_space
-    buffer = InfiniteLookbackBuffer._of
+    buffer = InfiniteLookbackBuffer.of_parts
     episode.observations = buffer([observation], 0, observation_space, False, False)
     episode.actions = buffer([], 0, action_space, False, False)
     episode.rewards = buffer([], 0, REWARD_SPACE, False, False)
@@ -283,9 +275,9 @@ def first_stretch(
     episode.extra_model_outputs = {}
     episode.is_terminated = episode.is_truncated = False
     episode.t_started = episode.t = 0
-    episode._custom_data = {}
-    episode._start_time = perf_counter()
-    episode._last_step_time = None
+    episode.custom_data = {}
+    episode.start_time = perf_counter()
+    episode.last_step_time = None
     return episode
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium as gym
-
 from ...core.errors import EpisodeError
 from ...core.types import Nest
 from .custom_data import CustomData
@@ -20,7 +18,26 @@ class StepAccess(CustomData):
     All take the same arguments, by the rules of `InfiniteLookbackBuffer.get` and `set`.
     """
 
-    __slots__ = ()
+    __slots__ = (
+        "_action_space",
+        "_observation_space",
+        "actions",
+        "agent_id",
+        "custom_data",
+        "extra_model_outputs",
+        "id_",
+        "infos",
+        "is_terminated",
+        "is_truncated",
+        "last_step_time",
+        "module_id",
+        "multi_agent_episode_id",
+        "observations",
+        "rewards",
+        "start_time",
+        "t",
+        "t_started",
+    )
 
     id_: str
     t: int
@@ -32,11 +49,8 @@ class StepAccess(CustomData):
     rewards: InfiniteLookbackBuffer
     infos: InfiniteLookbackBuffer
     extra_model_outputs: dict[str, InfiniteLookbackBuffer]
-    _observation_space: gym.Space[Any] | None
-    _action_space: gym.Space[Any] | None
-    _custom_data: dict[Any, Any]
-    _start_time: float | None
-    _last_step_time: float | None
+    start_time: float | None
+    last_step_time: float | None
 
     # Reading
 
@@ -59,7 +73,7 @@ class StepAccess(CustomData):
         Returns:
             One observation, or many: as a list, or in arrays once the episode is numpy.
         """
-        return self.observations._get(indices, neg_index_as_lookback, fill, one_hot_discrete)
+        return self.observations.read(indices, neg_index_as_lookback, fill, one_hot_discrete)
 
     def get_infos(
         self,
@@ -69,7 +83,7 @@ class StepAccess(CustomData):
         fill: Nest = None,
     ) -> Nest:
         """Infos at some steps, one with each observation; never arrays."""
-        return self.infos._get(indices, neg_index_as_lookback, fill, False)
+        return self.infos.read(indices, neg_index_as_lookback, fill, False)
 
     def get_actions(
         self,
@@ -80,7 +94,7 @@ class StepAccess(CustomData):
         one_hot_discrete: bool = False,
     ) -> Nest:
         """Actions at some steps; step 0 is the answer to observation 0."""
-        return self.actions._get(indices, neg_index_as_lookback, fill, one_hot_discrete)
+        return self.actions.read(indices, neg_index_as_lookback, fill, one_hot_discrete)
 
     def get_rewards(
         self,
@@ -90,7 +104,7 @@ class StepAccess(CustomData):
         fill: float | None = None,
     ) -> Nest:
         """Rewards at some steps; step 0 is what action 0 earned."""
-        return self.rewards._get(indices, neg_index_as_lookback, fill, False)
+        return self.rewards.read(indices, neg_index_as_lookback, fill, False)
 
     def get_extra_model_outputs(
         self,
@@ -105,7 +119,7 @@ class StepAccess(CustomData):
         Raises:
             EpisodeKeyError: There is no such output.
         """
-        return self._output(key)._get(indices, neg_index_as_lookback, fill, False)
+        return self.output(key).read(indices, neg_index_as_lookback, fill, False)
 
     # Writing
 
@@ -151,11 +165,16 @@ class StepAccess(CustomData):
         neg_index_as_lookback: bool = False,
     ) -> None:
         """Overwrite one of the module's outputs besides the action."""
-        self._output(key).set(
+        self.output(key).set(
             new_data, at_indices=at_indices, neg_index_as_lookback=neg_index_as_lookback
         )
 
-    def _output(self, key: str) -> InfiniteLookbackBuffer:
+    def output(self, key: str) -> InfiniteLookbackBuffer:
+        """The column of an extra model output.
+
+        Raises:
+            EpisodeKeyError: There is no such output.
+        """
         try:
             return self.extra_model_outputs[key]
         except KeyError:
@@ -200,9 +219,9 @@ class StepAccess(CustomData):
 
     def get_duration_s(self) -> float:
         """Seconds from the reset to the last step."""
-        if self._start_time is None or self._last_step_time is None:
+        if self.start_time is None or self.last_step_time is None:
             return 0.0
-        return self._last_step_time - self._start_time
+        return self.last_step_time - self.start_time
 
     def validate(self) -> None:
         """Check that all columns belong to the same steps.

@@ -16,7 +16,7 @@ _NONE: Final[Mapping[str, Any]] = {}
 class Stepping(StepAccess):
     """Reset and steps of `SingleAgentEpisode`: an item more in each column."""
 
-    __slots__ = ("_last_step_time", "_start_time", "is_terminated", "is_truncated", "t")
+    __slots__ = ()
 
     def add_env_reset(self, observation: Any, infos: dict[Any, Any] | None = None) -> None:
         """Add the first observation.
@@ -35,7 +35,7 @@ class Stepping(StepAccess):
             )
         self.observations.append(observation)
         self.infos.append({} if infos is None else infos)
-        self._start_time = perf_counter()
+        self.start_time = perf_counter()
 
     def add_env_step(
         self,
@@ -68,52 +68,52 @@ class Stepping(StepAccess):
                 f"episode {self.id_} is already done: no step can be added",
                 hint="a new episode of the environment is a new SingleAgentEpisode.",
             )
-        # The same as `_append_step`, in place: one call less is a tenth of the time.
+        # The same as `append_step`, in place: one call less is a tenth of the time.
         given = extra_model_outputs or _NONE
         outputs = self.extra_model_outputs
-        earned = self.rewards._data
+        earned = self.rewards.raw
         steps = len(earned)
         if not steps or len(given) != len(outputs):
-            self._begin(given, steps)
+            self.begin_outputs(given, steps)
         # Almost always all columns are lists. Where one is not, what was added already is taken
         # back and the columns add for themselves.
         try:
             for key, value in given.items():
-                outputs[key]._data.append(value)
-            self.observations._data.append(observation)
-            self.actions._data.append(action)
-            self.infos._data.append({} if infos is None else infos)
+                outputs[key].raw.append(value)
+            self.observations.raw.append(observation)
+            self.actions.raw.append(action)
+            self.infos.raw.append({} if infos is None else infos)
             earned.append(reward)
         except (KeyError, AttributeError):
             self._add_carefully(observation, action, reward, infos, given, steps)
         self.t += 1
         self.is_terminated = terminated
         self.is_truncated = truncated
-        self._last_step_time = perf_counter()
+        self.last_step_time = perf_counter()
 
-    def _append_step(
+    def append_step(
         self, observation: Any, action: Any, reward: Any, infos: Any, given: Mapping[str, Any]
     ) -> None:
         """Add one item to each column; flags and times are the caller's."""
         outputs = self.extra_model_outputs
-        earned = self.rewards._data
+        earned = self.rewards.raw
         steps = len(earned)
         if not steps or len(given) != len(outputs):
-            self._begin(given, steps)
+            self.begin_outputs(given, steps)
         # Almost always all columns are lists. Where one is not, what was added already is taken
         # back and the columns add for themselves.
         try:
             for key, value in given.items():
-                outputs[key]._data.append(value)
-            self.observations._data.append(observation)
-            self.actions._data.append(action)
-            self.infos._data.append({} if infos is None else infos)
+                outputs[key].raw.append(value)
+            self.observations.raw.append(observation)
+            self.actions.raw.append(action)
+            self.infos.raw.append({} if infos is None else infos)
             earned.append(reward)
         except (KeyError, AttributeError):
             self._add_carefully(observation, action, reward, infos, given, steps)
         self.t += 1
 
-    def _begin(self, given: Mapping[str, Any], steps: int) -> None:
+    def begin_outputs(self, given: Mapping[str, Any], steps: int) -> None:
         """Before the first step: begin the columns of its outputs. Later outputs must be those."""
         outputs = self.extra_model_outputs
         if steps:
@@ -158,7 +158,7 @@ class Stepping(StepAccess):
 
         take_back()
         if given.keys() != outputs.keys():
-            self._begin(given, steps)
+            self.begin_outputs(given, steps)
         try:
             for column, _, item in items:
                 column.append(item)

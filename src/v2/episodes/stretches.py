@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ...core.arrays.compare import differences
 from ...core.errors import EpisodeError
-from .column_items import copied
 from .errors import EpisodeItemError, EpisodeStateError
 from .indexing import Steps
-from .item_store import listed
 from .lookback_buffer import InfiniteLookbackBuffer
 
 if TYPE_CHECKING:
@@ -28,8 +26,8 @@ def successor(episode: _Episode, len_lookback_buffer: int) -> _Episode:
         )
     keep = max(0, min(len_lookback_buffer, episode.rewards.len_incl_lookback()))
     follower = continuation(episode, keep)
-    if episode._custom_data:
-        follower._custom_data = copy.deepcopy(episode._custom_data)
+    if episode.custom_data:
+        follower.custom_data = copy.deepcopy(episode.custom_data)
     return follower
 
 
@@ -38,13 +36,13 @@ def continuation(episode: _Episode, keep: int, as_lists: bool = False) -> _Episo
     return like(
         episode,
         (
-            last_items(episode.observations, keep + 1, keep, as_lists),
-            last_items(episode.actions, keep, keep, as_lists),
-            last_items(episode.rewards, keep, keep, as_lists),
-            last_items(episode.infos, keep + 1, keep, as_lists),
+            episode.observations.last_items(keep + 1, keep, as_lists),
+            episode.actions.last_items(keep, keep, as_lists),
+            episode.rewards.last_items(keep, keep, as_lists),
+            episode.infos.last_items(keep + 1, keep, as_lists),
         ),
         {
-            key: last_items(buffer, keep, keep, as_lists)
+            key: buffer.last_items(keep, keep, as_lists)
             for key, buffer in episode.extra_model_outputs.items()
         },
         episode.t,
@@ -72,8 +70,8 @@ def append_successor(episode: SingleAgentEpisode, other: SingleAgentEpisode) -> 
     episode.t = other.t
     episode.is_terminated = other.is_terminated
     episode.is_truncated = other.is_truncated
-    episode._last_step_time = other._last_step_time or episode._last_step_time
-    episode._custom_data.update(other._custom_data)
+    episode.last_step_time = other.last_step_time or episode.last_step_time
+    episode.custom_data.update(other.custom_data)
 
 
 def stretch(episode: _Episode, steps: Steps, len_lookback_buffer: int | None) -> _Episode:
@@ -91,13 +89,13 @@ def stretch(episode: _Episode, steps: Steps, len_lookback_buffer: int | None) ->
     part = like(
         episode,
         (
-            some_items(episode.observations, first, end + 1, lookback),
-            some_items(episode.actions, first, end, lookback),
-            some_items(episode.rewards, first, end, lookback),
-            some_items(episode.infos, first, end + 1, lookback),
+            episode.observations.part(first, end + 1, lookback),
+            episode.actions.part(first, end, lookback),
+            episode.rewards.part(first, end, lookback),
+            episode.infos.part(first, end + 1, lookback),
         ),
         {
-            key: some_items(buffer, first, end, lookback)
+            key: buffer.part(first, end, lookback)
             for key, buffer in episode.extra_model_outputs.items()
         },
         episode.t_started + start,
@@ -123,41 +121,15 @@ def like(
     part.agent_id = episode.agent_id
     part.module_id = episode.module_id
     part.multi_agent_episode_id = episode.multi_agent_episode_id
-    part._observation_space = episode._observation_space
-    part._action_space = episode._action_space
+    part.hold_spaces(episode.observation_space, episode.action_space)
     part.observations, part.actions, part.rewards, part.infos = columns
     part.extra_model_outputs = outputs
     part.is_terminated = part.is_truncated = False
     part.t_started = t_started
     part.t = t
-    part._custom_data = {}
-    part._start_time = part._last_step_time = None
+    part.custom_data = {}
+    part.start_time = part.last_step_time = None
     return part
-
-
-def last_items(
-    buffer: InfiniteLookbackBuffer, count: int, lookback: int, as_list: bool
-) -> InfiniteLookbackBuffer:
-    """The last items as a buffer that shares no rows."""
-    total = buffer.len_incl_lookback()
-    rows = buffer._rows(max(0, total - count), total)
-    is_array = buffer.finalized
-    if is_array:
-        rows = copied(rows)
-        if as_list:
-            rows, is_array = listed(rows), False
-    return InfiniteLookbackBuffer._of(rows, lookback, buffer._space, is_array, False)
-
-
-def some_items(
-    buffer: InfiniteLookbackBuffer, first: int, end: int, lookback: int
-) -> InfiniteLookbackBuffer:
-    """Some items as a buffer; arrays are shared until one of the two changes a row."""
-    is_array = buffer.finalized
-    if is_array:
-        buffer._is_shared = True
-    rows = buffer._rows(first, end)
-    return InfiniteLookbackBuffer._of(rows, lookback, buffer._space, is_array, is_array)
 
 
 def expect_successor(episode: SingleAgentEpisode, other: SingleAgentEpisode) -> None:

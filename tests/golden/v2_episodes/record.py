@@ -55,7 +55,7 @@ def view(episode):
         "stepped": plain(set(episode.get_agents_that_stepped())),
         "to_act": plain(set(episode.get_agents_to_act())),
         "done": [bool(episode.is_terminated), bool(episode.is_truncated)],
-        "hanging": plain(dict(episode._hanging_actions_end)),
+        "hanging": plain(dict(episode.get_state()["_hanging_actions_end"])),
         "map": {a: plain(steps.data) for a, steps in episode.env_t_to_agent_t.items()},
         "return": episode.get_return(),
     }

@@ -227,17 +227,17 @@ def facts(episode):
     return {
         "agents": {agent: of_agent(one) for agent, one in episode.agent_episodes.items()},
         "order": [*episode.agent_episodes],
-        "env_ts": dict(episode._env_ts),
-        "times": [episode.env_t_started, episode.env_t, episode._len_lookback_buffers],
+        "env_ts": dict(episode.env_ts),
+        "times": [episode.env_t_started, episode.env_t, episode.len_lookback_buffers],
         "ends": [episode.is_terminated, episode.is_truncated],
         "stepped": [*episode.get_agents_that_stepped()],
         "hanging": [
-            episode._hanging_actions_end,
-            episode._hanging_extra_model_outputs_end,
-            episode._hanging_rewards_end,
-            episode._hanging_rewards_begin,
+            episode.hanging.actions,
+            episode.hanging.outputs,
+            episode.hanging.rewards,
+            episode.hanging.early_rewards,
         ],
-        "mapping": episode._agent_to_module_mapping,
+        "mapping": episode.module_ids,
     }
 
 

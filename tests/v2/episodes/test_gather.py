@@ -109,7 +109,7 @@ def test_rows_of_agents_keep_the_journal():
         "ma": ([("x", "a"), ("y", "a")], [6, 6]),
         "mb": ([("x", "b"), ("x", "c"), ("y", "b"), ("y", "c")], [7, 8, 7, 8]),
     }
-    assert all(episode._journal.rows for episode in episodes)
+    assert all(episode.journal.rows for episode in episodes)
 
 
 def test_rows_by_module_follow_the_agents_that_act():

@@ -341,7 +341,7 @@ def test_adding_to_arrays_moves_them_seldom():
 
     for step in range(100):
         buffer.append(np.full(3, step))
-        stores.add(id(buffer._store))
+        stores.add(id(buffer.store))
 
     assert buffer.data.shape == (104, 3)
     assert buffer.data[-1].tolist() == [99.0, 99.0, 99.0]

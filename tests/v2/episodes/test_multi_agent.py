@@ -138,7 +138,7 @@ def assert_same(episode, model):
         assert plain[agent]["out"] == model.outputs[agent]
         assert plain[agent]["infos"] == len(model.obs[agent])
         assert episode.agent_episodes[agent].is_terminated == bool(model.done.get(agent))
-    assert episode._hanging_actions_end == model.waiting
+    assert episode.hanging.actions == model.waiting
     assert set(episode.get_agents_that_stepped()) == set(model.stepped)
     assert list(episode.get_agents_that_stepped()) == [
         agent for agent in episode.agent_ids if agent in model.stepped
@@ -216,7 +216,7 @@ def test_cut_and_joined_again(life, lookback, numpy):
         joined, expected = columns(first.agent_episodes[agent]), columns(single)
         assert joined.pop("rewards") == pytest.approx(expected.pop("rewards"))
         assert joined == expected
-    assert first._hanging_actions_end == whole._hanging_actions_end
+    assert first.hanging.actions == whole.hanging.actions
     first.validate()
 
 
@@ -553,7 +553,7 @@ def test_steps_given_as_lists():
     assert (a.t_started, a.t, a.get_observations(), a.id_) == (7, 9, [2, 3, 5], "A")
     assert b.observations.data == [1, 4]
     assert b.get_observations() == [4]
-    assert episode._hanging_actions_end == {"b": 14}
+    assert episode.hanging.actions == {"b": 14}
     assert (episode.module_for("a"), episode.module_for("b")) == ("own", "m_b")
     assert episode.env_t_to_agent_t["b"].data == [-1, "S", 0, "S"]
 

@@ -233,11 +233,11 @@ def done_agents(episodes: Iterable[Any]) -> set[tuple[Any, Any]]:
     done: set[tuple[Any, Any]] = set()
     for episode in episodes:
         if type(episode) is MultiAgentEpisode:
-            journal = episode._journal
-            if journal is not None and len(journal.agents) == len(episode._agents):
+            journal = episode.journal
+            if journal is not None and len(journal.agents) == len(episode.singles):
                 continue  # All of them act.
             # An agent's own episode says so without being brought up to date.
-            singles = episode._agents
+            singles = episode.singles
         elif is_multi_agent(episode):
             singles = episode.agent_episodes
         else:

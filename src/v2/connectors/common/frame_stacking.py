@@ -112,7 +112,7 @@ class FrameStacking(ConnectorV2):
         """The last frames of an episode, with zeros for those before it."""
         count = self.num_frames
         if type(episode) is SingleAgentEpisode:
-            data = episode.observations._data
+            data = episode.observations.raw
             if type(data) is list and len(data) >= count:
                 return data[-count:]
         known = min(count, episode.observations.len_incl_lookback())

@@ -103,5 +103,5 @@ def running_lists(episodes: Sequence[Any]) -> list[list[Any]] | None:
     """
     if not _ALONE.issuperset(map(type, episodes)):
         return None
-    lists = [episode.observations._data for episode in episodes]
+    lists = [episode.observations.raw for episode in episodes]
     return lists if _LISTS.issuperset(map(type, lists)) else None

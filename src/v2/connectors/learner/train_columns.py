@@ -259,20 +259,18 @@ class TrainColumns:
             step = max_seq_len(module, piece)
             first = initial_state(module)
             after = [each.extra_model_outputs[Columns.STATE_OUT] for each in group.episodes]
-            starts = nest.map_structure(lambda _, start: start[None], after[0]._data, first)
+            starts = nest.map_structure(lambda _, start: start[None], after[0].raw, first)
             before = [
                 part
                 for own in after
                 for part in (
                     starts,
-                    nest.taken(own._data, slice(own.lookback + step - 1, -1, step)),
+                    nest.taken(own.raw, slice(own.lookback + step - 1, -1, step)),
                 )
             ]
             group.columns[Columns.STATE_IN] = joined_rows(before)
             if has_next:
-                following = [
-                    nest.taken(own._data, slice(own.lookback, None, step)) for own in after
-                ]
+                following = [nest.taken(own.raw, slice(own.lookback, None, step)) for own in after]
                 group.columns[Columns.NEXT_STATE_IN] = joined_rows(following)
         return True
 

@@ -52,7 +52,7 @@ def latest_of_singles(episodes: Sequence[Any]) -> tuple[list[str], Nest]:
     for episode in episodes:
         if type(episode) is not SingleAgentEpisode or episode.agent_id is not None:
             raise Unserved
-        column = episode.observations._data
+        column = episode.observations.raw
         if type(column) is not list or not column:
             raise Unserved
         ids.append(episode.id_)
@@ -77,7 +77,7 @@ def _states(episodes: Sequence[SingleAgentEpisode], module: Any) -> list[Any]:
     key = Columns.STATE_OUT
     for episode in episodes:
         buffer = episode.extra_model_outputs.get(key) if episode.t else None
-        column: Any = None if buffer is None else buffer._data
+        column: Any = None if buffer is None else buffer.raw
         is_listed = type(column) is list and column
         states.append(column[-1] if is_listed else last_state(episode, module))
     return states
