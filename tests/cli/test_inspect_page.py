@@ -5,7 +5,7 @@ import io
 
 import pytest
 from rich.console import Console
-from rlconnect.cli.inspect_page import inspect_page, next_lines
+from rlconnect.cli.inspect_page import inspect_page, next_lines, weights_table
 from rlconnect.cli.theme import THEME
 from rlconnect.core.vault import ForeignReference, Problem
 from rlconnect.core.vault.description import describe_checkpoint
@@ -71,3 +71,15 @@ def test_numbers_nobody_can_write_out_are_told():
     )
 
     assert "an integer of 20,001 bits iterations" in page(checkpoint, 100)
+
+
+@pytest.mark.parametrize(("width", "is_told"), [(95, False), (96, True)])
+def test_wide_terminals_show_mean_and_spread(width, is_told):
+    """The column and its numbers come together, and only where there is room."""
+    weights = next(iter(open_once(RECORDINGS / PENDULUM).acting.values())).weights
+    table = weights_table(weights, width=width)
+
+    assert ("mean ± spread" in [column.header for column in table.columns]) is is_told
+    for column in table.columns:
+        assert all(str(cell) for cell in column.cells)
+    assert any("±" in str(cell) for c in table.columns for cell in c.cells) is is_told

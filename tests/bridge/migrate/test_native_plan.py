@@ -98,3 +98,13 @@ def test_changed_weights_are_noticed(tmp_path):
     plan = MigrationPlan.load(tmp_path / "v2")
 
     assert not verify(triple, plan.triple(), samples=1).is_equal
+
+
+def test_proofs_are_drawn_as_asked():
+    """How many observations, and which, is kept for the verdict; what is not said stays."""
+    plan = migrate(SOURCES[0])
+
+    assert plan.prove_on(samples=3, seed=7) is plan
+    assert (plan.proofs["samples"], plan.proofs["seed"]) == (3, 7)
+    plan.prove_on(samples=2, seed=None)
+    assert (plan.proofs["samples"], plan.proofs["seed"]) == (2, 7)

@@ -301,3 +301,11 @@ def test_steps_beside_one_that_remembers_take_tensors_too():
 
     np.testing.assert_array_equal(found.numpy(), expected)
     assert isinstance(kept[0], torch.Tensor)
+
+
+def test_a_misplaced_step_says_where_it_belongs():
+    """What to do: another place, or what has to come before it."""
+    with pytest.raises(SpaceError) as nowhere:
+        SelectFeatures([0]).bind(spaces.Discrete(3))
+
+    assert "place the step where such a space comes in" in nowhere.value.hint

@@ -128,9 +128,26 @@ def test_names_stay_inside(name):
 
 
 def test_unknown_protocol():
-    """A file system nobody knows is an error that says so."""
-    with pytest.raises(CheckpointError, match="cannot be read"):
+    """A file system nobody knows is an error that says so, in the first line of its own words."""
+    with pytest.raises(CheckpointError, match="cannot be read") as caught:
         open_checkpoint("nosuchthing://bucket/x")
+
+    assert "Protocol not known: nosuchthing" in caught.value.found
+
+
+@pytest.mark.parametrize(("words", "told"), [("denied\nat line 3", "denied"), ("", "")])
+def test_a_file_system_that_fails_is_quoted(memory, monkeypatch, words, told):
+    """The first line of what it says, even if that is nothing."""
+    memory.pipe_file("/run/policy_state.pkl", b"x")
+
+    def fail(*args, **kwargs):
+        raise PermissionError(words)
+
+    monkeypatch.setattr(type(memory), "walk", fail)
+    with pytest.raises(CheckpointError, match="cannot be read") as caught:
+        open_checkpoint("memory://run")
+
+    assert caught.value.found == f"PermissionError: {told}"
 
 
 def test_without_fsspec(monkeypatch):

@@ -1,5 +1,7 @@
 """The object people hold: what it is made of, what it says of itself, how it is reset."""
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -128,3 +130,12 @@ def test_the_shared_timestep_is_taken():
     assert policy.global_timestep == 77
     assert policy.get_session() is None
     assert isinstance(policy.get_host(), str)
+
+
+def test_a_pickled_policy_remembers_as_many_sessions():
+    """How many are remembered is a setting of its owner's, and travels."""
+    policy = Policy(Box(-1, 1, (3,)), Discrete(2), {})
+    create_connectors_for_policy(policy, policy.config)
+    policy.agent_connectors.sessions.most = 7
+
+    assert pickle.loads(pickle.dumps(policy)).agent_connectors.sessions.most == 7

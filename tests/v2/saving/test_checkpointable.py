@@ -129,6 +129,10 @@ def test_parts_are_chosen_by_name():
     assert sorted(pair.get_state(["one/deep", "two"])) == ["one", "two"]
     assert sorted(pair.get_state(not_components="one")) == ["two"]
     assert Pair._get_subcomponents("one", ["one/deep", "two"]) == ["deep"]
+    assert Pair._check_component("one", None, None) is True
+    assert Pair._check_component("one", "two", None) is False
+    assert Pair._check_component("one", "one/deep", "two") is True
+    assert Pair._check_component("one", "one", "one") is False
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "a\\b", "a\0b"])

@@ -92,3 +92,17 @@ def test_names_that_go_through_other_modules_are_runners(module, name):
 def test_honest_names_are_no_runners(module, name, kind):
     """What rebuilds data is harmless; what is an author's is told; the rest is unknown."""
     assert kind_of(module, name)[0] == kind
+
+
+@pytest.mark.parametrize("name", ["Thing.__globals__", "Thing.method.__globals__", "a.__loader__"])
+def test_what_reaches_through_an_author_s_own_class_is_a_runner(name):
+    """A name may go through a class into what holds all modules, at any depth."""
+    kind, words = kind_of("somebody.agents", name)
+
+    assert kind == "runner"
+    assert words == f"reaches {name[name.index('__') :]}"
+
+
+def test_a_name_of_two_underscores_alone_is_an_author_s():
+    """With nothing before it, it is a name like others in a module of somebody's."""
+    assert kind_of("somebody.agents", "__version__")[0] != "runner"

@@ -160,6 +160,32 @@ def test_new_objects_by_copyreg():
         assert got.mapping() == {"a": 1, "colour": "red"}
 
 
+@pytest.mark.parametrize("count", [0, 3])
+def test_new_objects_keep_their_arguments(count):
+    """`copyreg.__newobj__` called by name gives the stand-in that the opcode gives."""
+    values = [text(f"{n}") for n in range(count)]
+
+    got = load(program(call(name("copyreg", "__newobj__"), name("a.b", "Thing"), *values)))
+
+    assert isinstance(got, Opaque)
+    assert got.path == "a.b.Thing"
+    assert list(got.args) == [f"{n}" for n in range(count)]
+
+
+def test_arguments_of_new_objects_are_counted():
+    """Each takes eight bytes of what a load may hold."""
+
+    def spent(count):
+        made = machine(
+            program(call(name("copyreg", "__newobj__"), name("a.b", "Thing"), *[text("x")] * count))
+        )
+        before = made.budget.left
+        made.load()
+        return before - made.budget.left
+
+    assert spent(2_000) - spent(1_000) >= 1_000 * (8 + len("x"))
+
+
 def test_shared_arrays_stay_independent_of_the_file():
     """Small arrays own their numbers; both names see one array."""
     array = np.arange(3)

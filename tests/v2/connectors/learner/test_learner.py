@@ -189,6 +189,7 @@ def test_the_appended_step_can_be_taken_back():
     assert [one.is_truncated for one in episodes] == [False, False, True]
     for one, was in zip(episodes, before, strict=True):
         np.testing.assert_array_equal(one.get_observations(), was["observations"]["data"])
+        assert (one.t, len(one)) == (was["t"], was["t"] - was["t_started"])
 
 
 def test_ids_become_unique():
