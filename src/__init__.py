@@ -13,8 +13,9 @@ go wrong.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
+from .core.data.recorded_data import opened_by
 from .core.importing.lazy_names import lazy_names
 
 _HOME: Final = {
@@ -43,3 +44,10 @@ _HOME: Final = {
 __all__ = sorted(_HOME)
 
 __getattr__, __dir__ = lazy_names(__name__, _HOME)
+
+
+@opened_by
+def _open_recorded(path: Any, **settings: Any) -> Any:
+    from .offline import open_dataset
+
+    return open_dataset(path, **settings)

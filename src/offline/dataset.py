@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, Final, Protocol, runtime_checkable
 
 from ..core.data.budget import MIB, Limits
@@ -25,6 +27,7 @@ class Reader(Protocol):
     """One kind of data: reads files of it piece by piece."""
 
     format: str
+    found: list[Place]
 
     def episodes(self, damage: Damage) -> Iterator[Episode]:
         """Every episode once."""
@@ -78,6 +81,11 @@ class Dataset:
         """Of which kind it is: "sample-batch-json", "episode-parquet", ..."""
         return self.reader.format
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether its files have a row for each step, as `steps` gives them."""
+        return isinstance(self.reader, StepReader)
+
     def __repr__(self) -> str:
         return f"<Dataset {self.format}>"
 
@@ -122,6 +130,37 @@ class Dataset:
         damage = Damage()
         yield from reader.steps(size, damage)
         damage.warn()
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        format: str = "parquet",
+        *,
+        compress_columns: Collection[str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Path:
+        """Write all of it in another form, which RLlib or Minari reads.
+
+        Files are put in place when they are whole; interrupted, the same call goes on.
+
+        Args:
+            path: A new folder.
+            format: "parquet" (episodes of the new stack), "json" (batches of the old stack) or
+                "minari".
+            compress_columns: Of "json", which columns are packed; all but outcomes and ids.
+            progress: Called with how many steps more were written.
+
+        Raises:
+            ConfigError: Something lies there, or the form has no place for the data.
+            MissingExtraError: The form needs the extra `offline`.
+        """
+        from .writers.written import write
+
+        return write(self, Path(path), format, compress_columns=compress_columns, progress=progress)
+
+    def told(self) -> list[Any]:
+        """Which files it is made of, and how large they are."""
+        return [[place.name, place.path.stat().st_size] for place in self.reader.found]
 
     def sample_batches(self, size: int = 1) -> Iterator[SampleBatch | MultiAgentBatch]:
         """All rows in the order of the files, as batches of the old stack.
@@ -182,10 +221,11 @@ def _reader(found: list[Place], limits: Limits, columns: Mapping[str, str]) -> R
     from .readers.episode_reader import EpisodeReader
     from .readers.minari_reader import MinariReader
     from .readers.old_reader import OldReader
+    from .readers.own_reader import OwnReader
     from .readers.row_reader import RowReader
 
-    kinds: tuple[type[MinariReader | OldReader | EpisodeReader], ...]
-    kinds = (MinariReader, OldReader, EpisodeReader)
+    kinds: tuple[type[OwnReader | MinariReader | OldReader | EpisodeReader], ...]
+    kinds = (OwnReader, MinariReader, OldReader, EpisodeReader)
     for kind in kinds:
         reader = kind.of(found, limits)
         if reader is not None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core import nest
 from ..legacy.batches.sample_batch import SampleBatch
+from ..v2.episodes.multi_agent import MultiAgentEpisode
 from ..v2.episodes.single_agent import SingleAgentEpisode
 
 
@@ -24,7 +25,6 @@ def batch_of_episode(episode: SingleAgentEpisode, number: int) -> SampleBatch:
     ends = np.zeros((2, steps), bool)
     ends[:, -1:] = [[episode.is_terminated], [episode.is_truncated]]
     own = str(episode.id_)
-    is_number = own.isdecimal() and len(own) < 19
     return SampleBatch(
         {
             "obs": nest.taken(seen, slice(0, steps)),
@@ -34,7 +34,7 @@ def batch_of_episode(episode: SingleAgentEpisode, number: int) -> SampleBatch:
             "terminateds": ends[0],
             "truncateds": ends[1],
             "infos": list(episode.get_infos(slice(0, steps))),
-            "eps_id": np.full(steps, int(own) if is_number else number),
+            "eps_id": np.full(steps, int(own) if is_number(own) else number),
             "agent_index": np.zeros(steps, np.int64),
             "t": np.arange(steps) + episode.t_started,
             **{
@@ -45,8 +45,13 @@ def batch_of_episode(episode: SingleAgentEpisode, number: int) -> SampleBatch:
     )
 
 
+def is_number(id_: str) -> bool:
+    """Whether the id of an episode is one that the old stack may have given."""
+    return id_.isdecimal() and len(id_) < 19 and str(int(id_)) == id_
+
+
 def facts_of_episodes(
-    episodes: Iterable[SingleAgentEpisode], written_by: str | None
+    episodes: Iterable[SingleAgentEpisode | MultiAgentEpisode], written_by: str | None
 ) -> dict[str, Any]:
     """Columns and counts."""
     columns: dict[str, None] = dict.fromkeys(("obs", "actions", "rewards", "infos"))
@@ -55,6 +60,12 @@ def facts_of_episodes(
     for episode in episodes:
         rows += len(episode)
         ids.add(episode.id_)
-        columns.update(dict.fromkeys(episode.extra_model_outputs))
+        parts = (
+            [episode]
+            if isinstance(episode, SingleAgentEpisode)
+            else episode.agent_episodes.values()
+        )
+        for part in parts:
+            columns.update(dict.fromkeys(part.extra_model_outputs))
     counts = {"rows": rows, "episodes": len(ids)}
     return {"written_by": written_by, "columns": [*columns], "counts": counts}

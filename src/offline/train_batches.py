@@ -6,12 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from ..core import nest
-from ..core.errors import ConfigError
-from ..v2.episodes.single_agent import SingleAgentEpisode
+from ..v2.recorded.columns import by_episode, of_one_agent
 from ..v2.recorded.episode_buffer import Pick
 from ..v2.recorded.prelearner import OfflinePreLearner
-from .dataset import Dataset, StepReader
+from .dataset import Dataset
 
 
 def train_batches(
@@ -42,31 +40,13 @@ def train_batches(
     made = config.prelearner_class or OfflinePreLearner
     prelearner = made(config=config, module_state=module_state)
     size = config.input_read_batch_size or config.train_batch_size_per_learner
-    if isinstance(data.reader, StepReader) and not config.input_read_episodes:
+    if data.has_rows and not config.input_read_episodes:
         for columns in data.steps(size):
             yield _parts_by_name(prelearner.of_columns(by_episode(columns)))
         return
-    episodes = map(_of_one_agent, data.episodes())
+    episodes = map(of_one_agent, data.episodes())
     while chunk := list(islice(episodes, size)):
         yield _parts_by_name(prelearner.of_episodes(chunk, picks))
-
-
-def by_episode(columns: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The rows in the order of their episodes' ids: the order of files is nobody's choice.
-
-    Where a step more stands behind each, its value is made from the row that follows.
-    """
-    ids = columns.get("eps_id")
-    if ids is None:
-        return columns
-    given = list(map(str, ids))
-    order = sorted(range(len(given)), key=given.__getitem__)
-    if order == list(range(len(given))):
-        return columns
-    return {
-        name: [own[row] for row in order] if isinstance(own, list) else nest.taken(own, order)
-        for name, own in columns.items()
-    }
 
 
 def _parts_by_name(column: Any) -> Any:
@@ -76,12 +56,3 @@ def _parts_by_name(column: Any) -> Any:
     if isinstance(column, Mapping):
         return {name: _parts_by_name(part) for name, part in column.items()}
     return column
-
-
-def _of_one_agent(episode: Any) -> SingleAgentEpisode:
-    if not isinstance(episode, SingleAgentEpisode):
-        raise ConfigError(
-            f"episode {episode.id_} is of several agents",
-            hint="learn from episode.agent_episodes[AGENT] of each: offline_data(input_=[...]).",
-        )
-    return episode

@@ -10,10 +10,14 @@ from typing_extensions import Self
 from ...core.data.budget import Budget, Limits, corrupt
 from ...core.vault.decode.msgpack_file import decode_msgpack
 from ...legacy.batches.sample_batch import SampleBatch
+from ...v2.episodes.multi_agent import MultiAgentEpisode
 from ...v2.episodes.single_agent import SingleAgentEpisode
+from ...v2.recorded.columns import of_one_agent
+from ...v2.recorded.episode_parquet import MAPPING
 from ..damaged import Damage
 from ..episode_batches import batch_of_episode, facts_of_episodes
 from .episode_items import quick_state
+from .old_episodes import Episode
 from .places import Place
 from .tables import columns_of, read_rows, writer_of
 
@@ -34,7 +38,7 @@ class EpisodeReader:
     format = "episode-parquet"
 
     def __init__(self, found: list[Place], limits: Limits) -> None:
-        self._places = found
+        self.found = found
         self._limits = limits
 
     @classmethod
@@ -44,28 +48,28 @@ class EpisodeReader:
         names = next(filter(None, map(columns_of, tables)), ())
         return cls(tables, limits) if "item" in names else None
 
-    def episodes(self, damage: Damage) -> Iterator[SingleAgentEpisode]:
+    def episodes(self, damage: Damage) -> Iterator[Episode]:
         """Each episode, or piece of one, once."""
         seen: set[tuple[Any, int]] = set()
-        for place in self._places:
+        for place in self.found:
             for _, episode in read_rows(place, self._limits, damage, _episode_of):
-                key = episode.id_, episode.t_started
+                key = episode.id_, getattr(episode, "t_started", 0)
                 if key not in seen:
                     seen.add(key)
                     yield episode
 
     def batches(self, damage: Damage) -> Iterator[SampleBatch]:
         """One batch an episode."""
-        for number, episode in enumerate(self.episodes(damage)):
+        for number, episode in enumerate(map(of_one_agent, self.episodes(damage))):
             yield batch_of_episode(episode, number)
 
     def facts(self, damage: Damage) -> dict[str, Any]:
         """Columns and counts."""
-        writers = map(writer_of, self._places)
+        writers = map(writer_of, self.found)
         return facts_of_episodes(self.episodes(damage), next(filter(None, writers), None))
 
 
-def _episode_of(row: dict[str, Any], budget: Budget) -> SingleAgentEpisode:
+def _episode_of(row: dict[str, Any], budget: Budget) -> Episode:
     item = row.get("item")
     if not isinstance(item, (bytes, str)):
         raise corrupt("this row has no packed episode", expected="bytes", found=item)
@@ -76,6 +80,9 @@ def _episode_of(row: dict[str, Any], budget: Budget) -> SingleAgentEpisode:
     state = decode_msgpack(data, budget)
     if not isinstance(state, dict):
         raise corrupt("this is no episode", expected="a map", found=state)
+    if "agent_episodes" in state:
+        mapping = MultiAgentEpisode().agent_to_module_mapping_fn
+        return MultiAgentEpisode.from_state({**state, MAPPING: mapping}).to_numpy()
     for name in _TUPLES_IN:
         _restore_tuples(state[name])
     for buffer in (state.get("extra_model_outputs") or {}).values():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +17,7 @@ from gymnasium import spaces as gym_spaces
 from typing_extensions import Self
 
 from ...core import nest
-from ...core.data.budget import Budget, Limits, corrupt, one_load
+from ...core.data.budget import Budget, Limits, checked_int, corrupt, one_load
 from ...core.data.damage import at
 from ...core.errors import CheckpointError, MissingExtraError, RlconnectError
 from ...core.spaces.walk import AnySpace
@@ -30,6 +31,9 @@ from .minari_spaces import read_space
 from .places import Place
 
 METADATA: Final = "metadata.json"
+INFOS: Final = "infos"
+OWN: Final = "rlconnect"
+"""The group of an episode that holds what Minari has no place for."""
 _NUMBER: Final = re.compile(r"(\d+)$")
 _NEEDED: Final = frozenset({"observations", "actions", "rewards", "terminations", "truncations"})
 _MOST_METADATA: Final = 1 << 24
@@ -47,7 +51,7 @@ class MinariReader:
     format = "minari"
 
     def __init__(self, found: list[Place], metadata: Mapping[str, Place], limits: Limits) -> None:
-        self._places = found
+        self.found = found
         self._metadata = metadata
         self._limits = limits
 
@@ -67,7 +71,7 @@ class MinariReader:
     def episodes(self, damage: Damage) -> Iterator[SingleAgentEpisode]:
         """Each episode, in the order of their numbers."""
         parts: dict[str, list[Place]] = {}
-        for place in self._places:
+        for place in self.found:
             if place.suffix == ".arrow":
                 parts.setdefault(_folder(place), []).append(place)
             else:
@@ -89,7 +93,7 @@ class MinariReader:
     def facts(self, damage: Damage) -> dict[str, Any]:
         """Columns and counts."""
         with one_load(self._limits) as budget:
-            first = self._places[0]
+            first = self.found[0]
             told = self._told(_dataset_folder(first), budget, damage)
         version = told.get("minari_version")
         writer = f"minari {version}" if isinstance(version, str) else "minari"
@@ -188,13 +192,24 @@ def _from_hdf5(
     file: Any, name: str, spaces: list[AnySpace | None], budget: Budget
 ) -> SingleAgentEpisode:
     group = hdf5.members(file)[name] if name in file else None
-    if not hdf5.is_group(group):
+    if group is None or not hdf5.is_group(group):
         raise corrupt("this is no episode", expected="a group of columns")
-    held = {key: hdf5.read_tree(item, budget, key) for key, item in hdf5.members(group).items()}
-    own = hdf5.read_attribute(group, "id")
+    members = hdf5.members(group)
+    held = {key: hdf5.read_tree(item, budget, key) for key, item in members.items()}
+    own, first = hdf5.read_attribute(group, "id"), 0
+    extra = held.pop(OWN, {})
+    if OWN in members:
+        inner = members[OWN]
+        own = hdf5.read_attribute(inner, "id") or own
+        first = hdf5.read_attribute(inner, "t_started") or 0
+    told = extra.pop(INFOS, None)
+    if told is not None:
+        texts = [parsed(str(text).encode(), budget, "infos") for text in told]
+        held["infos"] = [each if isinstance(each, dict) else {} for each in texts]
     for key in ("observations", "actions"):
         held[key] = _with_tuples(held.get(key))
-    return _episode(str(_number(name) if own is None else own), held, spaces)
+    id_ = str(_number(name) if own is None else own)
+    return _episode(id_, held, spaces, _with_tuples(extra), checked_int(first, "the first step"))
 
 
 def _with_tuples(tree: Any) -> Any:
@@ -230,7 +245,11 @@ def _fields(column: Any) -> set[str]:
 
 
 def _episode(
-    id_: str, held: Mapping[str, Any], spaces: list[AnySpace | None]
+    id_: str,
+    held: Mapping[str, Any],
+    spaces: list[AnySpace | None],
+    outputs: Mapping[str, Any] = MappingProxyType({}),
+    first: int = 0,
 ) -> SingleAgentEpisode:
     missing = sorted(_NEEDED - set(held))
     if missing:
@@ -239,6 +258,7 @@ def _episode(
     rewards = np.asarray(held["rewards"])
     steps = len(rewards)
     rows = [*map(len, nest.flatten(held["actions"])), *map(len, ends)]
+    rows += [len(leaf) for own in outputs.values() for leaf in nest.flatten(own)]
     seen = [*map(len, nest.flatten(held["observations"]))]
     if not steps or set(rows) != {steps} or set(seen) != {steps + 1}:
         raise corrupt(
@@ -254,6 +274,8 @@ def _episode(
         infos=_infos(held.get("infos"), steps),
         terminated=bool(ends[0].reshape(-1)[-1]),
         truncated=bool(ends[1].reshape(-1)[-1]),
+        extra_model_outputs=outputs,
+        t_started=first,
         observation_space=spaces[0],
         action_space=spaces[1],
         len_lookback_buffer=0,
@@ -261,6 +283,8 @@ def _episode(
 
 
 def _infos(held: Any, steps: int) -> list[Any]:
+    if isinstance(held, list) and len(held) == steps + 1:
+        return held
     if not isinstance(held, dict) or not held:
         return [{} for _ in range(steps + 1)]
     if any(len(leaf) != steps + 1 for leaf in nest.flatten(held)):

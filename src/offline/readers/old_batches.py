@@ -20,6 +20,7 @@ from ...legacy.batches.multi_agent_batch import MultiAgentBatch
 from ...legacy.batches.sample_batch import SampleBatch
 from .packed import unpack
 
+INFOS: Final = ("infos", "new_infos")
 SINGLE: Final = "SampleBatch"
 MULTI: Final = "MultiAgentBatch"
 _ONE_NUMBER_A_ROW: Final = ("rewards", "dones", "terminateds", "eps_id", "t", "actions")
@@ -66,7 +67,7 @@ def _sample_batch(record: Any, budget: Budget) -> SampleBatch:
             continue
         with at(name):
             column = _column(value, rows, budget, name)
-            if name == "infos":
+            if name in INFOS:
                 column = list(column)
             columns[name] = column
     rows = _checked_rows(columns)
@@ -88,7 +89,7 @@ def _column(value: Any, rows: int | None, budget: Budget, name: str) -> Any:
         return {key: _column(part, rows, budget, f"{name}.{key}") for key, part in value.items()}
     if not isinstance(value, list):
         raise corrupt(f"column {name!r} is none", expected="a list or a text", found=value)
-    if name == "infos":
+    if name in INFOS:
         return value
     if len(value) != rows and rows is not None and all(_has_rows(part, rows) for part in value):
         return tuple(_column(part, rows, budget, f"{name}.{i}") for i, part in enumerate(value))
@@ -183,13 +184,13 @@ def _unpacked(value: Any, name: str) -> Any:
     """A packed column: an array, or dicts and tuples of arrays."""
     if isinstance(value, dict):
         return {str(key): _unpacked(part, name) for key, part in value.items()}
-    if isinstance(value, (tuple, list)) and name != "infos":
+    if isinstance(value, (tuple, list)) and name not in INFOS:
         return tuple(_unpacked(part, name) for part in value)
     if isinstance(value, list):
         return value
     if not isinstance(value, np.ndarray) or not value.ndim:
         raise corrupt(f"packed column {name!r} is no array", found=type(value).__name__)
-    if name == "infos":
+    if name in INFOS:
         return value.tolist()
     if value.dtype.hasobject and not all(isinstance(item, np.ndarray) for item in value.flat):
         raise corrupt(f"packed column {name!r} holds no numbers")

@@ -30,8 +30,11 @@ _Agent = tuple[str, int]  # the policy's id and the agent's number
 
 _NO_OUTPUTS: Final = frozenset(
     {"obs", "new_obs", "actions", "rewards", "terminateds", "truncateds", "dones", "infos"}
-    | {"eps_id", "agent_index", "unroll_id", "t", "seq_lens"}
+    | {"eps_id", "agent_index", "unroll_id", "t", "seq_lens", "new_infos"}
 )
+
+NEXT_INFOS: Final = "new_infos"
+"""Infos after each step, of which RLlib's own column loses the last one."""
 
 _MOST_WAITING: Final = 100
 """Steps of the environment for each row of an agent, beyond which they are not believed."""
@@ -229,7 +232,11 @@ def _observations(columns: Mapping[str, Any]) -> Any:
 def _infos(columns: Mapping[str, Any], come_after: bool) -> list[Any]:
     rows = len(columns["rewards"])
     held = [info if isinstance(info, dict) else {} for info in columns.get("infos", [{}] * rows)]
-    return [{}, *held] if come_after else [*held, {}]
+    if come_after:
+        return [{}, *held]
+    after = columns.get(NEXT_INFOS, [{}] * rows)
+    later = zip(after, [*held[1:], {}], strict=True)
+    return [held[0], *(own if isinstance(own, dict) and own else info for own, info in later)]
 
 
 def _outputs(columns: Mapping[str, Any]) -> dict[str, Any]:

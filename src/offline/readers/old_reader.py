@@ -32,7 +32,7 @@ class OldReader:
 
     def __init__(self, found: list[Place], limits: Limits, is_table: bool = False) -> None:
         self.format = "sample-batch-parquet" if is_table else "sample-batch-json"
-        self._places = found
+        self.found = found
         self._limits = limits
         self._read: Any = partial(read_rows, as_lists=True) if is_table else read_lines
 
@@ -50,20 +50,20 @@ class OldReader:
                 break
         return None
 
-    def _lines(self, damage: Damage) -> Iterator[tuple[_Batch, bool]]:
+    def lines(self, damage: Damage) -> Iterator[tuple[_Batch, bool]]:
         """Each batch, and whether its infos are those of the steps taken from its rows."""
-        for place in self._places:
+        for place in self.found:
             for _, made in self._read(place, self._limits, damage, _batch_and_infos):
                 yield made
 
     def batches(self, damage: Damage) -> Iterator[_Batch]:
         """One batch a line."""
-        for batch, _ in self._lines(damage):
+        for batch, _ in self.lines(damage):
             yield batch
 
     def episodes(self, damage: Damage) -> Iterator[Episode]:
         """The episodes that the rows of all lines make."""
-        yield from EpisodeGatherer(damage).gather(self._lines(damage))
+        yield from EpisodeGatherer(damage).gather(self.lines(damage))
 
     def facts(self, damage: Damage) -> dict[str, Any]:
         """Columns and counts."""
@@ -78,7 +78,7 @@ class OldReader:
                     ids.update(part["eps_id"].tolist())
         counts = {"rows": rows, "episodes": len(ids)}
         is_table = self.format == "sample-batch-parquet"
-        writer = next(filter(None, map(writer_of, self._places)), None) if is_table else None
+        writer = next(filter(None, map(writer_of, self.found)), None) if is_table else None
         return {"written_by": writer, "columns": [*columns], "counts": counts}
 
 

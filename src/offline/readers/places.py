@@ -19,7 +19,9 @@ from ...core.vault.remote import fetched, is_url
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-SUFFIXES: Final = frozenset({".json", ".jsonl", ".parquet", ".zip", ".hdf5", ".h5", ".arrow"})
+SUFFIXES: Final = frozenset(
+    {".json", ".jsonl", ".parquet", ".zip", ".hdf5", ".h5", ".arrow", ".msgpack"}
+)
 _BUFFER: Final = 1 << 20  # lines are long
 _DIGITS: Final = re.compile(r"(\d+)")
 

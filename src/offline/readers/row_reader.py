@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import chain
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any, Final
@@ -23,6 +22,7 @@ from ...core.data.damage import at
 from ...core.errors import RlconnectError
 from ...legacy.batches.sample_batch import SampleBatch
 from ...v2.episodes.single_agent import SingleAgentEpisode
+from ...v2.recorded.columns import joined_columns
 from ..damaged import Damage
 from ..episode_batches import batch_of_episode, facts_of_episodes
 from .json_lines import read_lines
@@ -67,7 +67,7 @@ class RowReader:
         names: Names = MappingProxyType({}),
     ) -> None:
         self.format = "row-parquet" if is_table else "row-json"
-        self._places = found
+        self.found = found
         self._limits = limits
         self._read: Any = read_rows if is_table else read_lines
         self._ours = {theirs: ours for ours, theirs in names.items()}
@@ -103,15 +103,15 @@ class RowReader:
             held.append(block)
             rows += _length(block)
             while rows >= size:
-                whole = _joined(held)
-                yield _part(whole, slice(0, size))
-                held = [_part(whole, slice(size, None))] if rows > size else []
+                whole = joined_columns(held)
+                yield _part(whole, 0, size)
+                held = [_part(whole, size, rows)] if rows > size else []
                 rows -= size
         if rows:
-            yield _joined(held)
+            yield joined_columns(held)
 
     def _blocks(self, size: int, damage: Damage) -> Iterator[dict[str, Any]]:
-        for place in self._places:
+        for place in self.found:
             if self.format == "row-parquet":
                 first = 0
                 for count, columns in read_blocks(place, self._limits, damage, size):
@@ -162,7 +162,7 @@ class RowReader:
         held: dict[str, _Open] = {}
         given: set[bytes] = set()
         unnamed = 0
-        for place in self._places:
+        for place in self.found:
             run = PurePosixPath(place.name).parent.as_posix()
             for _, row in self._read(place, self._limits, damage, self._row):
                 key = row["eps_id"] = row["eps_id"] or str(unnamed)
@@ -188,7 +188,7 @@ class RowReader:
 
     def facts(self, damage: Damage) -> dict[str, Any]:
         """Columns and counts."""
-        writers = map(writer_of, self._places) if self.format == "row-parquet" else iter(())
+        writers = map(writer_of, self.found) if self.format == "row-parquet" else iter(())
         return facts_of_episodes(self.episodes(damage), next(filter(None, writers), None))
 
 
@@ -239,27 +239,12 @@ def _column_of(cells: list[Any], name: str) -> Any:
         raise corrupt(f"the rows of column {name!r} differ in shape") from None
 
 
-def _part(columns: dict[str, Any], rows: slice) -> dict[str, Any]:
+def _part(columns: dict[str, Any], start: int, stop: int) -> dict[str, Any]:
+    rows = slice(start, stop)
     return {
         name: own[rows] if isinstance(own, list) else nest.taken(own, rows)
         for name, own in columns.items()
     }
-
-
-def _joined(blocks: list[dict[str, Any]]) -> dict[str, Any]:
-    if len(blocks) == 1:
-        return blocks[0]
-    made: dict[str, Any] = {}
-    for name in blocks[0]:
-        parts: list[Any] = [block.get(name) for block in blocks]
-        if any(part is None for part in parts):
-            continue
-        if isinstance(parts[0], list):
-            made[name] = list(chain.from_iterable(parts))
-        else:
-            with at(name):
-                made[name] = nest.map_structure(lambda *arrays: np.concatenate(arrays), *parts)
-    return made
 
 
 def _is_same(row: _Row, other: _Row) -> bool:

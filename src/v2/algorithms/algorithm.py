@@ -281,12 +281,17 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         found: list[Any] = episodes
         return found
 
-    def _learn(self, episodes: list[Any]) -> set[str]:
-        """Learn from episodes, and count what came of it; gives the ids of modules that learnt."""
+    def _learn(self, episodes: list[Any] | None = None, batch: Any = None) -> set[str]:
+        """Learn from episodes or a batch, and count what came of it.
+
+        Returns:
+            The ids of modules that learnt.
+        """
         config = self.config
         with self.metrics.log_time((names.TIMERS, names.LEARNER_UPDATE_TIMER)):
             results = self.learner_group.update(
                 episodes=episodes,
+                batch=batch,
                 timesteps={names.NUM_ENV_STEPS_SAMPLED_LIFETIME: self._sampled()},
                 num_epochs=config.num_epochs,
                 minibatch_size=config.minibatch_size,

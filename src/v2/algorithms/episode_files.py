@@ -21,13 +21,13 @@ from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.own.atomic import replaced_file
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..episodes.single_agent import SingleAgentEpisode
+from ..recorded.episode_parquet import MAPPING
 from ..saving.checkpoint_files import packed_state, plain_state
 
 FORMAT: Final = "rlconnect.episodes"
 VERSION: Final = 1
 SUFFIX: Final = ".msgpack"
 
-_MAPPING: Final = "agent_to_module_mapping_fn"
 _KINDS: Final[dict[str, Any]] = {"single": SingleAgentEpisode, "multi": MultiAgentEpisode}
 
 
@@ -50,7 +50,7 @@ def write_episodes(path: str | os.PathLike[str], episodes: Sequence[Any]) -> Pat
         kind = "multi" if isinstance(episode, MultiAgentEpisode) else "single"
         state = {**episode.get_state()}
         # A function is in no file; which module each agent had is.
-        state.pop(_MAPPING, None)
+        state.pop(MAPPING, None)
         states.append({"kind": kind, "state": plain_state(state)})
     document = {"format": FORMAT, "version": VERSION, "episodes": states}
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ def _episodes(place: Path, named: Path | None) -> list[Any]:
 
 def _read(kind: str, state: dict[str, Any]) -> Any:
     if kind == "multi":
-        state = {**state, _MAPPING: MultiAgentEpisode().agent_to_module_mapping_fn}
+        state = {**state, MAPPING: MultiAgentEpisode().agent_to_module_mapping_fn}
     return _KINDS[kind].from_state(state)
 
 

@@ -130,19 +130,24 @@ class LearningFromRecords(Algorithm):
     def setup(self, config: Any) -> None:
         super().setup(config)
         runner = self.env_runner
-        space = config.action_space
-        if space is None and runner is not None and not config.is_multi_agent:
-            space = runner.env.single_action_space
-        self.offline_data = OfflineData(config, space)
+        seen, done = config.observation_space, config.action_space
+        if runner is not None and not config.is_multi_agent:
+            seen = runner.env.single_observation_space if seen is None else seen
+            done = runner.env.single_action_space if done is None else done
+        self.offline_data = OfflineData(config, done, seen)
 
     @override
     def training_step(self) -> None:
         """Learn from the next episodes, and give the new weights to what evaluates."""
         size = self.config.train_batch_size_per_learner
+        batches = self.offline_data.batches
         for _ in range(self.config.dataset_num_iters_per_learner or 1):
+            if batches is not None and batches.is_stale:
+                batches.set_module_state(self.get_weights())
             with self.metrics.log_time((names.TIMERS, names.OFFLINE_SAMPLING_TIMER)):
-                episodes = self.offline_data.sample(size)
-            self._learn(episodes)
+                batch = None if batches is None else batches.sample()
+                episodes = self.offline_data.sample(size) if batches is None else None
+            self._learn(episodes, batch)
         self._sync_all_weights()
 
     @override

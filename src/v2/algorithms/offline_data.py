@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.spaces import Space
 
 from ...core.arrays.batching import batch
 from ...core.data.damage import at
+from ...core.data.recorded_data import open_recorded
 from ...core.errors import ConfigError
 from ...core.formulas.actions import get_base_struct_from_space, normalize_action
+from ...core.vault.remote import is_url
 from ..config.file_settings import is_told
 from ..envs.generator_states import generator_state, set_generator_state
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..episodes.single_agent import SingleAgentEpisode
-from .episode_files import read_episodes
+from .episode_files import SUFFIX, read_episodes
+
+if TYPE_CHECKING:
+    from ..recorded.train_batches import TrainBatches
 
 
 def recorded_episodes(given: Any, config: Any) -> list[Any]:
@@ -45,7 +51,8 @@ def recorded_episodes(given: Any, config: Any) -> list[Any]:
     episodes: list[Any] = []
     for each in found:
         if isinstance(each, (str, os.PathLike)):
-            episodes.extend(read_episodes(each))
+            is_ours = _is_ours(each)
+            episodes.extend(read_episodes(each) if is_ours else open_recorded(each).episodes())
         elif isinstance(each, (SingleAgentEpisode, MultiAgentEpisode)):
             episodes.append(each)
         else:
@@ -60,17 +67,57 @@ def recorded_episodes(given: Any, config: Any) -> list[Any]:
     return episodes
 
 
+def _is_ours(path: Any) -> bool:
+    """Whether a file, or one in a folder, is of those that `write_episodes` writes."""
+    place = Path(path)
+    if is_url(os.fspath(path)):
+        return False
+    return place.suffix == SUFFIX or (place.is_dir() and any(place.glob(f"*{SUFFIX}")))
+
+
+def _recorded_elsewhere(given: Any) -> list[Any] | None:
+    """The paths that `input_` means, if all of it are paths of files not written by us."""
+    if isinstance(given, (str, os.PathLike)):
+        given = [given]
+    if not isinstance(given, (list, tuple)) or not given or "sampler" in given:
+        return None
+    if not all(isinstance(each, (str, os.PathLike)) for each in given):
+        return None
+    return None if any(map(_is_ours, given)) else list(given)
+
+
 class OfflineData:
-    """Hands out recorded episodes, all in some order, then all in another.
+    """Hands out what was recorded.
+
+    Episodes that are given, or lie in files of ours, are handed out whole, all in some order, then
+    all in another. Files of RLlib's and of others become train batches as RLlib makes them.
 
     Args:
         config: With `input_`, and whether its actions are in -1 to 1 already.
         action_space: What recorded actions are in, so that they can be brought there.
+        observation_space: What is observed.
+
+    Attributes:
+        episodes: All there are; none where train batches are made.
+        batches: Makes train batches; None where episodes are handed out.
     """
 
-    def __init__(self, config: Any, action_space: Space[Any] | None = None) -> None:
+    def __init__(
+        self,
+        config: Any,
+        action_space: Space[Any] | None = None,
+        observation_space: Space[Any] | None = None,
+    ) -> None:
         self._told = config.input_ if is_told(config.input_) else None
-        episodes = [] if self._told else recorded_episodes(config.input_, config)
+        self.batches: TrainBatches | None = None
+        paths = None if self._told else _recorded_elsewhere(config.input_)
+        if paths is not None and not config.is_multi_agent:
+            from ..recorded.train_batches import TrainBatches  # It loads torch.
+
+            data = open_recorded(paths, columns=config.input_read_schema)
+            self.batches = TrainBatches(config, data, (observation_space, action_space))
+        is_read = self._told or self.batches is not None
+        episodes = [] if is_read else recorded_episodes(config.input_, config)
         if config.normalize_actions and not config.actions_in_input_normalized:
             episodes = [_normalized(each, action_space) for each in episodes]
         for each in episodes:

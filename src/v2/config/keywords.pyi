@@ -187,6 +187,7 @@ class OfflineData(TypedDict, total=False):
     input_read_schema: Mapping[str, Any] | Open
     ignore_final_observation: bool | Open
     materialize_data: bool | Open
+    materialize_mapped_data: bool | Open
     prelearner_class: type[Any] | None | Open
     prelearner_buffer_class: type[Any] | None | Open
     prelearner_buffer_kwargs: Mapping[str, Any] | Open
@@ -198,7 +199,6 @@ class OfflineData(TypedDict, total=False):
     input_read_method: Any
     input_read_method_kwargs: Any
     input_compress_columns: Any
-    materialize_mapped_data: Any
     map_batches_kwargs: Any
     iter_batches_kwargs: Any
     output_compress_columns: Any

@@ -105,6 +105,9 @@ OFFLINE_DATA: Final = Section(
             False, FLAG, "Whether observations after steps are zeros, for data without them."
         ),
         "materialize_data": Setting(False, FLAG, "Whether what was read is kept in memory."),
+        "materialize_mapped_data": Setting(
+            True, FLAG, "The same: kept and shuffled, instead of read from files for each round."
+        ),
         "prelearner_class": Setting(
             None, CLASS, "A class of your own that makes train batches.", slot=slots.PRELEARNER
         ),
@@ -125,7 +128,6 @@ OFFLINE_DATA: Final = Section(
             input_read_method="read_parquet",
             input_read_method_kwargs={},
             input_compress_columns=["obs", "new_obs"],
-            materialize_mapped_data=True,
             map_batches_kwargs={},
             iter_batches_kwargs={},
             output_compress_columns=["obs", "new_obs"],

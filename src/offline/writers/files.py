@@ -1,0 +1,100 @@
+"""Data written file by file: what is written stays, and is not made again after an interruption."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from ...core.errors import ConfigError
+
+_T = TypeVar("_T")
+
+MARK: Final = ".unfinished"
+"""Lies in a folder until all of it is written, and says what it is made of."""
+
+Progress = Callable[[int], None]
+"""Told how many steps more were written."""
+
+
+class Folder:
+    """A folder that is filled file by file, and goes on where it was interrupted.
+
+    Args:
+        path: The folder; it has to be new, empty, or left unfinished by the same source.
+        source: What it is made of, as data that JSON can hold.
+
+    Raises:
+        ConfigError: Something else lies there.
+    """
+
+    def __init__(self, path: Path, source: Any) -> None:
+        self.path = path
+        self._mark = path / MARK
+        told = json.dumps(source, sort_keys=True)
+        if self._mark.is_file():
+            if self._mark.read_text(encoding="utf-8") != told:
+                raise ConfigError(
+                    f"{path} was begun from other data",
+                    hint="name another folder, or remove this one.",
+                )
+        elif path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise ConfigError(f"{path} is there already", hint="name a new folder.")
+        else:
+            path.mkdir(parents=True, exist_ok=True)
+            self._mark.write_text(told, encoding="utf-8")
+
+    def fill(
+        self,
+        name: str,
+        items: Iterable[_T],
+        write: Callable[[Path, list[_T]], Any],
+        count: Callable[[Path], int],
+        steps: Callable[[_T], int],
+        most: int,
+        progress: Progress | None,
+    ) -> None:
+        """Write items into files of up to `most` steps.
+
+        Args:
+            name: Of the files, with a place for their number.
+            items: All of them, in the same order each time.
+            write: Writes a file of items, whole or not at all.
+            count: How many items a written file has.
+            steps: How many steps an item has.
+            most: How many steps a file has at most, if it is not one item alone.
+            progress: Told how many steps more were written.
+        """
+        number, done = 0, 0
+        while (file := self.path / name.format(number)).is_file():
+            done += count(file)
+            number += 1
+        rest = iter(items)
+        for item in islice(rest, done):
+            if progress is not None:
+                progress(steps(item))
+        for part in _parts(rest, steps, most):
+            write(self.path / name.format(number), part)
+            number += 1
+            if progress is not None:
+                progress(sum(map(steps, part)))
+
+    def finish(self) -> None:
+        """Say that all is written."""
+        self._mark.unlink(missing_ok=True)
+
+
+def _parts(items: Iterator[_T], steps: Callable[[_T], int], most: int) -> Iterator[list[_T]]:
+    held: list[_T] = []
+    total = 0
+    for item in items:
+        count = steps(item)
+        if held and total + count > most:
+            yield held
+            held, total = [], 0
+        held.append(item)
+        total += count
+    if held:
+        yield held

@@ -1,0 +1,117 @@
+"""A dataset in another form: which writer makes it, and what of the data it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from ...core.errors import ConfigError
+from ...core.vault.own.atomic import replaced_file
+from ...legacy.batches.multi_agent_batch import MultiAgentBatch
+from ...legacy.batches.sample_batch import SampleBatch
+from ...v2.recorded.columns import of_one_agent
+from ...v2.recorded.episode_parquet import write_episode_file
+from ..damaged import Damage
+from ..episode_batches import batch_of_episode, is_number
+from ..readers.old_episodes import NEXT_INFOS
+from ..readers.old_reader import OldReader
+from .batch_lines import line_of
+from .files import Folder, Progress
+from .minari_files import write_minari
+
+if TYPE_CHECKING:
+    from ..dataset import Dataset
+
+FORMATS: Final = ("parquet", "json", "minari")
+STEPS_A_FILE: Final = 50_000
+
+
+def write(
+    data: Dataset,
+    path: Path,
+    format: str,
+    *,
+    compress_columns: Collection[str] | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Write all of the data; see `Dataset.write`."""
+    if format not in FORMATS:
+        raise ConfigError(f"no format {format!r}", expected=", ".join(map(repr, FORMATS)))
+    folder = Folder(path, {"format": format, "of": data.told()})
+    if format == "minari":
+        write_minari(path, data.episodes(), f"converted/{path.name}-v0", progress)
+    elif format == "parquet":
+        folder.fill(
+            "episodes-{:06d}.parquet",
+            data.episodes(),
+            write_episode_file,
+            _rows_of,
+            len,
+            STEPS_A_FILE,
+            progress,
+        )
+    else:
+
+        def write_lines(file: Path, batches: list[Any]) -> None:
+            with replaced_file(file) as fresh:
+                Path(fresh).write_bytes(
+                    b"".join(line_of(each, compress_columns) for each in batches)
+                )
+
+        folder.fill(
+            "output-{:06d}.json",
+            _batches(data),
+            write_lines,
+            _lines_of,
+            lambda batch: int(batch.count),
+            STEPS_A_FILE,
+            progress,
+        )
+    folder.finish()
+    return path
+
+
+def _batches(data: Dataset) -> Iterator[SampleBatch | MultiAgentBatch]:
+    """As they were recorded; ids that are texts stay texts."""
+    if isinstance(data.reader, OldReader):
+        damage = Damage()
+        for batch, infos_come_after in data.reader.lines(damage):
+            yield _with_later_infos(batch) if infos_come_after else batch
+        damage.warn()
+        return
+    for number, episode in enumerate(map(of_one_agent, data.episodes())):
+        batch = batch_of_episode(episode, number)
+        own = str(episode.id_)
+        if not is_number(own):
+            batch["eps_id"] = [own] * len(episode)
+        last = episode.get_infos(len(episode))
+        if last:
+            batch[NEXT_INFOS] = [*[{}] * (len(episode) - 1), last]
+        yield batch
+
+
+def _with_later_infos(batch: SampleBatch | MultiAgentBatch) -> SampleBatch | MultiAgentBatch:
+    """A batch of before Ray 2.3, whose infos are those after the steps, as one of today."""
+    parts = batch.policy_batches.values() if isinstance(batch, MultiAgentBatch) else [batch]
+    for part in parts:
+        if "infos" in part:
+            after = list(part["infos"])
+            ids = part["eps_id"].tolist() if "eps_id" in part else [0] * len(after)
+            part["infos"] = [
+                after[row - 1] if row and ids[row] == ids[row - 1] else {}
+                for row in range(len(after))
+            ]
+            part[NEXT_INFOS] = after
+    return batch
+
+
+def _rows_of(file: Path) -> int:
+    from pyarrow import parquet
+
+    return int(parquet.read_metadata(file).num_rows)
+
+
+def _lines_of(file: Path) -> int:
+    with file.open("rb") as lines:
+        return sum(1 for _ in lines)

@@ -1,0 +1,68 @@
+"""Recorded columns: arrays with a row for each step, nests of such, or lists; and whose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ...core import nest
+from ...core.data.damage import at
+from ...core.errors import ConfigError
+from ..episodes.single_agent import SingleAgentEpisode
+
+
+def by_episode(columns: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The rows in the order of their episodes' ids: the order of files is nobody's choice.
+
+    Where a step more stands behind each, its value is made from the row that follows.
+    """
+    ids = columns.get("eps_id")
+    if ids is None:
+        return columns
+    given = list(map(str, ids))
+    order = sorted(range(len(given)), key=given.__getitem__)
+    if order == list(range(len(given))):
+        return columns
+    return taken_rows(columns, np.array(order))
+
+
+def taken_rows(columns: Mapping[str, Any], rows: Any) -> dict[str, Any]:
+    """Some rows of columns, which are arrays, nests of arrays, or lists."""
+    return {
+        name: [own[row] for row in rows] if isinstance(own, list) else nest.taken(own, rows)
+        for name, own in columns.items()
+    }
+
+
+def joined_columns(blocks: list[dict[str, Any]]) -> dict[str, Any]:
+    """Blocks of columns one after the other; of those that all of them have."""
+    if len(blocks) == 1:
+        return blocks[0]
+    made: dict[str, Any] = {}
+    for name in blocks[0]:
+        parts: list[Any] = [block.get(name) for block in blocks]
+        if any(part is None for part in parts):
+            continue
+        if isinstance(parts[0], list):
+            made[name] = list(chain.from_iterable(parts))
+        else:
+            with at(name):
+                made[name] = nest.map_structure(lambda *arrays: np.concatenate(arrays), *parts)
+    return made
+
+
+def of_one_agent(episode: Any) -> SingleAgentEpisode:
+    """The episode, if it is of one agent.
+
+    Raises:
+        ConfigError: It is of several.
+    """
+    if not isinstance(episode, SingleAgentEpisode):
+        raise ConfigError(
+            f"episode {episode.id_} is of several agents",
+            hint="learn from episode.agent_episodes[AGENT] of each: offline_data(input_=[...]).",
+        )
+    return episode
