@@ -1,4 +1,4 @@
-"""`rlconnect convert`: a copy of a checkpoint in our own format, without a pickle in it."""
+"""`rlconnect convert`: a checkpoint in our own format, or recorded data in another form."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .options import PATH, Chosen, DryRun, Json, print_json
+from .recorded_data import DataForm, convert_data
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -19,8 +20,17 @@ if TYPE_CHECKING:
 
 def convert(
     path: Annotated[str, PATH],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder or .zip to make.")],
+    target: Annotated[
+        Path | None, typer.Argument(metavar="[OUT]", help="The same as --out.", show_default=False)
+    ] = None,
     *,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="The folder or .zip to make.")
+    ] = None,
+    to: Annotated[
+        DataForm | None,
+        typer.Option("--to", help="PATH is recorded data, written in this form."),
+    ] = None,
     chosen: Chosen,
     dry_run: DryRun = False,
     as_json: Json = False,
@@ -29,7 +39,19 @@ def convert(
 
     The copy is read back and compared before it is put in place. What it does not hold, code of
     the author above all, is listed.
+
+    With `--to` PATH is recorded data (RLlib's samples of any release, Minari's): it is written as
+    episodes in Parquet, as JSON lines of the old stack, or as a dataset of Minari. Interrupted, the
+    same command goes on.
     """
+    out = out or target
+    if out is None:
+        raise typer.BadParameter("name what is to be made: --out DIR")
+    if to is not None:
+        if dry_run or chosen.ids:
+            raise typer.BadParameter("--to takes neither --dry-run nor --policy")
+        convert_data(path, out, to.value, as_json=as_json)
+        return
     from ..core.vault.convert import convert as written
 
     with TemporaryDirectory() as folder:

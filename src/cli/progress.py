@@ -11,7 +11,7 @@ from .theme import errors_console
 
 
 @contextmanager
-def progress_line(what: str, *, shown: bool = True) -> Iterator[Callable[[int, int], None]]:
+def progress_line(what: str, *, shown: bool = True) -> Iterator[Callable[[int, int | None], None]]:
     """Give a function to call with how much is done and how much there is.
 
     Args:

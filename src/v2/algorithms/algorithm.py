@@ -15,6 +15,7 @@ import abc
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -27,6 +28,7 @@ from ..env_runners.callback_hooks import CallbackHooks, callback_objects
 from ..logging.progress_line import ProgressLine
 from ..metrics import names
 from ..metrics.metrics_logger import MetricsLogger
+from ..recorded.episode_parquet import EpisodeParquetWriter
 from .env_runner_group import EnvRunnerGroup, module_of
 from .episode_files import EpisodeWriter
 from .evaluation import Evaluation
@@ -96,7 +98,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         self._rates = Rates()
         self._last_result: ResultDict = {}
         self._logdir: str | None = None
-        self._writer = _writer_of(made.output)
+        self._writer = _writer_of(made)
         self._logger = None if logger_creator is None else logger_creator(made.to_dict())
         self._line = ProgressLine(sys.stderr) if sys.stderr.isatty() else None
         self.setup(made)
@@ -421,5 +423,13 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         )
 
 
-def _writer_of(output: Any) -> EpisodeWriter | None:
-    return None if output is None or is_told(output) else EpisodeWriter(output)
+def _writer_of(config: AlgorithmConfig) -> EpisodeWriter | EpisodeParquetWriter | None:
+    if config.output is None or is_told(config.output):
+        return None
+    if Path(config.output).is_file():
+        raise ConfigError(
+            "config.offline_data(output=...)", expected="a folder", found=config.output
+        )
+    if config.output_write_method == "write_msgpack":
+        return EpisodeWriter(config.output)
+    return EpisodeParquetWriter(config.output, config.env, config.output_max_rows_per_file)

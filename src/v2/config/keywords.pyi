@@ -195,6 +195,8 @@ class OfflineData(TypedDict, total=False):
     prelearner_module_synch_period: int | Open
     offline_data_class: Any
     output: Any
+    output_write_method: Literal['write_parquet', 'write_msgpack'] | Open
+    output_max_rows_per_file: int | None | Open
     input_spaces_jsonable: Any
     input_read_method: Any
     input_read_method_kwargs: Any
@@ -203,7 +205,6 @@ class OfflineData(TypedDict, total=False):
     iter_batches_kwargs: Any
     output_compress_columns: Any
     output_max_file_size: Any
-    output_max_rows_per_file: Any
     output_write_remaining_data: Any
     postprocess_inputs: Any
     input_filesystem: Any
@@ -212,7 +213,6 @@ class OfflineData(TypedDict, total=False):
     shuffle_buffer_size: Any
     offline_sampling: Any
     output_config: Any
-    output_write_method: Any
     output_write_method_kwargs: Any
     output_filesystem: Any
     output_filesystem_kwargs: Any

@@ -123,6 +123,12 @@ OFFLINE_DATA: Final = Section(
         ),
         "offline_data_class": Setting(None, instead="read the episodes yourself and hand them on"),
         "output": Setting(None, None, "A folder where sampled episodes are recorded."),
+        "output_write_method": Setting(
+            "write_parquet",
+            one_of("write_parquet", "write_msgpack"),
+            "As RLlib does (the extra `offline`), or in msgpack, which needs nothing.",
+        ),
+        "output_max_rows_per_file": Setting(None, AT_LEAST_1, "Episodes in one Parquet file."),
         **idle(
             input_spaces_jsonable=True,
             input_read_method="read_parquet",
@@ -132,7 +138,6 @@ OFFLINE_DATA: Final = Section(
             iter_batches_kwargs={},
             output_compress_columns=["obs", "new_obs"],
             output_max_file_size=67108864,
-            output_max_rows_per_file=None,
             output_write_remaining_data=False,
         ),
         **missed(
@@ -143,7 +148,6 @@ OFFLINE_DATA: Final = Section(
             shuffle_buffer_size=0,
             offline_sampling=False,
             output_config={},
-            output_write_method="write_parquet",
             output_write_method_kwargs={},
             output_filesystem=None,
             output_filesystem_kwargs={},

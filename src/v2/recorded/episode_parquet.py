@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ...core.errors import MissingExtraError
 from ...core.vault.own.atomic import replaced_file
@@ -49,3 +50,32 @@ def packed_episode(episode: Any) -> bytes:
 
 MAPPING = "agent_to_module_mapping_fn"
 """A function is in no file; which module each agent had is."""
+
+
+class EpisodeParquetWriter:
+    """Records what is sampled as RLlib's runners do: a folder for each call below the env's.
+
+    Args:
+        folder: Where to; what lies there stays.
+        env: What is acted in; its name is that of a folder.
+        most: How many episodes a file has at most.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], env: Any, most: int | None = None) -> None:
+        name = env if isinstance(env, str) else getattr(env, "__name__", "env")
+        self._folder = Path(folder) / _NO_NAME.sub("-", name).lower()
+        self._most = most
+        self._calls = len(list(self._folder.glob("run-*")))
+
+    def write(self, episodes: Sequence[Any]) -> None:
+        """Write episodes into new files."""
+        if not episodes:
+            return
+        self._calls += 1
+        most = self._most or len(episodes)
+        for number, start in enumerate(range(0, len(episodes), most)):
+            name = f"run-000000-{self._calls:05d}/{number:06d}_000000-0{SUFFIX}"
+            write_episode_file(self._folder / name, episodes[start : start + most])
+
+
+_NO_NAME: Final = re.compile(r"[^\w.-]+")

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from gymnasium.spaces import Box
+from rlconnect.core.data.recorded_data import open_recorded
 from rlconnect.core.errors import (
     CheckpointNotFoundError,
     ConfigError,
@@ -162,12 +163,33 @@ def test_recorded_actions_are_brought_to_the_modules_range():
 def test_sampled_episodes_are_recorded_and_learnt_from(tmp_path):
     """`output` of one run is `input_` of another; a later run adds files."""
     for _ in range(2):
-        algo = small().offline_data(output=str(tmp_path / "rec")).build_algo()
+        written = {"output": str(tmp_path / "rec"), "output_write_method": "write_msgpack"}
+        algo = small().offline_data(**written).build_algo()
         sampled = algo.train()["num_env_steps_sampled_lifetime"]
         algo.stop()
     assert sum(map(len, read_episodes(tmp_path / "rec"))) == 2 * sampled
     assert len(list((tmp_path / "rec").iterdir())) == 2
     student = offline(BCConfig, str(tmp_path / "rec")).build_algo()
+    assert np.isfinite(student.train()["learners"]["default_policy"]["total_loss"])
+    student.stop()
+
+
+def test_episodes_are_recorded_as_rllib_does(tmp_path):
+    """Parquet in a folder for each call, of so many episodes; another run learns from them."""
+    pytest.importorskip("pyarrow")
+    folder, sampled = tmp_path / "rec", 0
+    for _ in range(2):
+        config = small().offline_data(output=str(folder), output_max_rows_per_file=2)
+        algo = config.build_algo()
+        sampled += algo.train()["num_env_steps_sampled_lifetime"]
+        algo.stop()
+
+    episodes = list(open_recorded(folder).episodes())
+
+    assert sum(map(len, episodes)) == sampled
+    calls = sorted(path.name for path in (folder / "cartpole-v1").iterdir())
+    assert calls == ["run-000000-00001", "run-000000-00002"]
+    student = offline(BCConfig, str(folder)).build_algo()
     assert np.isfinite(student.train()["learners"]["default_policy"]["total_loss"])
     student.stop()
 
