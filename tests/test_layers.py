@@ -13,7 +13,7 @@ MAY_IMPORT = {
     "core": {"core"},
     "legacy": {"core", "legacy"},
     "v2": {"core", "v2"},
-    "bridge": {"core", "legacy", "v2", "bridge"},
+    "bridge": {"core", "legacy", "v2", "offline", "bridge"},
     "compat": {"core", "legacy", "v2", "bridge", "compat"},
     "offline": {"core", "legacy", "v2", "offline"},
     "adapters": {"core"},

@@ -15,7 +15,7 @@ _HOME: Final = {
     "DamagedDataWarning": ".damaged",
     "Dataset": ".dataset",
     "Estimate": ".estimates",
-    "evaluate": ".estimates",
+    "evaluate": "..bridge.over_data.evaluation",
     "open_dataset": ".dataset",
     "train_batches": ".train_batches",
 }

@@ -1,6 +1,7 @@
 # Made of the table in __init__.py by `make stubs`.
+from ..bridge.over_data.evaluation import evaluate as evaluate
 from .damaged import DamagedDataWarning as DamagedDataWarning
 from .dataset import Dataset as Dataset, open_dataset as open_dataset
-from .estimates import Estimate as Estimate, evaluate as evaluate
+from .estimates import Estimate as Estimate
 from .train_batches import train_batches as train_batches
 _HOME: dict[str, str]

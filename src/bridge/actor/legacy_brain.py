@@ -7,14 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Space
 
 from ...core import array_namespace as xp
 from ...core import nest
 from ...core.nets.direct import Direct, quicker
 from ...core.nets.numpy_columns import numpy_serves
-from ...core.types import Nest
+from ...core.types import Array, Nest
 from ...legacy.distributions.array_formulas import most_probable_of_columns
-from ...legacy.distributions.arrays import Categorical
+from ...legacy.distributions.arrays import Categorical, Deterministic
 from ...legacy.exploration.exploration import Exploration
 from ...legacy.heads.acting import choose_actions
 from ...legacy.policy.networks import ArrayNetwork, Network, rows_of
@@ -47,6 +48,11 @@ class LegacyBrain:
     @timestep.setter
     def timestep(self, steps: int) -> None:
         self.policy.global_timestep = steps
+
+    @property
+    def action_space(self) -> Space[Any]:
+        """What the policy gives, one action."""
+        return self.policy.action_space
 
     def quick(self, rows: int) -> Direct | None:
         """The numpy network without its value estimate, if it sees nothing but observations."""
@@ -109,6 +115,20 @@ class LegacyBrain:
         )
         policy.global_timestep += len(inputs)
         return actions
+
+    def logp(self, inputs: Any, actions: Nest) -> Array | None:
+        """The log-probability `(B,)` of given actions; None if there is but one action a row."""
+        inputs = xp.to_numpy(inputs)
+        if self._prepares:
+            inputs = self.policy.exploration.prepare(inputs)
+        chooser = self._choosing(len(inputs)).chooser(self.policy.rng)
+        if isinstance(chooser, Deterministic):
+            return None
+        if callable(chooser):
+            own: Any = chooser(inputs)  # a user's torch class
+            found: Array = own.logp(actions)
+            return found
+        return chooser.logp(inputs, actions)
 
     def exploring(self, rng: np.random.Generator, tensors: Any = None) -> None:
         """Nothing: old policies explore in their choice of actions alone."""

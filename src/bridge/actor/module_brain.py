@@ -19,6 +19,7 @@ from ...core.nets.direct import Direct, quicker
 from ...core.runtime.torch_draws import drawing
 from ...core.step.plan import Run
 from ...core.types import Array, Nest
+from ...v2.distributions.torch_continuous import TorchDeterministic
 from ...v2.modules.rl_module import RLModule
 from .dense_modules import direct_of
 from .int_actions import as_int32
@@ -40,6 +41,20 @@ class ModuleBrain:
         self.timestep = timestep
         self._tensors = ModuleTensors(module)
         self._direct = direct_of(module, self.greedy)
+
+    @property
+    def action_space(self) -> Any:
+        """What the module gives, one action."""
+        return self._tensors.module.action_space
+
+    @property
+    def gives_actions(self) -> bool:
+        """Whether what it ran last gave actions, and nothing that they are drawn from."""
+        return self._tensors.gives_actions
+
+    @gives_actions.setter
+    def gives_actions(self, gives: bool) -> None:
+        self._tensors.gives_actions = gives
 
     def quick(self, rows: int) -> Direct | None:
         """The module in numpy."""
@@ -65,6 +80,18 @@ class ModuleBrain:
         self.timestep += nest.a_leaf(inputs).shape[0]
         return nest.map_structure(xp.to_numpy, self._tensors.drawn(as_tensors(inputs), rng))
 
+    def logp(self, inputs: Any, actions: Nest) -> Array | None:
+        """The log-probability `(B,)` of given actions; None if there is but one action a row."""
+        if self._tensors.gives_actions:
+            return None
+        kind = self._tensors.module.get_exploration_action_dist_cls()
+        if issubclass(kind, TorchDeterministic):
+            return None
+        with torch.inference_mode():
+            found = kind.from_logits(as_tensors(inputs)).logp(as_tensors(actions))
+        logp: Array = xp.to_numpy(found)
+        return logp
+
     def exploring(self, rng: np.random.Generator, tensors: Any = None) -> Run | None:
         """The module's exploration pass where it is one of its own, such as an epsilon's.
 
@@ -85,7 +112,7 @@ class ModuleBrain:
                 found = run(columns, states)
             else:
                 found = run.explored(columns, states, rng, self.timestep)
-            self._tensors.gives_actions = run.gives_actions  # this brain draws, see `explored`
+            self.gives_actions = run.gives_actions  # this brain draws, see `explored`
             return found
 
         def on_arrays(columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:

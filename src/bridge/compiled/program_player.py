@@ -106,6 +106,12 @@ class ProgramPlayer(Player):
                 self.slots.end(rows, ended)
         return nest.unflatten_as(self._action, [found[name] for name in self._actions])
 
+    def remember(self, keys: Sequence[Key], actions: Any) -> None:
+        """Take other actions for those of the last step, where it remembers them at all."""
+        if "actions" in self._states:
+            rows = self.slots.rows(keys)
+            self.slots.memory[self._states.index("actions")][rows, -1] = actions
+
     def reset(self, env_ids: Iterable[Hashable] | None) -> None:
         """Forget slots."""
         self.slots.reset(env_ids)

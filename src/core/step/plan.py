@@ -38,6 +38,10 @@ class Brain(Protocol):
 
     timestep: int
 
+    @property
+    def action_space(self) -> Space[Any]:
+        """What the network gives, one action."""
+
     def quick(self, rows: int) -> Direct | None:
         """What computes so many observations in numpy, if the network sees nothing else."""
 
@@ -49,6 +53,9 @@ class Brain(Protocol):
 
     def explored(self, inputs: Any, rng: np.random.Generator) -> Nest:
         """Actions as the policy explores, for arrays."""
+
+    def logp(self, inputs: Any, actions: Nest) -> Array | None:
+        """The log-probability `(B,)` of given actions; None if there is but one action a row."""
 
     def exploring(self, rng: np.random.Generator, tensors: Any = None) -> Run | None:
         """What runs in place of `run` while exploring; None where that is the same.

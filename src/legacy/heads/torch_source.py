@@ -54,6 +54,12 @@ class TorchSource:
             logp = as_array(self.dist.sampled_action_logp())
         return map_actions(as_array, actions), logp
 
+    def logp(self, actions: Any) -> Array:
+        """The log-probabilities of given actions."""
+        with torch.no_grad():
+            given = map_actions(lambda leaf: torch.as_tensor(leaf, device=self.device), actions)
+            return as_array(self.dist.logp(given))
+
 
 def compute_actions(
     head: PolicyHead,

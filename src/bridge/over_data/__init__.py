@@ -1,0 +1,5 @@
+"""Policies over recorded data: what they are worth by it, and what they do on it.
+
+Read `replay` first: how a policy watches recorded episodes. `watchers` has one for each kind of
+policy, `watched` goes through a dataset, `evaluation` estimates.
+"""

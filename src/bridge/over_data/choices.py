@@ -1,0 +1,128 @@
+"""From a distribution's inputs to the chances of actions, as the environment takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Discrete, Space
+
+from ...core import nest, xp
+from ...core.actions import get_base_struct_from_space, normalize_action
+from ...core.errors import PieceError
+from ...core.types import Array, Nest
+from .replay import Manner
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a policy may do, and how probable it finds that.
+
+    Args:
+        name: The policy's id.
+        space: What its network gives, one action.
+        taken: What the environment takes.
+        logp: The log-probability of actions by the distribution's inputs; None where they are
+            actions already.
+        best: The actions taken without exploration.
+        acted: From its actions to the environment's, where choices are counted.
+        stretches: Whether bounded actions of its network are in -1 to 1.
+        manner: How the data is to be taken.
+    """
+
+    name: str
+    space: Space[Any]
+    taken: Space[Any]
+    logp: Callable[[Any, Nest], Array | None]
+    best: Callable[[Any], Nest]
+    acted: Callable[[Array], Array]
+    stretches: bool
+    manner: Manner
+
+    def __post_init__(self) -> None:
+        if isinstance(self.space, Discrete) and isinstance(self.taken, Discrete):
+            acted = np.asarray(self.acted(np.arange(self.space.n)))
+            # Networks count from 0, whatever the space says; adapters as the environment does.
+            first = int(self.taken.start) if self.taken != self.space else 0
+            object.__setattr__(self, "_acted", acted - first)
+            object.__setattr__(self, "_first", first)
+        elif self.taken != self.space:
+            raise PieceError(
+                f"policy {self.name!r} acts in {self.taken} through an adapter of {self.space}",
+                expected="one that gives the environment what its network gives",
+                hint="judge the policy that was adapted, on data of its own environment.",
+            )
+
+    _acted: Any = field(init=False, default=None)
+    _first: int = field(init=False, default=0)
+
+    def chances(self, inputs: Any, actions: Nest) -> tuple[Array, Array | None]:
+        """Those of recorded actions, `(B,)`, and of all there are, `(B, n)`, if they are few."""
+        rows = len(nest.a_leaf(inputs))
+        if self._acted is None:
+            return self._density(inputs, actions), None
+        own = self._own_chances(inputs, rows)
+        assert isinstance(self.taken, Discrete)  # else nothing is counted
+        chances = np.zeros((rows, int(self.taken.n)))
+        np.add.at(chances.T, self._acted, own.T)
+        taken = np.asarray(actions).reshape(rows).astype(np.int64) - self._first
+        is_known = (taken >= 0) & (taken < chances.shape[1])
+        if not is_known.all():
+            raise PieceError(
+                f"policy {self.name!r} knows no action {int(taken[~is_known][0]) + self._first}",
+                expected=f"{self._first} to {chances.shape[1] - 1 + self._first}",
+                hint="the data is of another environment; adapt the policy to that one.",
+            )
+        return chances[np.arange(rows), taken], chances
+
+    def remembered(self, inputs: Any, actions: Nest) -> Nest:
+        """Recorded actions as the policy would have given them."""
+        if self._acted is None:
+            return self._given(actions)
+        taken = np.asarray(actions).reshape(-1).astype(np.int64) - self._first
+        if np.array_equal(self._acted, np.arange(len(self._acted))):
+            return taken
+        own = self._own_chances(inputs, len(taken))
+        found: Array = np.argmax(np.where(self._acted == taken[:, None], own, -1.0), axis=1)
+        return found
+
+    def _own_chances(self, inputs: Any, rows: int) -> Array:
+        """How probable each action of the network is, `(B, n)`."""
+        count = len(self._acted)
+        first = None if self.manner.is_greedy else self.logp(inputs, np.zeros(rows, np.int64))
+        if first is None:
+            best = np.asarray(xp.to_numpy(self.best(inputs))).reshape(rows).astype(np.int64)
+            made: Array = np.eye(count)[best]
+            return made
+        rest = [self.logp(inputs, np.full(rows, each)) for each in range(1, count)]
+        columns = [np.asarray(each, np.float64).reshape(rows) for each in (first, *rest)]
+        stacked: Array = np.exp(np.stack(columns, axis=1))
+        return stacked
+
+    def _density(self, inputs: Any, actions: Nest) -> Array:
+        found = None if self.manner.is_greedy else self.logp(inputs, self._given(actions))
+        if found is None:
+            raise PieceError(
+                f"policy {self.name!r} takes one action for sure among {self.space}",
+                expected="a policy that draws its actions, or few actions to choose from",
+                hint="that a recorded action is the very same has no probability.",
+            )
+        made: Array = np.exp(np.asarray(found, np.float64))
+        return made
+
+    def _given(self, actions: Nest) -> Nest:
+        if self.manner.is_normalized or not self.stretches:
+            return actions
+        made: Nest = normalize_action(actions, get_base_struct_from_space(self.space))
+        return made
+
+
+def flat_view(seen: Nest) -> Array:
+    """What a network sees as one array a row: of several arrays a vector."""
+    if nest.is_leaf(seen):
+        found: Array = xp.to_numpy(seen)
+        return found if found.ndim > 1 else found[:, None]
+    leaves = [np.asarray(xp.to_numpy(leaf)) for leaf in nest.flatten(seen)]
+    return np.concatenate([leaf.reshape(len(leaf), -1) for leaf in leaves], axis=1)

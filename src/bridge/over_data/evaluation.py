@@ -1,0 +1,93 @@
+"""What a policy is worth by what another one did: estimates without an environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.spaces import Discrete
+
+from ...core.errors import PieceError
+from ...offline.estimates import Estimate
+from ...offline.estimators import NEED_MODEL, Steps, judged, known_method, recorded
+from ...offline.fitted_q import FittedQSettings
+from ..adapt import policy_spaces
+from ..loading.natives import natives_of
+from .watched import Form, Watching, dataset_at, watched, with_values
+
+if TYPE_CHECKING:
+    from ..front.source import Source
+
+
+def evaluate(
+    policy: Source,
+    data: Any,
+    method: str = "is",
+    gamma: float = 1.0,
+    epsilon_greedy: float = 0.0,
+    by_episode: bool = True,
+    q_model: Mapping[str, Any] | None = None,
+    *,
+    policy_id: str | None = None,
+    observations: Form = "auto",
+    actions_normalized: bool | None = None,
+    greedy: bool = False,
+    behavior: Source | None = None,
+    **options: Any,
+) -> Estimate:
+    """Estimate what a policy is worth from what another one did, with RLlib's numbers.
+
+    The policy's own connectors, filters and memories are taken along each episode.
+
+    Args:
+        policy: A path, what `rlconnect.load` gave, or a policy of either stack, adapted, migrated
+            or exported.
+        data: A path for `open_dataset`, or what it gave; with the column "action_prob" or
+            "action_logp".
+        method: "is" (importance sampling by decision, also called "pdis"), "wis" (weighted),
+            "dm" (a fitted model of values), "dr" (that model, corrected by weights); beyond
+            RLlib's "tis" (by whole episodes), and self-normalised "snpdis", "sntis" and "sndr".
+        gamma: The discount.
+        epsilon_greedy: The share of actions the policy takes at random; of few actions. As in
+            RLlib it changes weights alone, not what a model expects.
+        by_episode: Judge each step by itself if false, as for bandits.
+        q_model: How the model is fitted, by the names of RLlib's FQE: "n_iters", "lr",
+            "fcnet_hiddens", ...; "weights" to start from.
+        policy_id: Which of several policies.
+        observations: "raw" as the environment gave them, "seen" as a network behind connectors
+            did; "auto" tells by their shapes.
+        actions_normalized: Whether recorded actions are as networks give them; None tells by the
+            kind of data.
+        greedy: Whether to judge the policy as one that always takes its best action.
+        behavior: The policy that recorded the data, if the data has no probabilities.
+        **options: As for `rlconnect.load`, of a path.
+
+    Raises:
+        ConfigError: An unknown method.
+        PieceError: The policy, or the data, is of a kind that cannot be judged.
+        SpaceError: The data is of another environment.
+    """
+    known_method(method)
+    dataset = dataset_at(data)
+    settings = {"form": observations, "is_normalized": actions_normalized}
+    native = natives_of(policy, policy_id, **options).only
+    acted = policy_spaces(native)[1]
+    if epsilon_greedy and not isinstance(acted, Discrete):
+        raise PieceError("epsilon_greedy needs a Discrete action space", found=str(acted))
+    told = watched(
+        Watching(native, dataset, is_greedy=greedy, **settings),  # type: ignore[arg-type]  # both as declared
+        policy=policy_id or native.name,
+        by_episode=by_episode,
+        with_model=method in NEED_MODEL,
+        behavior=None
+        if behavior is None
+        else Watching(natives_of(behavior, policy_id, **options).only, dataset, **settings),  # type: ignore[arg-type]
+    )
+    if method == "dm" and told.behavior is None:
+        steps = Steps(told.lengths, told.rewards, np.ones(len(told.rewards)))
+    else:
+        steps = told.steps(epsilon_greedy, int(acted.n) if isinstance(acted, Discrete) else 0)
+    if told.model is not None:
+        steps = with_values(steps, told.model, gamma, FittedQSettings.of(q_model))
+    return Estimate.of(recorded(steps, gamma), judged(method, steps, gamma))

@@ -1,0 +1,312 @@
+"""A dataset as one policy sees it: columns of weights, rewards and, for models, of what it saw."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+import numpy as np
+from gymnasium.spaces import Space
+
+from ...core import nest
+from ...core.errors import PieceError, SpaceError
+from ...core.types import Array, Nest
+from ...legacy.policy import Policy
+from ...legacy.rows import zero_of
+from ...offline.dataset import Dataset, open_dataset
+from ...offline.estimators import Steps
+from ...offline.fitted_q import FittedQ, FittedQSettings, Transitions
+from ...offline.recordings import Recording, recordings
+from ..actor.plan import narrowed
+from ..adapt import policy_spaces
+from ..loading.natives import Native
+from .replay import Answers, Manner, answers_to
+from .watchers import watcher_of
+
+Form = Literal["auto", "raw", "seen"]
+
+_AT_ONCE: Final = 1 << 14
+_ENVIRONMENT_ACTIONS: Final = frozenset({"minari", "npz"})
+"""Kinds of data whose actions are those that the environment took."""
+
+
+def dataset_at(data: Any) -> Dataset:
+    """A dataset, opened if it is named by a path."""
+    if isinstance(data, Dataset):
+        return data
+    if isinstance(data, (str, os.PathLike, list, tuple)):
+        return open_dataset(data)
+    raise PieceError("this is no recorded data", expected="a path or a Dataset", found=repr(data))
+
+
+@dataclass
+class Watched:
+    """Recorded steps beside what a policy makes of them.
+
+    Args:
+        lengths: How many steps each episode has, `(E,)`.
+        rewards: `(N,)`.
+        chances: How probable the policy finds each action, `(N,)`.
+        behavior: How probable it was where it was recorded; None where nobody says.
+        ids: The episodes'.
+        model: What models are fitted to; None if nobody asked.
+    """
+
+    lengths: Array
+    rewards: Array
+    chances: Array
+    behavior: Array | None
+    ids: list[str]
+    model: ModelColumns | None = None
+
+    def steps(self, epsilon: float = 0.0, actions: int = 0) -> Steps:
+        """As estimators take it.
+
+        Args:
+            epsilon: The share of actions that the policy takes at random.
+            actions: How many actions there are, for that.
+
+        Raises:
+            PieceError: Nobody says how probable the actions were where they were recorded.
+        """
+        if self.behavior is None:
+            raise PieceError(
+                "the data has no column 'action_prob'",
+                expected="how probable each action was: 'action_prob' or 'action_logp'",
+                hint="name the policy that recorded it: behavior=PATH; in a terminal "
+                "--behavior PATH. Or judge by a model alone: method 'dm'.",
+            )
+        chances = self.chances
+        if epsilon:
+            chances = chances * (1 - epsilon) + epsilon / actions
+        return Steps(self.lengths, self.rewards, chances / self.behavior)
+
+
+@dataclass
+class ModelColumns:
+    """What models are fitted to, a row a step but where it says otherwise.
+
+    Args:
+        seen: The observations as the network sees them, one more an episode.
+        all_chances: How probable each possible action is there.
+        actions: What was done.
+        is_last: After which nothing comes.
+    """
+
+    seen: Array
+    all_chances: Array
+    actions: Array
+    is_last: Array
+
+
+class Watching:
+    """A policy that is about to watch data.
+
+    Args:
+        native: A `Policy`, a `V2Triple` or an exported `Artifact`.
+        data: What was recorded.
+        form: Whether observations are the environment's ("raw") or as the policy that recorded
+            them saw them behind its connectors ("seen"); "auto" tells by their shapes.
+        is_normalized: Whether actions are as networks give them; None tells by the kind of data.
+        is_greedy: Whether the policy is judged as one that always takes its best action.
+    """
+
+    def __init__(
+        self,
+        native: Native,
+        data: Dataset,
+        *,
+        form: Form = "auto",
+        is_normalized: bool | None = None,
+        is_greedy: bool = False,
+    ) -> None:
+        self.native, self.data, self.form, self.is_greedy = native, data, form, is_greedy
+        if is_normalized is None:
+            is_normalized = data.format not in _ENVIRONMENT_ACTIONS
+            if isinstance(native, Policy) and is_normalized:
+                is_normalized = bool(native.config.get("actions_in_input_normalized", True))
+        self.is_normalized = is_normalized
+
+    def answers(self, held: Iterable[Recording]) -> Iterator[tuple[Recording, Answers]]:
+        """Each episode with what the policy makes of it, some thousand steps at a time."""
+        watcher = None
+        for group in _groups(held):
+            if watcher is None:
+                manner = Manner(self._is_seen(group[0]), self.is_normalized, self.is_greedy)
+                watcher = watcher_of(self.native, manner)
+                space = None if manner.is_seen else policy_spaces(self.native)[0]
+            ready = [_in_space(each, space) for each in group]
+            yield from zip(group, answers_to(watcher, ready), strict=True)
+
+    def _is_seen(self, first: Recording) -> bool:
+        """Whether observations are as a network sees them."""
+        if self.form != "auto":
+            return self.form == "seen"
+        given = policy_spaces(self.native)[0]
+        if _fits(first.observations, given):
+            return False
+        network = _network_space(self.native)
+        if network is not None and _fits(first.observations, network):
+            return True
+        raise SpaceError(
+            "recorded observations are not of the policy's space",
+            expected=f"{given}" + ("" if network is None else f", or {network} behind connectors"),
+            found=str(nest.map_structure(lambda leaf: tuple(leaf.shape[1:]), first.observations)),
+            hint="adapt the policy to the environment of the data first: rlconnect adapt.",
+        )
+
+
+def watched(
+    watching: Watching,
+    *,
+    policy: str = "",
+    by_episode: bool = True,
+    with_model: bool = False,
+    behavior: Watching | None = None,
+) -> Watched:
+    """Go through all of the data once.
+
+    Args:
+        watching: The policy and the data.
+        policy: Whose agents, where episodes have several.
+        by_episode: Judge each step by itself if false, as for bandits.
+        with_model: Whether to keep what models are fitted to.
+        behavior: The policy that recorded the data, where the data does not say how probable its
+            actions were.
+
+    Raises:
+        PieceError: There is nothing, or it cannot be judged.
+    """
+    columns: dict[str, list[Any]] = {}
+    ids: list[str] = []
+
+    def keep(**found: Any) -> None:
+        for name, value in found.items():
+            columns.setdefault(name, []).append(value)
+
+    held = recordings(watching.data.episodes(), policy)
+    if not by_episode:
+        held = (row for each in held for row in each.rows())
+    for recording, answers in watching.answers(held):
+        steps = len(recording)
+        ids.append(recording.id)
+        keep(
+            lengths=steps,
+            rewards=recording.rewards,
+            chances=answers.chances[:steps],
+            behavior=recording.probabilities,
+        )
+        if with_model:
+            if answers.all_chances is None:
+                raise PieceError(
+                    "models of values need few actions to choose from",
+                    expected="a Discrete action space",
+                    hint="judge by weights alone: methods 'is', 'wis', 'tis'.",
+                )
+            is_last = np.zeros(steps, bool)
+            is_last[-1] = recording.is_terminated
+            keep(
+                seen=answers.seen,
+                all_chances=answers.all_chances,
+                actions=np.asarray(recording.actions).reshape(steps),
+                is_last=is_last,
+            )
+    if not ids:
+        raise PieceError("the data has no steps", hint="see info()['damaged'] of the dataset.")
+    joined = {
+        name: np.concatenate(parts)
+        for name, parts in columns.items()
+        if name not in ("lengths", "behavior")
+    }
+    known = all(each is not None for each in columns["behavior"])
+    recorded = np.concatenate(columns["behavior"]) if known else None
+    if recorded is None and behavior is not None:
+        again = watched(behavior, policy=policy, by_episode=by_episode)
+        recorded = again.chances
+    return Watched(
+        np.array(columns["lengths"]),
+        joined["rewards"],
+        joined["chances"],
+        recorded,
+        ids,
+        ModelColumns(*(joined[n] for n in ("seen", "all_chances", "actions", "is_last")))
+        if with_model
+        else None,
+    )
+
+
+def with_values(
+    steps: Steps, columns: ModelColumns, gamma: float, settings: FittedQSettings
+) -> Steps:
+    """Steps beside the values of a model that is fitted to them."""
+    count = len(steps.rewards)
+    episodes = np.repeat(np.arange(len(steps.lengths)), steps.lengths)
+    here = np.arange(count) + episodes  # one row more an episode
+    model = FittedQ(columns.seen.shape[1:], columns.all_chances.shape[1], settings)
+    model.fit(
+        Transitions(
+            columns.seen[here],
+            columns.actions,
+            steps.rewards,
+            columns.seen[here + 1],
+            columns.all_chances[here + 1],
+            columns.is_last,
+        ),
+        gamma,
+    )
+    values = model.values(columns.seen[here])
+    return Steps(
+        steps.lengths,
+        steps.rewards,
+        steps.ratios,
+        values[np.arange(count), columns.actions],
+        (values * columns.all_chances[here]).sum(-1),
+    )
+
+
+def _groups(held: Iterable[Recording]) -> Iterator[list[Recording]]:
+    group: list[Recording] = []
+    steps = 0
+    for each in held:
+        group.append(each)
+        steps += len(each)
+        if steps >= _AT_ONCE:
+            yield group
+            group, steps = [], 0
+    if group:
+        yield group
+
+
+def _network_space(native: Native) -> Space[Any] | None:
+    if isinstance(native, Policy):
+        return native.observation_space
+    module = getattr(native, "module", None)
+    return None if module is None else module.observation_space
+
+
+def _fits(observations: Nest, space: Space[Any]) -> bool:
+    """Whether rows of observations have the form of a space."""
+    wanted = nest.flatten_with_path(zero_of(space))
+    found = nest.flatten_with_path(observations)
+    return [(path, np.shape(leaf)) for path, leaf in wanted] == [
+        (path, np.shape(leaf)[1:]) for path, leaf in found
+    ]
+
+
+def _in_space(recording: Recording, space: Space[Any] | None) -> Recording:
+    """Observations in the dtypes of their space: plain JSON has only its own."""
+    if space is None:
+        return replace(recording, observations=nest.map_structure(narrowed, recording.observations))
+
+    def cast(like: Any, leaf: Any) -> Any:
+        return leaf.astype(like.dtype, copy=False) if hasattr(like, "dtype") else leaf
+
+    try:
+        cast_ones = nest.map_structure(cast, zero_of(space), recording.observations)
+    except (TypeError, ValueError):
+        raise SpaceError(
+            f"the observations of episode {recording.id} are of another space", expected=str(space)
+        ) from None
+    return replace(recording, observations=cast_ones)

@@ -1,0 +1,320 @@
+"""Policies of each kind as ones that watch; see `replay`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+from gymnasium.spaces import Discrete
+
+from ...core import nest, xp
+from ...core.adapters.laid import on_arrays
+from ...core.batching import unbatch
+from ...core.errors import PieceError
+from ...core.types import Array, Nest
+from ...legacy.policy import Policy
+from ...legacy.records import answers_of
+from ...legacy.types import AgentConnectorDataType
+from ...v2.episodes.single_agent import SingleAgentEpisode
+from ..actor.episode_player import EpisodePlayer
+from ..actor.legacy_brain import LegacyBrain
+from ..actor.module_brain import ModuleBrain
+from ..actor.pipeline_player import PipelinePlayer
+from ..actor.plan import Brain, Running, narrowed, run_step
+from ..actor.player import PlannedPlayer, Player
+from ..actor.players import player_of
+from ..loading.natives import Native
+from ..triple import V2Triple
+from .choices import Choices, flat_view
+from .replay import Answers, Manner, Watcher
+
+_ROWS: Final = 1_024
+
+
+def watcher_of(native: Native, manner: Manner) -> Watcher:
+    """A policy of any kind as one that watches; it stays as it is.
+
+    Args:
+        native: A `Policy`, a `V2Triple` or an exported `Artifact`.
+        manner: How the data is to be taken.
+
+    Raises:
+        PieceError: Its probabilities are not to be had.
+    """
+    player = player_of(native)
+    if isinstance(player, PlannedPlayer):
+        return PlannedWatcher(player, manner)
+    if manner.is_seen:
+        raise PieceError(
+            f"policy {player.plan.name!r} does not take observations behind its connectors",
+            expected=f"observations of {player.observation_space}",
+            hint="record them as the environment gives them.",
+        )
+    if isinstance(player, PipelinePlayer):
+        return LegacyWatcher(player, manner)
+    if isinstance(player, EpisodePlayer):
+        return EpisodeWatcher(player, manner)
+    return ProgramWatcher(player)
+
+
+def _choices(player: Player, brain: Brain, manner: Manner) -> Choices:
+    """What a player may do; its plan tells what becomes of its actions, as far as there is one."""
+    plan, source = player.plan, getattr(player, "policy", None)
+    parts = [(part.formula, part.constants) for part in plan.action]
+
+    def acted(actions: Array) -> Array:
+        for formula, constants in parts:
+            actions = formula(actions, *constants)
+        return actions
+
+    return Choices(
+        plan.name,
+        brain.action_space,
+        plan.action_space,
+        brain.logp,
+        brain.greedy,
+        acted,
+        _stretches(source if source is not None else getattr(player, "triple", None)),
+        manner,
+    )
+
+
+def _stretches(source: Any) -> bool:
+    """Whether a policy's bounded actions are stretched on their way to the environment."""
+    if isinstance(source, Policy):
+        return bool(source.config.get("normalize_actions", True))
+    pieces = getattr(source.module_to_env, "connectors", ()) if source is not None else ()
+    return any(bool(getattr(each, "normalize_actions", False)) for each in pieces)
+
+
+class PlannedWatcher:
+    """A policy whose whole step is formulas over rows.
+
+    Args:
+        player: What plays it.
+        manner: How the data is to be taken.
+    """
+
+    def __init__(self, player: PlannedPlayer, manner: Manner) -> None:
+        plan = player.plan
+        self._plan = replace(plan, obs=()) if manner.is_seen else plan
+        self._brain: Brain = plan.brain
+        self._choices = _choices(player, plan.brain, manner)
+        self.remembers = self._plan.remembers
+        self._observe = None if self.remembers else on_arrays(self._plan.obs)
+        parts = (*self._plan.obs, *self._plan.reward, *self._plan.action)
+        self._constants = [part.constants for part in parts]
+        self._memory: tuple[Any, ...] = ()
+        self._is_first = False
+
+    def begin(self, count: int) -> None:
+        """Forget everything."""
+        self._memory = tuple(
+            np.broadcast_to(each, (count, *each.shape)) for each in self._plan.start
+        )
+        self._is_first = True
+
+    def step(self, obs: Nest, rewards: Array, actions: Nest) -> Answers:
+        """The next step of the first episodes, or rows that need no memory."""
+        if not self.remembers:
+            return self._without_memory(obs, actions)
+        count = len(rewards)
+        caught: list[Any] = []
+
+        def run(columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
+            inputs, after = self._brain.run(columns, states)
+            caught.extend((inputs, columns["obs"]))
+            return inputs, after
+
+        def choose(inputs: Any) -> Nest:
+            return self._choices.remembered(inputs, actions)
+
+        first = np.full(count, self._is_first)
+        memory = tuple(each[:count] for each in self._memory)
+        how = Running(run, choose, self._constants, self._plan.start)
+        earned = rewards if self._plan.needs_reward else None
+        _, self._memory = run_step(self._plan, how, obs, earned, first, memory)
+        self._is_first = False
+        chances = self._choices.chances(caught[0], actions)
+        return Answers(*chances, flat_view(caught[1]))
+
+    def _without_memory(self, obs: Nest, actions: Nest) -> Answers:
+        seen = obs if self._observe is None else self._observe(obs)
+        seen = nest.map_structure(narrowed, seen)
+        found = []
+        for start in range(0, len(nest.a_leaf(seen)), _ROWS):
+            places = slice(start, start + _ROWS)
+            rows = nest.taken(seen, places)
+            direct = self._brain.quick(len(nest.a_leaf(rows))) if nest.is_leaf(rows) else None
+            if direct is None:
+                inputs = self._brain.run({"obs": rows}, [])[0]
+            else:
+                inputs = direct.inputs(np.asarray(rows.reshape(len(rows), -1), np.float32))
+            found.append(self._choices.chances(inputs, nest.taken(actions, places)))
+        chances, every = zip(*found, strict=True)
+        has_every = every[0] is not None
+        return Answers(
+            np.concatenate(chances),
+            np.concatenate(every) if has_every else None,
+            flat_view(seen),
+        )
+
+
+class LegacyWatcher:
+    """A policy of the old stack whose connectors run as they are.
+
+    Args:
+        player: What plays it.
+        manner: How the data is to be taken.
+    """
+
+    remembers = True
+
+    def __init__(self, player: PipelinePlayer, manner: Manner) -> None:
+        self._policy = player.policy
+        self._choices = _choices(player, LegacyBrain(self._policy), manner)
+        self._slots: list[int] = []
+
+    def begin(self, count: int) -> None:
+        """Forget everything."""
+        for slot in self._slots:
+            self._policy.reset_connectors(slot)
+        self._slots = list(range(count))
+
+    def step(self, obs: Nest, rewards: Array, actions: Nest) -> Answers:
+        """The next step of the first episodes, through the connectors."""
+        agent: Any = self._policy.agent_connectors
+        agent.in_eval()
+        slots = self._slots[: len(rewards)]
+        pairs = zip(slots, unbatch(obs), rewards, strict=True)
+        ready = agent(
+            [
+                AgentConnectorDataType(slot, "agent", {"new_obs": each, "rewards": float(earned)})
+                for slot, each, earned in pairs
+            ]
+        )
+        if len(ready) != len(slots):
+            raise PieceError(
+                f"the connectors of policy {self._policy.name!r} let some observations go",
+                expected=f"{len(slots)} answers",
+                found=str(len(ready)),
+                hint="judge the policy without them.",
+            )
+        batches = [each.data.sample_batch for each in ready]
+        columns = {
+            name: nest.map_structure(
+                lambda *leaves: np.concatenate(leaves), *(each[name] for each in batches)
+            )
+            for name in batches[0]
+        }
+        _, states, fetches = self._policy.compute_actions_from_input_dict(columns, explore=False)
+        inputs = fetches["action_dist_inputs"]
+        chances = self._choices.chances(inputs, actions)
+        taken = self._choices.remembered(inputs, actions)
+        asked = [each.data.raw_dict for each in ready]
+        named = [(slot, "agent") for slot in slots]
+        for answer in answers_of(named, asked, (taken, states, fetches)):
+            agent.on_policy_output(answer)
+        return Answers(*chances, flat_view(columns["obs"]))
+
+
+class EpisodeWatcher:
+    """Pipelines of the new stack that run as they are, over episodes.
+
+    Args:
+        player: What plays them.
+        manner: How the data is to be taken.
+    """
+
+    remembers = True
+
+    def __init__(self, player: EpisodePlayer, manner: Manner) -> None:
+        self._triple: V2Triple = player.triple
+        self._brain = ModuleBrain(self._triple.module)
+        self._choices = _choices(player, self._brain, manner)
+        self._episodes: list[SingleAgentEpisode] = []
+        self._done: list[dict[str, Any]] = []
+
+    def begin(self, count: int) -> None:
+        """Begin so many episodes."""
+        self._episodes = [
+            SingleAgentEpisode(
+                observation_space=self._triple.observation_space,
+                action_space=self._triple.action_space,
+            )
+            for _ in range(count)
+        ]
+        self._done = []
+
+    def step(self, obs: Nest, rewards: Array, actions: Nest) -> Answers:
+        """The next step of the first episodes, through the pipelines."""
+        episodes = self._episodes[: len(rewards)]
+        for place, (episode, seen) in enumerate(zip(episodes, unbatch(obs), strict=True)):
+            if self._done:
+                episode.add_env_step(seen, reward=float(rewards[place]), **self._done[place])
+            else:
+                episode.add_env_reset(seen)
+        env_to_module, module, module_to_env = self._triple
+        shared: dict[str, Any] = {}
+        told = {"rl_module": module, "episodes": episodes, "explore": False, "shared_data": shared}
+        given = env_to_module(batch={}, **told)
+        seen = given["obs"]
+        if module.is_stateful():
+            seen = nest.map_structure(lambda leaf: leaf[:, 0], seen)
+        view = flat_view(nest.map_structure(lambda leaf: np.array(xp.to_numpy(leaf)), seen))
+        made = module_to_env(batch=module.forward_inference(given), **told)
+        made.pop("actions_for_env", None)
+        inputs = made.get("action_dist_inputs")
+        inputs = made["actions"] if inputs is None else inputs
+        self._brain.gives_actions = "action_dist_inputs" not in made
+        inputs = np.stack([np.asarray(xp.to_numpy(each)) for each in inputs])
+        chances = self._choices.chances(inputs, actions)
+        taken = unbatch(self._choices.remembered(inputs, actions))
+        made.pop("actions")
+        self._done = [
+            {"action": action, "extra_model_outputs": {n: c[row] for n, c in made.items()}}
+            for row, action in enumerate(taken)
+        ]
+        return Answers(*chances, view)
+
+
+class ProgramWatcher:
+    """An exported program, which shows its actions alone.
+
+    Args:
+        player: What plays it.
+
+    Raises:
+        PieceError: Its actions cannot be counted.
+    """
+
+    def __init__(self, player: Player) -> None:
+        space = player.action_space
+        if not isinstance(space, Discrete):
+            raise PieceError(
+                f"the exported policy {player.plan.name!r} takes one action for sure among {space}",
+                expected="few actions to choose from",
+                hint="judge the checkpoint that it was exported from.",
+            )
+        self._player = copy.copy(player)
+        self._count = int(space.n)
+        self.remembers = player.remembers
+        self._is_first = True
+
+    def begin(self, count: int) -> None:
+        """Forget everything."""
+        self._player.reset(None)
+
+    def step(self, obs: Nest, rewards: Array, actions: Nest) -> Answers:
+        """The next step of the first episodes."""
+        rows = len(rewards)
+        keys = [(row, "agent") for row in range(rows)]
+        rng = np.random.default_rng(0)
+        found = self._player.act(obs, keys, rewards, None, False, rng, True)
+        taken = np.asarray(actions).reshape(rows).astype(np.int64)
+        every = np.eye(self._count)[np.asarray(found).reshape(rows).astype(np.int64)]
+        self._player.remember(keys, taken)  # type: ignore[attr-defined]  # of a program
+        return Answers(every[np.arange(rows), taken], every, flat_view(np.asarray(obs)))

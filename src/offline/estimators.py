@@ -1,0 +1,273 @@
+"""Off-policy estimators: what recorded steps say of a policy, as functions of columns.
+
+`judged` is the door: a method by name over `Steps`. Every method gives a value for each episode,
+whose mean is the estimate, and what each episode does to that mean (its influence), of which
+intervals are made. Self-normalised methods divide by weights that all episodes share, so there
+the two differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from ..core.errors import ConfigError
+from ..core.types import Array
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Recorded steps, episode after episode, and what the policy in question makes of them.
+
+    Args:
+        lengths: How many steps each episode has, `(E,)`.
+        rewards: One a step, `(N,)`.
+        ratios: How much likelier each action is under the policy, `(N,)`.
+        chosen: A model's value of each step's action, `(N,)`; None without a model.
+        values: Its value of what the policy would do there, `(N,)`.
+    """
+
+    lengths: Array
+    rewards: Array
+    ratios: Array
+    chosen: Array | None = None
+    values: Array | None = None
+
+    @cached_property
+    def starts(self) -> Array:
+        """The place of each episode's first step."""
+        found: Array = np.cumsum(self.lengths) - self.lengths
+        return found
+
+    @cached_property
+    def ends(self) -> Array:
+        """The place of each episode's last step."""
+        return np.cumsum(self.lengths) - 1
+
+    @cached_property
+    def times(self) -> Array:
+        """How many steps of its episode come before each."""
+        found: Array = np.arange(len(self.rewards)) - np.repeat(self.starts, self.lengths)
+        return found
+
+    @cached_property
+    def by_time(self) -> list[Array]:
+        """The places of the first steps of all episodes, of the second ones, and so on."""
+        longest_first = np.argsort(-self.lengths, kind="stable")
+        starts, lengths = self.starts[longest_first], -self.lengths[longest_first]
+        counts = np.searchsorted(lengths, -np.arange(int(-lengths[0])), side="left")
+        return [starts[:count] + time for time, count in enumerate(counts)]
+
+    @cached_property
+    def weights(self) -> Array:
+        """By step, how much likelier all that led there is under the policy."""
+        made: Array = np.array(self.ratios, np.float64)
+        for places in self.by_time[1:]:
+            made[places] *= made[places - 1]
+        return made
+
+    def total(self, column: Array) -> Array:
+        """The sum of a column over each episode."""
+        found: Array = np.add.reduceat(column, self.starts)
+        return found
+
+    def discounts(self, gamma: float) -> Array:
+        """The worth of a reward at each step."""
+        return np.asarray(gamma**self.times, np.float64)
+
+    def part(self, episodes: Array) -> Steps:
+        """Some of the episodes, in the given order."""
+        places = np.concatenate(
+            [np.arange(self.starts[each], self.ends[each] + 1) for each in episodes]
+        )
+        columns = (self.rewards, self.ratios, self.chosen, self.values)
+        taken = (None if each is None else each[places] for each in columns)
+        return Steps(self.lengths[episodes], *taken)  # type: ignore[arg-type]  # two are never None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a method makes of recorded episodes.
+
+    Args:
+        values: One an episode; their mean is the estimate.
+        influence: One an episode, of the same mean; as they vary, the estimate does.
+    """
+
+    values: Array
+    influence: Array
+
+
+def recorded(steps: Steps, gamma: float) -> Array:
+    """The discounted return of each episode as it was recorded."""
+    return steps.total(steps.discounts(gamma) * steps.rewards)
+
+
+def judged(method: str, steps: Steps, gamma: float) -> Judged:
+    """Apply a method.
+
+    Args:
+        method: One of `METHODS`.
+        steps: With a model's values, for those in `NEED_MODEL`.
+        gamma: The discount.
+
+    Raises:
+        ConfigError: There is no such method.
+    """
+    return known_method(method)(steps, gamma)
+
+
+def known_method(method: str) -> Callable[[Steps, float], Judged]:
+    """A method by name.
+
+    Raises:
+        ConfigError: There is no such method.
+    """
+    if method not in METHODS:
+        known = ", ".join(map(repr, METHODS))
+        raise ConfigError(f"no method {method!r}", expected=f"one of {known}")
+    return METHODS[method]
+
+
+def _plain(values: Array) -> Judged:
+    return Judged(values, values)
+
+
+def _by_decision(steps: Steps, gamma: float) -> Judged:
+    return _plain(steps.total(steps.discounts(gamma) * steps.weights * steps.rewards))
+
+
+def _by_episode(steps: Steps, gamma: float) -> Judged:
+    return _plain(steps.weights[steps.ends] * recorded(steps, gamma))
+
+
+def _weighted_by_decision(steps: Steps, gamma: float) -> Judged:
+    """As RLlib has it: weights are divided by their mean over the episodes that last as long."""
+    discounts = steps.discounts(gamma)
+    scaled = np.empty_like(steps.weights)
+    around = np.empty_like(scaled)
+    for places in steps.by_time:
+        weights = steps.weights[places]
+        scaled[places] = share = weights / max(float(weights.mean()), _TINY)
+        around[places] = float(np.mean(share * steps.rewards[places]))
+    return Judged(
+        steps.total(discounts * scaled * steps.rewards),
+        steps.total(discounts * (around + scaled * (steps.rewards - around))),
+    )
+
+
+def _self_normalised(steps: Steps, gamma: float) -> Judged:
+    """Weights are divided by their mean over all episodes, those that are over included.
+
+    An episode's weight stays what it was when it ended, and it earns nothing more. So the mean is
+    near 1 at every step, whatever the lengths are.
+    """
+    discounts = steps.discounts(gamma)
+    scaled, means = _scaled_over_all(steps)
+    around = np.array(
+        [
+            float(np.sum(scaled[places] * steps.rewards[places])) / len(steps.lengths)
+            for places in steps.by_time
+        ]
+    )
+    here = around[steps.times]
+    influence = steps.total(discounts * (here + scaled * (steps.rewards - here)))
+    later = gamma ** np.arange(len(around)) * around
+    return Judged(
+        steps.total(discounts * scaled * steps.rewards),
+        influence + _after_the_end(steps, later, later / means),
+    )
+
+
+def _after_the_end(steps: Steps, constant: Array, by_weight: Array) -> Array:
+    """The sum of `constant - weight * by_weight` over the steps that an episode has no more."""
+
+    def behind(column: Array) -> Array:
+        left = np.append(np.cumsum(column[::-1])[::-1], 0.0)
+        found: Array = left[steps.lengths]
+        return found
+
+    found: Array = behind(constant) - steps.weights[steps.ends] * behind(by_weight)
+    return found
+
+
+def _scaled_over_all(steps: Steps) -> tuple[Array, Array]:
+    """Weights over their mean over all episodes, and that mean, step by step."""
+    last = steps.weights[steps.ends]
+    over = np.bincount(steps.lengths, weights=last, minlength=len(steps.by_time) + 1)
+    finished = np.cumsum(over)
+    scaled = np.empty_like(steps.weights)
+    means = np.empty(len(steps.by_time))
+    for time, places in enumerate(steps.by_time):
+        whole = float(steps.weights[places].sum() + finished[time]) / len(steps.lengths)
+        means[time] = max(whole, _TINY)
+        scaled[places] = steps.weights[places] / means[time]
+    return scaled, means
+
+
+def _self_normalised_by_episode(steps: Steps, gamma: float) -> Judged:
+    weights = steps.weights[steps.ends]
+    share = weights / max(float(weights.mean()), _TINY)
+    values = share * recorded(steps, gamma)
+    return Judged(values, values.mean() + share * (recorded(steps, gamma) - values.mean()))
+
+
+def _direct(steps: Steps, gamma: float) -> Judged:
+    """The model's value of each first step.
+
+    How far the model is off is no matter of first steps alone: the influence holds the
+    corrections of `_doubly_robust`, without the little they move the mean.
+    """
+    _, values = _model(steps)
+    first = values[steps.starts]
+    corrected = _doubly_robust(steps, gamma).values
+    return Judged(first, corrected + (first.mean() - corrected.mean()))
+
+
+def _doubly_robust(steps: Steps, gamma: float) -> Judged:
+    chosen, values = _model(steps)
+    made = np.zeros(len(steps.rewards) + 1)
+    for places in reversed(steps.by_time):
+        later = made[places + 1]  # behind an end lies a first step, which is 0 until it is its turn
+        error = steps.rewards[places] + gamma * later - chosen[places]
+        made[places] = values[places] + steps.ratios[places] * error
+    return _plain(made[steps.starts])
+
+
+def _self_normalised_doubly_robust(steps: Steps, gamma: float) -> Judged:
+    chosen, values = _model(steps)
+    later = np.append(values[1:], 0.0)
+    later[steps.ends] = 0.0
+    errors = replace(steps, rewards=steps.rewards + gamma * later - chosen)
+    corrections = _self_normalised(errors, gamma)
+    first = values[steps.starts]
+    return Judged(first + corrections.values, first + corrections.influence)
+
+
+def _model(steps: Steps) -> tuple[Array, Array]:
+    if steps.chosen is None or steps.values is None:
+        raise ConfigError(
+            "this method needs a model of values", hint="fit one: q_model={'n_iters': 200}."
+        )
+    return steps.chosen, steps.values
+
+
+METHODS: Final[dict[str, Callable[[Steps, float], Judged]]] = {
+    "is": _by_decision,
+    "pdis": _by_decision,
+    "tis": _by_episode,
+    "wis": _weighted_by_decision,
+    "snpdis": _self_normalised,
+    "sntis": _self_normalised_by_episode,
+    "dm": _direct,
+    "dr": _doubly_robust,
+    "sndr": _self_normalised_doubly_robust,
+}
+"""By name. "is" is RLlib's, which goes by decision; "tis" weighs whole episodes."""
+
+NEED_MODEL: Final = frozenset({"dm", "dr", "sndr"})
+_TINY: Final = float(np.finfo(float).tiny)

@@ -1,0 +1,249 @@
+"""Fitted Q evaluation: a network of action values for a policy, from recorded steps alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
+from ..core.errors import ConfigError
+from ..core.torch_draws import drawing
+from ..core.types import Array
+from ..legacy.models.catalog import build_model
+
+_MOST_UNKNOWNS: Final = 2_000
+_RIDGE: Final = 1e-9
+
+
+@dataclass(frozen=True)
+class FittedQSettings:
+    """How a model is fitted; names and defaults are RLlib's.
+
+    Args:
+        fcnet_hiddens: The widths of its hidden layers.
+        fcnet_activation: What is between them.
+        lr: Adam's.
+        n_iters: How often it goes over the steps; the target follows after each time.
+        min_loss_threshold: The loss below which it is enough.
+        clip_grad_norm: How long a gradient may be.
+        minibatch_size: How many steps it looks at together; all if None.
+        polyak_coef: How far the target follows.
+        weights: To start from, by Ray's names; drawn if None.
+        solves: Whether the last layer is solved for at the end, instead of approached. RLlib's
+            does not.
+        seed: Of fresh weights and of the order of steps.
+    """
+
+    fcnet_hiddens: tuple[int, ...] = (32, 32, 32)
+    fcnet_activation: str = "relu"
+    lr: float = 1e-3
+    n_iters: int = 1
+    min_loss_threshold: float = 1e-4
+    clip_grad_norm: float = 100.0
+    minibatch_size: int | None = None
+    polyak_coef: float = 1.0
+    weights: Mapping[str, Any] | None = None
+    solves: bool = False
+    seed: int = 0
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | None) -> FittedQSettings:
+        """Settings as RLlib's `q_model_config` has them.
+
+        Raises:
+            ConfigError: One of them is unknown.
+        """
+        told = dict(given or {})
+        told |= dict(told.pop("model_config", None) or {})
+        told.pop("vf_share_layers", None)
+        known = {each.name for each in fields(cls)}
+        odd = sorted(set(told) - known)
+        if odd:
+            raise ConfigError(
+                f"q_model={{{odd[0]!r}: ...}}", expected=f"some of {', '.join(sorted(known))}"
+            )
+        told["fcnet_hiddens"] = tuple(told.get("fcnet_hiddens", cls.fcnet_hiddens))
+        return cls(**told)
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """Recorded steps as a model is fitted to them.
+
+    Args:
+        seen: What the network sees before each step, `(N, ...)`.
+        actions: What was done, `(N,)`.
+        rewards: What it earned, `(N,)`.
+        seen_next: What the network sees after it.
+        chances_next: How probable each action is there under the policy, `(N, n)`.
+        is_last: After which nothing comes.
+    """
+
+    seen: Array
+    actions: Array
+    rewards: Array
+    seen_next: Array
+    chances_next: Array
+    is_last: Array
+
+
+class FittedQ:
+    """Values of actions.
+
+    Args:
+        shape: Of what the network sees.
+        actions: How many there are.
+        settings: How it is built and fitted.
+    """
+
+    def __init__(self, shape: tuple[int, ...], actions: int, settings: FittedQSettings) -> None:
+        import torch
+
+        from ..core.tensors import as_tensors
+
+        self.settings = settings
+        space = Box(-np.inf, np.inf, shape, np.float32)
+        config = {
+            "fcnet_hiddens": list(settings.fcnet_hiddens),
+            "fcnet_activation": settings.fcnet_activation,
+            "vf_share_layers": True,
+        }
+        with drawing(settings.seed, torch.device("cpu")):
+            self._model, self._target = (
+                build_model(space, Discrete(actions), actions, config) for _ in range(2)
+            )
+        if settings.weights is not None:
+            self._take(as_tensors(dict(settings.weights)))
+        self._target.load_state_dict(self._model.state_dict())
+        self._solved: Array | None = None
+
+    def _take(self, weights: Mapping[str, Any]) -> None:
+        try:
+            self._model.load_state_dict(weights)
+        except RuntimeError as error:
+            first = str(error).splitlines()[-1].strip()
+            raise ConfigError(
+                "q_model={'weights': ...} do not fit the network",
+                expected=", ".join(self._model.state_dict()),
+                found=first[:200],
+                hint="set fcnet_hiddens as they were.",
+            ) from None
+
+    def fit(self, steps: Transitions, gamma: float) -> list[float]:
+        """Fit it to recorded steps; the loss of each time over them."""
+        import torch
+
+        settings = self.settings
+        optimizer = torch.optim.Adam(self._model.parameters(), settings.lr)
+        rng = np.random.default_rng(settings.seed)
+        count = len(steps.rewards)
+        size = settings.minibatch_size or count
+        columns = [
+            torch.as_tensor(np.ascontiguousarray(each))
+            for each in (
+                np.asarray(steps.seen, np.float32),
+                np.asarray(steps.actions, np.int64),
+                np.asarray(steps.rewards, np.float32),
+                np.asarray(steps.seen_next, np.float32),
+                np.asarray(steps.chances_next, np.float32),
+                gamma * (1.0 - np.asarray(steps.is_last, np.float64)),
+            )
+        ]
+        losses: list[float] = []
+        for _ in range(settings.n_iters):
+            found = []
+            order = torch.as_tensor(rng.permutation(count)) if size < count else None
+            for start in range(0, count, size):
+                places = slice(None) if order is None else order[start : start + size]
+                seen, actions, rewards, after, chances, worth = (each[places] for each in columns)
+                values = self._values(self._model, seen)
+                with torch.no_grad():
+                    later = (self._values(self._target, after) * chances).sum(-1)
+                chosen = values.gather(-1, actions[:, None])[:, 0]
+                loss = ((rewards + worth * later - chosen) ** 2).mean()
+                optimizer.zero_grad()
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(self._model.parameters(), settings.clip_grad_norm)
+                optimizer.step()
+                found.append(float(loss.detach()))
+            losses.append(float(np.mean(found)))
+            if losses[-1] < settings.min_loss_threshold:
+                break
+            self._follow(settings.polyak_coef)
+        if settings.solves:
+            self._solve(steps, gamma)
+        return losses
+
+    def values(self, seen: Array) -> Array:
+        """The value of each action, `(N, n)`."""
+        import torch
+
+        rows = torch.as_tensor(np.ascontiguousarray(np.asarray(seen, np.float32)))
+        with torch.inference_mode():
+            found = self._values(self._model, rows).numpy()
+            if self._solved is not None:
+                found = _with_one(self._model._features.numpy()) @ self._solved
+        made: Array = np.asarray(found)
+        return made
+
+    @staticmethod
+    def _values(model: Any, seen: Any) -> Any:
+        return model({"obs": seen}, [], None)[0]
+
+    def _follow(self, share: float) -> None:
+        mine, held = self._model.state_dict(), self._target.state_dict()
+        self._target.load_state_dict(
+            {name: share * mine[name] + (1 - share) * held[name] for name in held}
+        )
+
+    def _solve(self, steps: Transitions, gamma: float) -> None:
+        """Solve for the last layer, if what comes out is closer to its own targets."""
+        if not hasattr(self._model, "_hidden_layers"):  # of images
+            return
+        n = steps.chances_next.shape[1]
+        before = self._residual(steps, gamma)
+        here = self._features(steps.seen)
+        width = here.shape[1]
+        if width * n > _MOST_UNKNOWNS:
+            return
+        after = self._features(steps.seen_next)
+        worth = gamma * (1.0 - np.asarray(steps.is_last, np.float64))
+        matrix = np.zeros((n, width, n, width))
+        goal = np.zeros((n, width))
+        for action in range(n):
+            taken = np.asarray(steps.actions) == action
+            own = here[taken]
+            goal[action] = own.T @ steps.rewards[taken]
+            matrix[action, :, action] += own.T @ own
+            for later in range(n):
+                weighed = after[taken] * (worth * steps.chances_next[:, later])[taken, None]
+                matrix[action, :, later] -= own.T @ weighed
+        square = matrix.reshape(n * width, n * width)
+        square = square + _RIDGE * len(here) * np.eye(n * width)
+        try:
+            found = np.linalg.solve(square, goal.reshape(-1)).reshape(n, width)
+        except np.linalg.LinAlgError:
+            return
+        self._solved = found.T
+        if not self._residual(steps, gamma) <= before:
+            self._solved = None
+
+    def _features(self, seen: Array) -> Array:
+        """What the last layer takes, and a one."""
+        self._solved = None
+        self.values(seen)
+        return _with_one(self._model._features.numpy())
+
+    def _residual(self, steps: Transitions, gamma: float) -> float:
+        chosen = self.values(steps.seen)[np.arange(len(steps.rewards)), steps.actions]
+        later = (self.values(steps.seen_next) * steps.chances_next).sum(-1)
+        target = steps.rewards + gamma * (1.0 - np.asarray(steps.is_last, np.float64)) * later
+        return float(np.mean((target - chosen) ** 2))
+
+
+def _with_one(features: Array) -> Array:
+    made: Array = np.concatenate([features.astype(np.float64), np.ones((len(features), 1))], axis=1)
+    return made
