@@ -21,6 +21,7 @@ from . import (
     adapt_command,
     codemod_command,
     convert_command,
+    evaluate_command,
     export_command,
     migrate_command,
     migration_commands,
@@ -191,6 +192,7 @@ def scan(
 app.command()(grouped(adapt_command.adapt))
 app.command()(grouped(verify_command.verify))
 app.command()(grouped(rollout_command.rollout))
+app.command()(grouped(evaluate_command.evaluate))
 app.command()(codemod_command.codemod)
 app.command()(grouped(export_command.export))
 app.command()(grouped(migrate_command.migrate))

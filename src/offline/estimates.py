@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core.types import Array
 from .estimators import Judged
+from .intervals import Interval, interval_of
 
 _LEAST: float = 1e-8
 
@@ -40,6 +41,11 @@ class Estimate:
             float(found.values.std()),
             found.influence,
         )
+
+    @property
+    def interval(self) -> Interval:
+        """Where `v_target` lies with 95 % confidence, as far as episodes differ."""
+        return interval_of(self.influence, self.v_target)
 
     @property
     def v_gain(self) -> float:

@@ -29,6 +29,8 @@ class Steps:
         ratios: How much likelier each action is under the policy, `(N,)`.
         chosen: A model's value of each step's action, `(N,)`; None without a model.
         values: Its value of what the policy would do there, `(N,)`.
+        influence: What each episode does to the mean of first values, `(E,)`, through the model,
+            too; None where the model cannot tell.
     """
 
     lengths: Array
@@ -36,6 +38,7 @@ class Steps:
     ratios: Array
     chosen: Array | None = None
     values: Array | None = None
+    influence: Array | None = None
 
     @cached_property
     def starts(self) -> Array:
@@ -78,15 +81,6 @@ class Steps:
     def discounts(self, gamma: float) -> Array:
         """The worth of a reward at each step."""
         return np.asarray(gamma**self.times, np.float64)
-
-    def part(self, episodes: Array) -> Steps:
-        """Some of the episodes, in the given order."""
-        places = np.concatenate(
-            [np.arange(self.starts[each], self.ends[each] + 1) for each in episodes]
-        )
-        columns = (self.rewards, self.ratios, self.chosen, self.values)
-        taken = (None if each is None else each[places] for each in columns)
-        return Steps(self.lengths[episodes], *taken)  # type: ignore[arg-type]  # two are never None
 
 
 @dataclass(frozen=True)
@@ -219,13 +213,15 @@ def _self_normalised_by_episode(steps: Steps, gamma: float) -> Judged:
 def _direct(steps: Steps, gamma: float) -> Judged:
     """The model's value of each first step.
 
-    How far the model is off is no matter of first steps alone: the influence holds the
-    corrections of `_doubly_robust`, without the little they move the mean.
+    How far the model is off is no matter of first steps alone. A model that cannot tell what an
+    episode does to it is taken to be as sure as its corrections by weights are.
     """
     _, values = _model(steps)
     first = values[steps.starts]
-    corrected = _doubly_robust(steps, gamma).values
-    return Judged(first, corrected + (first.mean() - corrected.mean()))
+    influence = steps.influence
+    if influence is None:
+        influence = _doubly_robust(steps, gamma).values
+    return Judged(first, influence + (first.mean() - influence.mean()))
 
 
 def _doubly_robust(steps: Steps, gamma: float) -> Judged:

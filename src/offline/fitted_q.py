@@ -16,6 +16,7 @@ from ..legacy.models.catalog import build_model
 
 _MOST_UNKNOWNS: Final = 2_000
 _RIDGE: Final = 1e-9
+_LEAST_FREE: Final = 0.25
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,7 @@ class FittedQ:
             self._take(as_tensors(dict(settings.weights)))
         self._target.load_state_dict(self._model.state_dict())
         self._solved: Array | None = None
+        self._square: Array | None = None
 
     def _take(self, weights: Mapping[str, Any]) -> None:
         try:
@@ -201,35 +203,64 @@ class FittedQ:
 
     def _solve(self, steps: Transitions, gamma: float) -> None:
         """Solve for the last layer, if what comes out is closer to its own targets."""
+        actions = steps.chances_next.shape[1]
         if not hasattr(self._model, "_hidden_layers"):  # of images
             return
-        n = steps.chances_next.shape[1]
-        before = self._residual(steps, gamma)
-        here = self._features(steps.seen)
+        here, after = self._features(steps.seen), self._features(steps.seen_next)
         width = here.shape[1]
-        if width * n > _MOST_UNKNOWNS:
+        if width * actions > _MOST_UNKNOWNS:
             return
-        after = self._features(steps.seen_next)
-        worth = gamma * (1.0 - np.asarray(steps.is_last, np.float64))
-        matrix = np.zeros((n, width, n, width))
-        goal = np.zeros((n, width))
-        for action in range(n):
-            taken = np.asarray(steps.actions) == action
-            own = here[taken]
-            goal[action] = own.T @ steps.rewards[taken]
+        before = self._residual(steps, gamma)
+        worth = gamma * (1.0 - steps.is_last)
+        matrix = np.zeros((actions, width, actions, width))
+        goal = np.zeros((actions, width))
+        for action in range(actions):
+            rows = steps.actions == action
+            own = here[rows]
+            goal[action] = own.T @ steps.rewards[rows]
             matrix[action, :, action] += own.T @ own
-            for later in range(n):
-                weighed = after[taken] * (worth * steps.chances_next[:, later])[taken, None]
+            for later in range(actions):
+                weighed = after[rows] * (worth * steps.chances_next[:, later])[rows, None]
                 matrix[action, :, later] -= own.T @ weighed
-        square = matrix.reshape(n * width, n * width)
-        square = square + _RIDGE * len(here) * np.eye(n * width)
+        square = matrix.reshape(actions * width, actions * width)
+        square[np.diag_indices_from(square)] += _RIDGE * len(here)
         try:
-            found = np.linalg.solve(square, goal.reshape(-1)).reshape(n, width)
+            found = np.linalg.solve(square, goal.reshape(-1)).reshape(actions, width)
         except np.linalg.LinAlgError:
             return
         self._solved = found.T
-        if not self._residual(steps, gamma) <= before:
+        if self._residual(steps, gamma) <= before:
+            self._square = square
+        else:
             self._solved = None
+
+    def influence(self, steps: Transitions, starts: Array, chances: Array, gamma: float) -> Any:
+        """What each episode does to the mean value of first steps.
+
+        The values solve equations that are sums over steps: what a step adds there moves them, in
+        a straight line near enough (the sandwich of regressions, episode by episode).
+
+        Args:
+            steps: What it was fitted to.
+            starts: The place of each episode's first step.
+            chances: How probable each action is there, `(E, n)`.
+            gamma: The discount.
+
+        Returns:
+            One number an episode; None if the last layer was not solved for.
+        """
+        if self._solved is None or self._square is None:
+            return None
+        solved, square = self._solved, self._square
+        features = self._features(steps.seen)
+        self._solved = solved
+        first = (chances[:, :, None] * features[starts][:, None, :]).reshape(len(starts), -1)
+        pull = np.linalg.solve(square.T, first.mean(0)).reshape(solved.shape[::-1])
+        pulls = (features * pull[steps.actions]).sum(-1) * len(starts)
+        # A step draws the values towards itself: its own error is larger than it looks.
+        own = np.maximum(1 - _leverages(features, steps.actions), _LEAST_FREE)
+        moved = np.add.reduceat(pulls * self._errors(steps, gamma) / own, starts)
+        return first @ solved.T.reshape(-1) + moved
 
     def _features(self, seen: Array) -> Array:
         """What the last layer takes, and a one."""
@@ -238,10 +269,25 @@ class FittedQ:
         return _with_one(self._model._features.numpy())
 
     def _residual(self, steps: Transitions, gamma: float) -> float:
+        return float(np.mean(self._errors(steps, gamma) ** 2))
+
+    def _errors(self, steps: Transitions, gamma: float) -> Array:
+        """How far each step's reward and later value are from the value of its action."""
         chosen = self.values(steps.seen)[np.arange(len(steps.rewards)), steps.actions]
         later = (self.values(steps.seen_next) * steps.chances_next).sum(-1)
-        target = steps.rewards + gamma * (1.0 - np.asarray(steps.is_last, np.float64)) * later
-        return float(np.mean((target - chosen) ** 2))
+        made: Array = steps.rewards + gamma * (1.0 - steps.is_last) * later - chosen
+        return made
+
+
+def _leverages(features: Array, actions: Array) -> Array:
+    """How much of the value at each step is its own doing, from 0 to 1."""
+    found = np.zeros(len(features))
+    for action in np.unique(actions):
+        rows = features[actions == action]
+        spread = rows.T @ rows
+        spread[np.diag_indices_from(spread)] += _RIDGE * len(rows)
+        found[actions == action] = (rows * np.linalg.solve(spread, rows.T).T).sum(-1)
+    return found
 
 
 def _with_one(features: Array) -> Array:

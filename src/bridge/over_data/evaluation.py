@@ -13,7 +13,7 @@ from ...offline.estimates import Estimate
 from ...offline.estimators import NEED_MODEL, Steps, judged, known_method, recorded
 from ...offline.fitted_q import FittedQSettings
 from ..adapt import policy_spaces
-from ..loading.natives import natives_of
+from ..loading.natives import Native, natives_of
 from .watched import Form, Watching, dataset_at, watched, with_values
 
 if TYPE_CHECKING:
@@ -91,3 +91,10 @@ def evaluate(
     if told.model is not None:
         steps = with_values(steps, told.model, gamma, FittedQSettings.of(q_model))
     return Estimate.of(recorded(steps, gamma), judged(method, steps, gamma))
+
+
+def own_discount(native: Native) -> float | None:
+    """The discount that a policy learnt with, if it says."""
+    config = getattr(native, "config", None)
+    found = config.get("gamma") if isinstance(config, Mapping) else None
+    return float(found) if isinstance(found, (int, float)) else None

@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.spaces import Space
 
 from ...core import nest
-from ...core.errors import PieceError, SpaceError
+from ...core.errors import ConfigError, PieceError, SpaceError
 from ...core.types import Array, Nest
 from ...legacy.policy import Policy
 from ...legacy.rows import zero_of
@@ -122,6 +122,10 @@ class Watching:
         is_normalized: bool | None = None,
         is_greedy: bool = False,
     ) -> None:
+        if form not in ("auto", "raw", "seen"):
+            raise ConfigError(
+                f"observations={form!r}", expected="'raw', 'seen' or 'auto'", hint="leave it out."
+            )
         self.native, self.data, self.form, self.is_greedy = native, data, form, is_greedy
         if is_normalized is None:
             is_normalized = data.format not in _ENVIRONMENT_ACTIONS
@@ -163,7 +167,7 @@ def watched(
     *,
     policy: str = "",
     by_episode: bool = True,
-    with_model: bool = False,
+    with_model: bool | None = False,
     behavior: Watching | None = None,
 ) -> Watched:
     """Go through all of the data once.
@@ -172,7 +176,7 @@ def watched(
         watching: The policy and the data.
         policy: Whose agents, where episodes have several.
         by_episode: Judge each step by itself if false, as for bandits.
-        with_model: Whether to keep what models are fitted to.
+        with_model: Whether to keep what models are fitted to; None does where it can.
         behavior: The policy that recorded the data, where the data does not say how probable its
             actions were.
 
@@ -198,6 +202,8 @@ def watched(
             chances=answers.chances[:steps],
             behavior=recording.probabilities,
         )
+        if with_model is None:
+            with_model = answers.all_chances is not None
         if with_model:
             if answers.all_chances is None:
                 raise PieceError(
@@ -245,24 +251,22 @@ def with_values(
     episodes = np.repeat(np.arange(len(steps.lengths)), steps.lengths)
     here = np.arange(count) + episodes  # one row more an episode
     model = FittedQ(columns.seen.shape[1:], columns.all_chances.shape[1], settings)
-    model.fit(
-        Transitions(
-            columns.seen[here],
-            columns.actions,
-            steps.rewards,
-            columns.seen[here + 1],
-            columns.all_chances[here + 1],
-            columns.is_last,
-        ),
-        gamma,
-    )
-    values = model.values(columns.seen[here])
-    return Steps(
-        steps.lengths,
+    transitions = Transitions(
+        columns.seen[here],
+        columns.actions.astype(np.int64),
         steps.rewards,
-        steps.ratios,
-        values[np.arange(count), columns.actions],
-        (values * columns.all_chances[here]).sum(-1),
+        columns.seen[here + 1],
+        columns.all_chances[here + 1],
+        columns.is_last,
+    )
+    model.fit(transitions, gamma)
+    values = model.values(transitions.seen)
+    chances = columns.all_chances[here]
+    return replace(
+        steps,
+        chosen=values[np.arange(count), transitions.actions],
+        values=(values * chances).sum(-1),
+        influence=model.influence(transitions, steps.starts, chances[steps.starts], gamma),
     )
 
 

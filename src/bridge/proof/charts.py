@@ -91,6 +91,80 @@ def return_pairs(ours: Sequence[float], theirs: Sequence[float], names: tuple[st
     return _svg(width, height, "Returns of both policies", "".join(parts) + ends + below)
 
 
+def interval_rows(
+    rows: Sequence[tuple[str, float, float, float, bool]], mark: float | None, label: str
+) -> str:
+    """Values with the intervals they lie in, one below the other, on one axis.
+
+    Args:
+        rows: A name, the value, the interval's ends, and whether it is one of several answers
+            rather than what they are held against.
+        mark: A value to draw a line at.
+        label: What the chart shows.
+    """
+    ends = [end for _, value, low, high, _ in rows for end in (value, low, high)]
+    ends = [end for end in [*ends, *([] if mark is None else [mark])] if math.isfinite(end)]
+    low_end, high_end = min(ends), max(ends)
+    span = (high_end - low_end) or abs(high_end) or 1.0
+    left, width, tall = 210, 560, 34
+
+    def place(value: float) -> float:
+        inside = min(max(value, low_end), high_end)
+        return left + 12 + (width - 24) * (inside - low_end) / span
+
+    parts = []
+    if mark is not None:
+        parts.append(
+            f'<line class="axis" stroke-dasharray="4 4" x1="{place(mark):.1f}" y1="2" '
+            f'x2="{place(mark):.1f}" y2="{len(rows) * tall + 4}"/>'
+        )
+    for number, (name, value, low, high, is_answer) in enumerate(rows):
+        middle = number * tall + tall / 2 + 2
+        kind = "dot" if is_answer else "track"
+        parts.append(
+            f"<g><title>{escape(name)}: {value:.6g}, from {low:.6g} to {high:.6g}</title>"
+            f'<text class="name" x="{left - 10}" y="{middle + 4}" text-anchor="end">'
+            f'{escape(_cut(name, 30))}</text><line class="pair whole" x1="{place(low):.1f}" '
+            f'y1="{middle}" x2="{place(high):.1f}" y2="{middle}"/><circle class="{kind}" '
+            f'cx="{place(value):.1f}" cy="{middle}" r="5"/></g>'
+        )
+    below = len(rows) * tall + 22
+    for value in (low_end, (low_end + high_end) / 2, high_end):
+        parts.append(
+            f'<text class="tick" x="{place(value):.1f}" y="{below}" text-anchor="middle">'
+            f"{value:.4g}</text>"
+        )
+    return _svg(left + width + 30, below + 8, label, "".join(parts))
+
+
+def count_bars(
+    counts: Sequence[int], labels: Sequence[str], titles: Sequence[str], label: str
+) -> str:
+    """How many there are of each of some kinds, as bars.
+
+    Args:
+        counts: One for each bar.
+        labels: Below the bars; empty ones leave room.
+        titles: What each bar says when pointed at.
+        label: What the chart shows.
+    """
+    most, wide = max(counts) or 1, 34
+    parts = []
+    for place, (count, below, title) in enumerate(zip(counts, labels, titles, strict=True)):
+        height, left = _HEIGHT * count / most, 20 + place * wide
+        parts.append(
+            f'<g><title>{escape(title)}</title><rect class="mark" x="{left + 2}" '
+            f'y="{_HEIGHT - height + 16:.1f}" width="{wide - 4}" height="{height:.1f}" rx="2"/>'
+            f'<text class="tick" x="{left + wide / 2}" y="{_HEIGHT - height + 12:.1f}" '
+            f'text-anchor="middle">{count or ""}</text>'
+            f'<text class="tick" x="{left + wide / 2}" y="{_HEIGHT + 32}" text-anchor="middle">'
+            f"{escape(below)}</text></g>"
+        )
+    width = len(counts) * wide + 40
+    line = f'<line class="axis" x1="0" y1="{_HEIGHT + 16}" x2="{width}" y2="{_HEIGHT + 16}"/>'
+    return _svg(width, _HEIGHT + 40, label, line + "".join(parts))
+
+
 def flow(boxes: Sequence[tuple[str, str]]) -> str:
     """Pieces in the order in which data passes them, as boxes joined by arrows.
 

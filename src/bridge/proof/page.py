@@ -43,11 +43,12 @@ overflow-wrap:anywhere;background:var(--card)}.piece b{display:block;font-size:1
 td svg{vertical-align:middle}.bad td:first-child{color:var(--bad);font-weight:600}
 .grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(320px,1fr));gap:12px}
 .grid .card{margin:0}.card h3{font-size:14px;margin:0 0 10px}svg{max-width:100%;height:auto}
-.within{fill:var(--good)}.beyond{fill:var(--bad)}.track{fill:var(--line)}
+.finding{color:var(--bad);font-weight:600}.within{fill:var(--good)}.beyond{fill:var(--bad)}.track{fill:var(--line)}
 .axis{stroke:var(--line)}.tick{fill:var(--soft);font-size:11px}.name{fill:var(--ink);
 font-size:12.5px;font-weight:600}.box{fill:none;stroke:var(--line);stroke-width:1.5}
 .arrow{fill:none;stroke:var(--soft);stroke-width:1.5}.pair{stroke:var(--mark);opacity:.45;
-stroke-width:1.5}.dot{fill:var(--mark)}footer{margin-top:48px;font-size:13px}
+stroke-width:1.5}.whole{opacity:.8;stroke-width:5;stroke-linecap:round}
+.dot,.mark{fill:var(--mark)}.dot{stroke:var(--card);stroke-width:2}footer{margin-top:48px;font-size:13px}
 """
 
 
@@ -113,7 +114,7 @@ def sections_of(verdict: Verdict) -> list[str]:
         drawn = flow(verdict.pieces)
         body += ["<h2>The way of an observation</h2>", f"<div class=card>{drawn}</div>"]
     if verdict.evidence is not None:
-        body += ["<h2>How this was found</h2>", _evidence(verdict.evidence)]
+        body += ["<h2>How this was found</h2>", evidence_table(verdict.evidence)]
     return body
 
 
@@ -153,7 +154,8 @@ def _furthest(verdict: Verdict) -> list[str]:
     ]
 
 
-def _evidence(evidence: Evidence) -> str:
+def evidence_table(evidence: Evidence) -> str:
+    """When, where and with what something was found."""
     rows = "".join(
         f"<tr><td>{escape(name)}</td><td class=long>{escape(told)}</td></tr>"
         for name, told in evidence.lines()

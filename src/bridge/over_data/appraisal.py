@@ -1,0 +1,370 @@
+"""Everything that recorded data says of a policy: estimates, how sure they are, and whether."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from ...core.errors import PieceError
+from ...core.types import Array
+from ...core.vault.own.atomic import replaced_file
+from ...offline.estimates import Estimate
+from ...offline.estimators import NEED_MODEL, Steps, judged, known_method, recorded
+from ...offline.fitted_q import FittedQSettings
+from ...offline.intervals import Interval, interval_of
+from ..loading.natives import Native, natives_of
+from ..proof.evidence import Evidence
+from .evaluation import own_discount
+from .watched import Form, Watched, Watching, dataset_at, watched, with_values
+
+if TYPE_CHECKING:
+    from ..front.source import Source
+
+METHODS: Final = ("is", "wis", "snpdis", "dm", "dr")
+"""What is asked where nobody says: RLlib's four, and the one for episodes of any length."""
+
+FEW_EPISODES: Final = 30
+_NEARLY_ONE: Final = 0.01
+_MODEL_STEPS: Final = 400
+_MODEL_BATCH: Final = 2_048
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How much of the data speaks for a policy, by the weights of whole episodes.
+
+    Args:
+        effective: How many episodes of its own the recorded ones are worth.
+        episodes: How many were recorded.
+        mean: Of the weights; 1 where the data can answer.
+        mean_interval: Where that lies.
+        largest_share: The part of all weight that the heaviest hundredth of episodes has.
+        zero_share: The part of episodes that the policy would never have come by.
+        logarithms: Of each episode's weight, to base 10; those of no weight left out.
+    """
+
+    effective: float
+    episodes: int
+    mean: float
+    mean_interval: Interval
+    largest_share: float
+    zero_share: float
+    logarithms: Array
+
+    @classmethod
+    def of(cls, steps: Steps) -> Weights:
+        """Those of recorded steps."""
+        held = steps.weights[steps.ends]
+        total = float(held.sum())
+        heaviest = np.sort(held)[-max(len(held) // 100, 1) :]
+        mean = float(held.mean())
+        return cls(
+            total**2 / float((held**2).sum()) if total else 0.0,
+            len(held),
+            mean,
+            interval_of(held, mean),
+            float(heaviest.sum()) / total if total else 0.0,
+            float(np.mean(held == 0)),
+            np.log10(held[held > 0]),
+        )
+
+
+@dataclass(frozen=True)
+class Appraisal:
+    """What recorded data says of a policy.
+
+    Args:
+        policy: What it is called.
+        data: What the data is called.
+        episodes: How many there are.
+        steps: Of all episodes together.
+        gamma: The discount.
+        behavior: What the recorded behaviour is worth.
+        behavior_interval: Where that lies.
+        estimates: By method.
+        weights: How much of the data speaks for it; None where no probabilities were recorded.
+        findings: Why the data cannot answer.
+        notes: What to know beside.
+        against: The other policy, on the same episodes.
+        evidence: When and with what this was found.
+    """
+
+    policy: str
+    data: str
+    episodes: int
+    steps: int
+    gamma: float
+    behavior: float
+    behavior_interval: Interval
+    estimates: Mapping[str, Estimate]
+    weights: Weights | None
+    findings: tuple[str, ...]
+    notes: tuple[str, ...]
+    against: Appraisal | None = None
+    evidence: Evidence | None = None
+
+    @property
+    def answers(self) -> bool:
+        """Whether the data can answer the question, of the other policy, too."""
+        other = self.against is None or self.against.answers
+        return not self.findings and other
+
+    @property
+    def differences(self) -> dict[str, tuple[float, Interval]]:
+        """By method, how much more the policy is worth than the other one, and where that lies.
+
+        Both are judged on the same episodes: what is the same for both drops out.
+        """
+        if self.against is None:
+            return {}
+        found = {}
+        for method, mine in self.estimates.items():
+            yours = self.against.estimates.get(method)
+            if yours is not None:
+                more = mine.v_target - yours.v_target
+                found[method] = more, interval_of(mine.influence - yours.influence, more)
+        return found
+
+    def with_evidence(self, evidence: Evidence) -> Appraisal:
+        """The same, with what somebody else needs to believe it."""
+        return replace(self, evidence=evidence)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, without what single episodes say."""
+        made: dict[str, Any] = {
+            "policy": self.policy,
+            "data": self.data,
+            "answers": self.answers,
+            "findings": list(self.findings),
+            "notes": list(self.notes),
+            "episodes": self.episodes,
+            "steps": self.steps,
+            "gamma": self.gamma,
+            "behavior": {"value": self.behavior, "interval": _ends(self.behavior_interval)},
+            "estimates": {name: _told(each) for name, each in self.estimates.items()},
+            "effective_sample_size": None if self.weights is None else self.weights.effective,
+            "weights": None if self.weights is None else _told_weights(self.weights),
+        }
+        if self.against is not None:
+            made["against"] = self.against.to_dict()
+            made["differences"] = {
+                name: {"value": more, "interval": _ends(interval)}
+                for name, (more, interval) in self.differences.items()
+            }
+        if self.evidence is not None:
+            made["evidence"] = dict(self.evidence.lines())
+        return made
+
+    def save_report(self, path: str | os.PathLike[str]) -> None:
+        """Write an HTML page that needs nothing else."""
+        from .page import page_of
+
+        with replaced_file(Path(path)) as fresh:
+            Path(fresh).write_text(page_of(self), encoding="utf-8")
+
+
+def appraise(
+    policy: Source,
+    data: Any,
+    *,
+    against: Source | None = None,
+    methods: Sequence[str] | None = None,
+    gamma: float | None = None,
+    q_model: Mapping[str, Any] | None = None,
+    policy_id: str | None = None,
+    observations: Form = "auto",
+    actions_normalized: bool | None = None,
+    greedy: bool = False,
+    behavior: Source | None = None,
+    name: str = "",
+    other_name: str = "",
+    seed: int = 0,
+    **options: Any,
+) -> Appraisal:
+    """Say all that recorded data says of a policy.
+
+    Args:
+        policy: As for `evaluate`.
+        data: Likewise.
+        against: Another policy, judged on the same episodes.
+        methods: Which estimates to make; those of `METHODS` that the data allows if None.
+        gamma: The discount; the policy's own if None, 0.99 where it does not say.
+        q_model: How the model is fitted; over and over, until it has settled, if None.
+        policy_id: Which of several policies.
+        observations: As for `evaluate`.
+        actions_normalized: Likewise.
+        greedy: Likewise.
+        behavior: Likewise.
+        name: What to call the policy.
+        other_name: What to call the other one.
+        seed: Of the model's first weights.
+        **options: As for `rlconnect.load`, of paths.
+
+    Raises:
+        ConfigError: An unknown method.
+        PieceError: The policy, or the data, is of a kind that cannot be judged.
+        SpaceError: The data is of another environment.
+    """
+    for method in methods or ():
+        known_method(method)
+    dataset = dataset_at(data)
+    native = natives_of(policy, policy_id, **options).only
+    discount = (own_discount(native) or 0.99) if gamma is None else gamma
+    form: dict[str, Any] = {"form": observations, "is_normalized": actions_normalized}
+    recorder = None
+    if behavior is not None:
+        recorder = Watching(natives_of(behavior, policy_id, **options).only, dataset, **form)
+
+    def judge(one: Native, called: str) -> Appraisal:
+        watching = Watching(one, dataset, is_greedy=greedy, **form)
+        wanted = methods or METHODS
+        told = watched(
+            watching,
+            policy=policy_id or one.name,
+            with_model=None if methods is None else bool(NEED_MODEL & set(methods)),
+            behavior=recorder,
+        )
+        return _appraised(
+            told, called, _name_of(data), wanted, methods is None, discount, q_model, seed
+        )
+
+    mine = judge(native, name or _name_of(policy, native.name))
+    if against is None:
+        return mine
+    other = natives_of(against, policy_id, **options).only
+    return replace(mine, against=judge(other, other_name or _name_of(against, other.name)))
+
+
+def _name_of(given: Any, otherwise: str = "recorded data") -> str:
+    return os.fspath(given) if isinstance(given, (str, os.PathLike)) else otherwise
+
+
+def _appraised(
+    told: Watched,
+    policy: str,
+    data: str,
+    methods: Sequence[str],
+    may_skip: bool,
+    gamma: float,
+    q_model: Mapping[str, Any] | None,
+    seed: int,
+) -> Appraisal:
+    notes: list[str] = []
+    has_weights = told.behavior is not None
+    if not has_weights and may_skip:
+        methods = [each for each in methods if each == "dm"]
+        notes.append(
+            "the data does not say how probable its actions were, so nothing is weighed: "
+            "name the policy that recorded it (--behavior PATH)"
+        )
+    if told.model is None and may_skip:
+        methods = [each for each in methods if each not in NEED_MODEL]
+        notes.append("actions are not few, so no model of values is fitted")
+    if not methods:
+        told.steps()
+        raise PieceError("nothing is left to estimate", found="; ".join(notes))
+    only_model = set(methods) == {"dm"}
+    steps = (
+        Steps(told.lengths, told.rewards, np.ones(len(told.rewards)))
+        if only_model and not has_weights
+        else told.steps()
+    )
+    if told.model is not None and NEED_MODEL & set(methods):
+        steps = with_values(
+            steps, told.model, gamma, _model_settings(q_model, len(steps.rewards), seed)
+        )
+        if not told.model.is_last.any():
+            notes.append("no episode was ended by the environment: the model looks beyond all ends")
+    returns = recorded(steps, gamma)
+    weights = Weights.of(steps) if has_weights else None
+    if "wis" in methods and len(set(told.lengths.tolist())) > 1:
+        notes.append(
+            "episodes differ in length: 'wis', as RLlib has it, takes for granted that the policy "
+            "would last as long; 'snpdis' does not"
+        )
+    behavior = float(returns.mean())
+    return Appraisal(
+        policy,
+        data,
+        len(told.lengths),
+        len(told.rewards),
+        gamma,
+        behavior,
+        interval_of(returns, behavior),
+        {each: Estimate.of(returns, judged(each, steps, gamma)) for each in methods},
+        weights,
+        tuple(_findings(weights, len(told.lengths))),
+        tuple(notes),
+    )
+
+
+def _findings(weights: Weights | None, episodes: int) -> list[str]:
+    """Why the data cannot answer; nothing if it can."""
+    if weights is None:
+        return [] if episodes >= FEW_EPISODES else [f"there are {episodes} episodes"]
+    found = []
+    if episodes < FEW_EPISODES:
+        found.append(f"there are {episodes} episodes; intervals want {FEW_EPISODES} or more")
+    elif weights.effective < FEW_EPISODES:
+        found.append(
+            f"the {episodes:,} episodes are worth {weights.effective:.3g} of the policy's own: "
+            "it does what was hardly ever recorded"
+        )
+    if weights.zero_share > 0.5:
+        found.append(
+            f"{weights.zero_share:.0%} of the episodes hold an action that the policy never takes"
+        )
+    if not weights.mean_interval.holds(1.0) and abs(weights.mean - 1) > _NEARLY_ONE:
+        found.append(
+            f"weights have a mean of {weights.mean:.3g} where 1 is due: the recorded probabilities "
+            "are not those of the actions, or what the policy does was never recorded"
+        )
+    return found
+
+
+def _model_settings(given: Mapping[str, Any] | None, steps: int, seed: int) -> FittedQSettings:
+    if given is not None:
+        return FittedQSettings.of({"seed": seed, **given})
+    batches = -(-steps // _MODEL_BATCH)
+    return FittedQSettings(
+        fcnet_hiddens=(32, 32),
+        lr=3e-3,
+        n_iters=max(_MODEL_STEPS // batches, 1),
+        min_loss_threshold=0.0,
+        minibatch_size=_MODEL_BATCH,
+        solves=True,
+        seed=seed,
+    )
+
+
+def _ends(interval: Interval) -> list[float | None]:
+    ends = (interval.low, interval.high)
+    return [float(each) if np.isfinite(each) else None for each in ends]
+
+
+def _told(estimate: Estimate) -> dict[str, Any]:
+    return {
+        "value": estimate.v_target,
+        "interval": _ends(estimate.interval),
+        "std": estimate.v_target_std,
+        "gain": estimate.v_gain,
+        "delta": estimate.v_delta,
+    }
+
+
+def _told_weights(weights: Weights) -> dict[str, Any]:
+    held = weights.logarithms
+    marks = (0.05, 0.25, 0.5, 0.75, 0.95)
+    quantiles = np.quantile(10.0**held, marks) if len(held) else np.zeros(len(marks))
+    return {
+        "mean": weights.mean,
+        "mean_interval": _ends(weights.mean_interval),
+        "largest_share": weights.largest_share,
+        "zero_share": weights.zero_share,
+        "quantiles": {str(mark): float(q) for mark, q in zip(marks, quantiles, strict=True)},
+    }

@@ -1,0 +1,98 @@
+"""The report of an appraisal: one HTML page, in the looks of every other report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...core.visible import visible_html as escape
+from ..proof.charts import count_bars, interval_rows
+from ..proof.page import document, evidence_table, pill
+from .words import TITLES, answer, bins, difference_words, interval_text, weight_words
+
+if TYPE_CHECKING:
+    from ...offline.intervals import Interval
+    from .appraisal import Appraisal, Weights
+
+
+def page_of(appraisal: Appraisal) -> str:
+    """The whole page."""
+    other = appraisal.against
+    names = f"{escape(appraisal.policy)}"
+    if other is not None:
+        names += f" <span class=soft>against</span> {escape(other.policy)}"
+    body = [
+        f"<h1>{names}</h1>",
+        pill(answer(appraisal), is_good=appraisal.answers),
+        f"<p class=soft>{appraisal.episodes:,} recorded episodes of {appraisal.steps:,} steps in "
+        f"{escape(appraisal.data)}, discount {appraisal.gamma:g}</p>",
+        *_part("What it is worth", appraisal),
+    ]
+    if other is not None:
+        body += [*_part(f"What {other.policy} is worth", other), *_differences(appraisal)]
+    if appraisal.evidence is not None:
+        body += ["<h2>How this was found</h2>", evidence_table(appraisal.evidence)]
+    return document(f"What {appraisal.policy} is worth", body)
+
+
+def _part(title: str, appraisal: Appraisal) -> list[str]:
+    rows = [("as recorded", appraisal.behavior, *_ends(appraisal.behavior_interval), False)]
+    rows += [
+        (TITLES[name], each.v_target, *_ends(each.interval), True)
+        for name, each in appraisal.estimates.items()
+    ]
+    chart = interval_rows(rows, appraisal.behavior, title)
+    table = "".join(
+        f"<tr><td>{escape(name)}</td><td>{value:.5g}</td><td>{low:.5g}</td><td>{high:.5g}</td></tr>"
+        for name, value, low, high, _ in rows
+    )
+    heads = "<tr><th>method</th><th>value</th><th>from</th><th>to (95 %)</th></tr>"
+    body = [
+        f"<h2>{escape(title)}</h2>",
+        f"<div class=card>{chart}</div>",
+        f"<div class=card><table>{heads}{table}</table></div>",
+        *(f'<p class="finding">{escape(_sentence(each))}</p>' for each in appraisal.findings),
+        *(f"<p class=soft>{escape(_sentence(each))}</p>" for each in appraisal.notes),
+    ]
+    if appraisal.weights is not None:
+        body += ["<h2>How much of the data speaks for it</h2>", _weights(appraisal.weights)]
+    return body
+
+
+def _weights(weights: Weights) -> str:
+    counts, labels, titles = bins(weights)
+    chart = count_bars(counts, labels, titles, "Weights of episodes")
+    said = "".join(f"<p>{escape(_sentence(each))}</p>" for each in weight_words(weights))
+    return (
+        f"<div class=card>{said}<p class=soft>Episodes by how much likelier they are under the "
+        f"policy:</p>{chart}</div>"
+    )
+
+
+def _differences(appraisal: Appraisal) -> list[str]:
+    rows = [
+        (TITLES[name], more, *_ends(interval), True)
+        for name, (more, interval) in appraisal.differences.items()
+    ]
+    if not rows:
+        return []
+    said = "".join(f"<p>{escape(_sentence(each))}</p>" for each in difference_words(appraisal))
+    chart = interval_rows(rows, 0.0, "Differences")
+    table = "".join(
+        f"<tr><td>{escape(name)}</td><td>{more:.5g}</td><td>{interval_text(interval)}</td></tr>"
+        for name, (more, interval) in (
+            (TITLES[name], found) for name, found in appraisal.differences.items()
+        )
+    )
+    heads = "<tr><th>method</th><th>difference</th><th>95 %</th></tr>"
+    return [
+        "<h2>How far they are apart on the same episodes</h2>",
+        f"<div class=card>{said}{chart}<table>{heads}{table}</table></div>",
+    ]
+
+
+def _ends(interval: Interval) -> tuple[float, float]:
+    return interval.low, interval.high
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:].rstrip('.')}."

@@ -1,0 +1,114 @@
+"""`rlconnect evaluate`: what is a policy worth, by recorded data alone?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import FINDING, PATH, Chosen, Json, Loading, NoHost, print_json
+from .sources import Source
+
+
+def evaluate(
+    path: Annotated[str, PATH],
+    data: Annotated[
+        str,
+        typer.Option(
+            "--data", metavar="DIR", help="Recorded samples: a file, a folder, a pattern or a URL."
+        ),
+    ],
+    against: Annotated[
+        str | None,
+        typer.Option("--against", metavar="OTHER", help="Another checkpoint, on the same data."),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="is, wis, tis, snpdis, sntis, dm, dr or sndr; may be repeated.",
+        ),
+    ] = None,
+    gamma: Annotated[
+        float | None, typer.Option("--gamma", min=0, max=1, help="The discount; the policy's own.")
+    ] = None,
+    greedy: Annotated[
+        bool, typer.Option("--greedy", help="Judge it as one that never explores.")
+    ] = False,
+    observations: Annotated[
+        str,
+        typer.Option(
+            "--obs",
+            metavar="FORM",
+            help="raw as the environment gave them, seen as a network behind connectors did; auto "
+            "tells by their shapes.",
+        ),
+    ] = "auto",
+    behavior: Annotated[
+        str | None,
+        typer.Option(
+            "--behavior",
+            metavar="PATH",
+            help="The checkpoint that recorded the data, if the data has no probabilities.",
+        ),
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option("--rounds", min=0, help="How often the model of values goes over the data."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the model's first weights.")] = 0,
+    report: Annotated[
+        Path | None, typer.Option("--report", "--html", metavar="FILE", help="Write an HTML page.")
+    ] = None,
+    no_host: NoHost = False,
+    *,
+    chosen: Chosen,
+    loading: Loading,
+    as_json: Json = False,
+) -> None:
+    """Estimate what a policy is worth by recorded data, without an environment.
+
+    Exit code 1 tells that the data cannot answer the question.
+    """
+    from ..bridge.over_data.appraisal import appraise
+    from .verify_command import evidence_of
+
+    def of(where: str | None) -> object:
+        return None if where is None else Source(where, chosen, loading).natives()
+
+    found = appraise(
+        Source(path, chosen, loading).natives(),
+        data,
+        against=of(against),  # type: ignore[arg-type]  # natives are a source
+        behavior=of(behavior),  # type: ignore[arg-type]
+        methods=method,
+        gamma=gamma,
+        q_model=None if rounds is None else {"n_iters": rounds, "solves": True},
+        observations=observations,  # type: ignore[arg-type]  # looked at there
+        greedy=greedy,
+        name=path,
+        other_name=against or "",
+        seed=seed,
+    )
+    paths = [path, *([] if against is None else [against])]
+    found = found.with_evidence(evidence_of(paths, seed, no_host))
+    if report is not None:
+        found.save_report(report)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        from .evaluate_page import evaluate_page
+        from .theme import console
+        from .verify_page import evidence_lines
+
+        out = console()
+        out.print(evaluate_page(found))
+        if found.evidence is not None:
+            for line in evidence_lines(found.evidence):
+                out.print(line, soft_wrap=True)
+        if report is not None:
+            out.print(f"report  {report}", soft_wrap=True)
+    if not found.answers:
+        raise typer.Exit(FINDING)

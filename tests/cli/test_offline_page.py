@@ -1,0 +1,31 @@
+"""Every command on the page on recorded data runs as it stands there."""
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from rlconnect.cli.app import main
+
+ROOT = Path(__file__).parents[2]
+CASE = ROOT / "tests/golden/offline/2.60.0/ope_episodes"
+COMMANDS = re.findall(r"^    (rlconnect .*)$", (ROOT / "docs/offline.md").read_text(), re.MULTILINE)
+PLACES = {
+    "path/to/checkpoint": CASE / "policy",
+    "path/to/other": CASE / "policy",
+    "path/to/samples": CASE / "data",
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_of_the_page_runs(command, tmp_path, monkeypatch, capsys):
+    """With a checkpoint and samples in its places; 1 tells what was found."""
+    monkeypatch.chdir(tmp_path)
+    for place, source in PLACES.items():
+        shutil.copytree(source, tmp_path / place)
+
+    code = main(shlex.split(command)[1:])
+
+    said = capsys.readouterr()
+    assert code in (0, 1), said.err
