@@ -18,6 +18,7 @@ from ..core.errors import RlconnectError, UnknownNameError
 from ..core.importing.torch_needed import torch_needed
 from ..core.version import __version__
 from . import (
+    act_command,
     adapt_command,
     codemod_command,
     convert_command,
@@ -26,6 +27,7 @@ from . import (
     migrate_command,
     migration_commands,
     rollout_command,
+    runs_command,
     sample_command,
     verify_command,
 )
@@ -193,6 +195,8 @@ app.command()(grouped(adapt_command.adapt))
 app.command()(grouped(verify_command.verify))
 app.command()(grouped(rollout_command.rollout))
 app.command()(grouped(evaluate_command.evaluate))
+app.command()(grouped(act_command.act))
+app.command()(runs_command.runs)
 app.command()(codemod_command.codemod)
 app.command()(grouped(export_command.export))
 app.command()(grouped(migrate_command.migrate))

@@ -7,18 +7,13 @@ from typing import Annotated
 
 import typer
 
-from .options import FINDING, PATH, Chosen, Json, Loading, NoHost, print_json
+from .options import FINDING, PATH, Chosen, Data, Json, Loading, NoHost, Observations, print_json
 from .sources import Source
 
 
 def evaluate(
     path: Annotated[str, PATH],
-    data: Annotated[
-        str,
-        typer.Option(
-            "--data", metavar="DIR", help="Recorded samples: a file, a folder, a pattern or a URL."
-        ),
-    ],
+    data: Data,
     against: Annotated[
         str | None,
         typer.Option("--against", metavar="OTHER", help="Another checkpoint, on the same data."),
@@ -37,15 +32,7 @@ def evaluate(
     greedy: Annotated[
         bool, typer.Option("--greedy", help="Judge it as one that never explores.")
     ] = False,
-    observations: Annotated[
-        str,
-        typer.Option(
-            "--obs",
-            metavar="FORM",
-            help="raw as the environment gave them, seen as a network behind connectors did; auto "
-            "tells by their shapes.",
-        ),
-    ] = "auto",
+    observations: Observations = "auto",
     behavior: Annotated[
         str | None,
         typer.Option(

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..bridge.over_data.words import TITLES, answer, bins, difference_words, weight_words
-from ..core.visible import visible
+from ..core.text.visible import visible
 
 if TYPE_CHECKING:
     from ..bridge.over_data.appraisal import Appraisal, Weights

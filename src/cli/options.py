@@ -46,6 +46,21 @@ Trusted = Annotated[
         help="A class or function of yours that the checkpoint names; may be repeated.",
     ),
 ]
+Data = Annotated[
+    str,
+    typer.Option(
+        "--data", metavar="DIR", help="Recorded samples: a file, a folder, a pattern or a URL."
+    ),
+]
+Observations = Annotated[
+    str,
+    typer.Option(
+        "--obs",
+        metavar="FORM",
+        help="raw as the environment gave them, seen as a network behind connectors did; auto "
+        "tells by their shapes.",
+    ),
+]
 Model = Annotated[
     str | None,
     typer.Option(

@@ -12,6 +12,12 @@ from typing import Final
 from ..core.importing.lazy_names import lazy_names
 
 _HOME: Final = {
+    "BatchActor": "..bridge.over_data.acting",
+    "Runs": ".runs",
+    "act_on": "..bridge.over_data.acting",
+    "appraise": "..bridge.over_data.appraisal",
+    "infer": "..bridge.over_data.acting",
+    "open_runs": ".runs",
     "DamagedDataWarning": ".damaged",
     "Dataset": ".dataset",
     "Estimate": ".estimates",

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from ..core.errors import ConfigError
-from ..core.torch_draws import drawing
+from ..core.runtime.torch_draws import drawing
 from ..core.types import Array
 from ..legacy.models.catalog import build_model
 
@@ -103,7 +103,7 @@ class FittedQ:
     def __init__(self, shape: tuple[int, ...], actions: int, settings: FittedQSettings) -> None:
         import torch
 
-        from ..core.tensors import as_tensors
+        from ..core.arrays.tensors import as_tensors
 
         self.settings = settings
         space = Box(-np.inf, np.inf, shape, np.float32)

@@ -28,6 +28,7 @@ class Recording:
         rewards: `(T,)`.
         is_terminated: Whether the environment ended it, so that nothing comes after.
         outputs: What its policy put out beside the actions, a row a step.
+        agent: Which of several agents; empty of a single one.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Recording:
     rewards: Array
     is_terminated: bool
     outputs: Mapping[str, Any]
+    agent: str = ""
 
     def __len__(self) -> int:
         return len(self.rewards)

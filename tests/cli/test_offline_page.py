@@ -1,5 +1,6 @@
 """Every command on the page on recorded data runs as it stands there."""
 
+import json
 import re
 import shlex
 import shutil
@@ -24,6 +25,10 @@ def test_a_command_of_the_page_runs(command, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for place, source in PLACES.items():
         shutil.copytree(source, tmp_path / place)
+    trial = tmp_path / "path/to/ray_results/run/trial"
+    trial.mkdir(parents=True)
+    row = {"env_runners": {"episode_return_mean": 3.0}, "loss": 0.5, "training_iteration": 1}
+    (trial / "result.json").write_text(json.dumps(row) + "\n")
 
     code = main(shlex.split(command)[1:])
 

@@ -164,8 +164,8 @@ class Appraisal:
         """Write an HTML page that needs nothing else."""
         from .page import page_of
 
-        with replaced_file(Path(path)) as fresh:
-            Path(fresh).write_text(page_of(self), encoding="utf-8")
+        with replaced_file(Path(path)) as staged:
+            staged.write_text(page_of(self), encoding="utf-8")
 
 
 def appraise(

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Discrete, Space
 
-from ...core import nest, xp
-from ...core.actions import get_base_struct_from_space, normalize_action
+from ...core import array_namespace as xp
+from ...core import nest
 from ...core.errors import PieceError
+from ...core.formulas.actions import get_base_struct_from_space, normalize_action
 from ...core.types import Array, Nest
 from .replay import Manner
 

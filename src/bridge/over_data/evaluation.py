@@ -12,7 +12,7 @@ from ...core.errors import PieceError
 from ...offline.estimates import Estimate
 from ...offline.estimators import NEED_MODEL, Steps, judged, known_method, recorded
 from ...offline.fitted_q import FittedQSettings
-from ..adapt import policy_spaces
+from ..adapting.adapt import policy_spaces
 from ..loading.natives import Native, natives_of
 from .watched import Form, Watching, dataset_at, watched, with_values
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...core.visible import visible_html as escape
+from ...core.text.visible import visible_html as escape
 from ..proof.charts import count_bars, interval_rows
 from ..proof.page import document, evidence_table, pill
 from .words import TITLES, answer, bins, difference_words, interval_text, weight_words

@@ -12,15 +12,15 @@ from gymnasium.spaces import Space
 
 from ...core import nest
 from ...core.errors import ConfigError, PieceError, SpaceError
+from ...core.step.plan import narrowed
 from ...core.types import Array, Nest
-from ...legacy.policy import Policy
-from ...legacy.rows import zero_of
+from ...legacy.batches.step_rows import zero_of
+from ...legacy.policy.policy import Policy
 from ...offline.dataset import Dataset, open_dataset
 from ...offline.estimators import Steps
 from ...offline.fitted_q import FittedQ, FittedQSettings, Transitions
 from ...offline.recordings import Recording, recordings
-from ..actor.plan import narrowed
-from ..adapt import policy_spaces
+from ..adapting.adapt import policy_spaces
 from ..loading.natives import Native
 from .replay import Answers, Manner, answers_to
 from .watchers import watcher_of
@@ -28,6 +28,7 @@ from .watchers import watcher_of
 Form = Literal["auto", "raw", "seen"]
 
 _AT_ONCE: Final = 1 << 14
+_MOST_BYTES: Final = 1 << 26
 _ENVIRONMENT_ACTIONS: Final = frozenset({"minari", "npz"})
 """Kinds of data whose actions are those that the environment took."""
 
@@ -136,30 +137,40 @@ class Watching:
     def answers(self, held: Iterable[Recording]) -> Iterator[tuple[Recording, Answers]]:
         """Each episode with what the policy makes of it, some thousand steps at a time."""
         watcher = None
-        for group in _groups(held):
+        for group in groups_of(held):
             if watcher is None:
-                manner = Manner(self._is_seen(group[0]), self.is_normalized, self.is_greedy)
+                is_seen = is_behind_connectors(self.native, group[0].observations, self.form)
+                manner = Manner(is_seen, self.is_normalized, self.is_greedy)
                 watcher = watcher_of(self.native, manner)
                 space = None if manner.is_seen else policy_spaces(self.native)[0]
-            ready = [_in_space(each, space) for each in group]
+            ready = [in_space(each, space) for each in group]
             yield from zip(group, answers_to(watcher, ready), strict=True)
 
-    def _is_seen(self, first: Recording) -> bool:
-        """Whether observations are as a network sees them."""
-        if self.form != "auto":
-            return self.form == "seen"
-        given = policy_spaces(self.native)[0]
-        if _fits(first.observations, given):
-            return False
-        network = _network_space(self.native)
-        if network is not None and _fits(first.observations, network):
-            return True
-        raise SpaceError(
-            "recorded observations are not of the policy's space",
-            expected=f"{given}" + ("" if network is None else f", or {network} behind connectors"),
-            found=str(nest.map_structure(lambda leaf: tuple(leaf.shape[1:]), first.observations)),
-            hint="adapt the policy to the environment of the data first: rlconnect adapt.",
-        )
+
+def is_behind_connectors(native: Native, observations: Nest, form: Form = "auto") -> bool:
+    """Whether recorded observations are as a network sees them, rather than the environment's.
+
+    Args:
+        native: The policy.
+        observations: Of one episode, `(T + 1, ...)`.
+        form: "raw" or "seen" if the caller says so.
+
+    Raises:
+        SpaceError: They are of another environment.
+    """
+    if form != "auto":
+        return form == "seen"
+    given, network = policy_spaces(native)[0], network_space(native)
+    if _fits(observations, given):
+        return False
+    if network is not None and _fits(observations, network):
+        return True
+    raise SpaceError(
+        "recorded observations are not of the policy's space",
+        expected=f"{given}" + ("" if network is None else f", or {network} behind connectors"),
+        found=str(nest.map_structure(lambda leaf: tuple(leaf.shape[1:]), observations)),
+        hint="adapt the policy to the environment of the data first: rlconnect adapt.",
+    )
 
 
 def watched(
@@ -270,20 +281,28 @@ def with_values(
     )
 
 
-def _groups(held: Iterable[Recording]) -> Iterator[list[Recording]]:
+def groups_of(held: Iterable[Recording], most_steps: int = _AT_ONCE) -> Iterator[list[Recording]]:
+    """Episodes some at a time: so many steps, or so many bytes, that the next one is enough.
+
+    Args:
+        held: The episodes.
+        most_steps: How many steps a group has at least, if they are not large.
+    """
     group: list[Recording] = []
-    steps = 0
+    steps = size = 0
     for each in held:
         group.append(each)
         steps += len(each)
-        if steps >= _AT_ONCE:
+        size += sum(leaf.nbytes for leaf in nest.flatten(each.observations))
+        if steps >= most_steps or size >= _MOST_BYTES:
             yield group
-            group, steps = [], 0
+            group, steps, size = [], 0, 0
     if group:
         yield group
 
 
-def _network_space(native: Native) -> Space[Any] | None:
+def network_space(native: Native) -> Space[Any] | None:
+    """What a policy's network sees; None of an exported program."""
     if isinstance(native, Policy):
         return native.observation_space
     module = getattr(native, "module", None)
@@ -299,7 +318,7 @@ def _fits(observations: Nest, space: Space[Any]) -> bool:
     ]
 
 
-def _in_space(recording: Recording, space: Space[Any] | None) -> Recording:
+def in_space(recording: Recording, space: Space[Any] | None) -> Recording:
     """Observations in the dtypes of their space: plain JSON has only its own."""
     if space is None:
         return replace(recording, observations=nest.map_structure(narrowed, recording.observations))

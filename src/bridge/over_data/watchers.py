@@ -10,20 +10,21 @@ from typing import Any, Final
 import numpy as np
 from gymnasium.spaces import Discrete
 
-from ...core import nest, xp
+from ...core import array_namespace as xp
+from ...core import nest
 from ...core.adapters.laid import on_arrays
-from ...core.batching import unbatch
+from ...core.arrays.batching import unbatch
 from ...core.errors import PieceError
+from ...core.step.plan import Brain, Running, narrowed, run_step
 from ...core.types import Array, Nest
-from ...legacy.policy import Policy
-from ...legacy.records import answers_of
-from ...legacy.types import AgentConnectorDataType
+from ...legacy.connectors.records import answers_of
+from ...legacy.connectors.types import AgentConnectorDataType
+from ...legacy.policy.policy import Policy
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..actor.episode_player import EpisodePlayer
 from ..actor.legacy_brain import LegacyBrain
 from ..actor.module_brain import ModuleBrain
 from ..actor.pipeline_player import PipelinePlayer
-from ..actor.plan import Brain, Running, narrowed, run_step
 from ..actor.player import PlannedPlayer, Player
 from ..actor.players import player_of
 from ..loading.natives import Native

@@ -1,0 +1,437 @@
+"""A policy over recorded observations, by the million: its actions, streamed into files.
+
+Episodes are read in groups of some thousand steps, acted on here or in processes of their own,
+and written in the order they were read; no more is held than a few groups. A policy with a memory
+goes along each episode as if it played it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
+from itertools import chain
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from ...core import nest
+from ...core.errors import CheckpointWriteError, ConfigError, MissingExtraError, PieceError
+from ...core.step.plan import ActPlan
+from ...core.types import Array, Nest
+from ...core.vault.own.atomic import replaced_file
+from ...legacy.policy.policy import Policy
+from ...offline.recordings import Recording, recordings
+from ..actor.actor import Actor
+from ..actor.legacy_plan import legacy_plan
+from ..actor.player import PlannedPlayer
+from ..actor.players import player_of
+from ..actor.v2_plan import v2_plan
+from ..adapting.adapt import policy_spaces
+from ..loading.natives import Native, natives_of
+from .watched import Form, dataset_at, groups_of, in_space, is_behind_connectors, network_space
+
+if TYPE_CHECKING:
+    from ..front.source import Source
+
+Format = Literal["parquet", "json"]
+
+AT_ONCE: Final = 8_192
+_MANIFEST: Final = "act.json"
+_ROWS_A_FILE: Final = 1 << 17
+_Write = Callable[[Path, Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Acted:
+    """What was acted on.
+
+    Args:
+        rows: How many steps.
+        episodes: How many episodes they are of.
+        files: How many files there are.
+        kept: How many of them an earlier run had written.
+    """
+
+    rows: int
+    episodes: int
+    files: int
+    kept: int
+
+    def to_dict(self) -> dict[str, int]:
+        """As plain data."""
+        return asdict(self)
+
+
+def infer(policy: Source, observations: Any, *, explore: bool = False, **options: Any) -> Nest:
+    """The actions of a policy for many observations, each the first of an episode.
+
+    Args:
+        policy: A path, what `rlconnect.load` gave, a policy of either stack, or an `Actor`.
+        observations: An array with a row for each, or a nest of arrays.
+        explore: Whether to explore.
+        **options: As for `rlconnect.load`, of a path.
+    """
+    actor = policy if isinstance(policy, Actor) else Actor.from_policy(policy, **options)
+    count = len(nest.a_leaf(observations))
+    if not count:
+        raise ConfigError("there is no observation to act on", hint="give some.")
+    parts = []
+    for start in range(0, count, AT_ONCE):
+        rows = nest.taken(observations, slice(start, start + AT_ONCE))
+        parts.append(actor.act(rows, explore=explore))
+        if actor.remembers:
+            actor.reset()
+    return parts[0] if len(parts) == 1 else _joined(parts)
+
+
+def act_on(
+    policy: Source,
+    data: Any,
+    out: str | os.PathLike[str],
+    *,
+    policy_id: str | None = None,
+    observations: Form = "auto",
+    explore: bool = False,
+    seed: int = 0,
+    processes: int = 1,
+    to: Format | None = None,
+    name: str = "",
+    **options: Any,
+) -> Acted:
+    """Let a policy act on recorded observations, and write what it does.
+
+    A file lies in `out` whole or not at all; a run that was broken off goes on where it stopped.
+
+    Args:
+        policy: A path, what `rlconnect.load` gave, or a policy of either stack.
+        data: A path for `open_dataset`, or what it gave.
+        out: The folder to write.
+        policy_id: Which of several policies; its agents are acted for.
+        observations: As for `evaluate`.
+        explore: Whether to explore.
+        seed: Of exploration.
+        processes: How many act at the same time.
+        to: "parquet" (the extra `offline`) or "json"; None takes the first that is there.
+        name: What to call the policy in the folder's manifest.
+        **options: As for `rlconnect.load`, of a path.
+
+    Raises:
+        CheckpointWriteError: `out` holds what another run wrote.
+        SpaceError: The data is of another environment.
+    """
+    kind = to or ("parquet" if find_spec("pyarrow") else "json")
+    write = _writer(kind)
+    dataset = dataset_at(data)
+    native = natives_of(policy, policy_id, **options).only
+    folder = Path(out)
+    told = {
+        "policy": name or policy_id or native.name,
+        "data": str(data) if isinstance(data, (str, os.PathLike)) else dataset.format,
+        "explore": explore,
+        "seed": seed,
+        "format": kind,
+    }
+    held = recordings(dataset.episodes(), native.name)
+    first = next(held, None)
+    if first is None:
+        raise PieceError("the data has no steps", hint="see info()['damaged'] of the dataset.")
+    is_seen = is_behind_connectors(native, first.observations, observations)
+    space = None if is_seen else policy_spaces(native)[0]
+    actor = actor_behind(native) if is_seen else Actor.from_policy(native)
+    held = (in_space(each, space) for each in chain([first], held))
+    rows = episodes = files = kept = 0
+    _claim(folder, told)
+    with _Hands(Acting(actor, explore, seed), processes) as hands:
+        for number, group in enumerate(groups_of(held, _ROWS_A_FILE)):
+            rows, episodes, files = rows + sum(map(len, group)), episodes + len(group), files + 1
+            file = folder / f"actions-{number:06d}.{kind}"
+            if file.is_file():
+                kept += 1
+                continue
+            for done, columns in hands.take(file, group, number):
+                _put(done, columns, write)
+        for done, columns in hands.rest():
+            _put(done, columns, write)
+    return Acted(rows, episodes, files, kept)
+
+
+def actor_behind(native: Native) -> Actor:
+    """An actor that takes observations as the network sees them, behind all connectors.
+
+    Raises:
+        PieceError: The policy's connectors have no batched form.
+    """
+    player = player_of(native)
+    if not isinstance(player, PlannedPlayer):
+        raise PieceError(
+            f"policy {native.name!r} does not take observations behind its connectors",
+            expected=f"observations of {player.observation_space}",
+            hint="record them as the environment gives them.",
+        )
+    source = player.policy
+    return Actor({native.name: PlannedPlayer(_plan_behind(source), source, _plan_behind)})
+
+
+def _plan_behind(source: Any) -> ActPlan:
+    plan = legacy_plan(source) if isinstance(source, Policy) else v2_plan(source)
+    return replace(plan, obs=(), observation_space=network_space(source) or plan.observation_space)
+
+
+class BatchActor:
+    """Acts on batches of rows, for `map_batches` of Ray Data and the like.
+
+    Args:
+        policy: As for `infer`; loaded once, where it acts.
+        column: Which column holds the observations.
+        explore: Whether to explore.
+        **options: As for `rlconnect.load`, of a path.
+
+    Example:
+        >>> actor = BatchActor("examples/checkpoints/ppo-cartpole-ray-2.60")
+        >>> actor({"obs": np.zeros((3, 4), np.float32)})["actions"].shape
+        (3,)
+    """
+
+    def __init__(
+        self, policy: Source, column: str = "obs", *, explore: bool = False, **options: Any
+    ) -> None:
+        self._actor = policy if isinstance(policy, Actor) else Actor.from_policy(policy, **options)
+        self._column, self._explore = column, explore
+
+    def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+        """The batch with the policy's actions beside the other columns.
+
+        Raises:
+            PieceError: It has no such column.
+        """
+        if self._column not in batch:
+            raise PieceError(
+                f"this batch has no column {self._column!r}",
+                found=", ".join(map(repr, batch)),
+                hint="name it: column=...",
+            )
+        seen = batch[self._column]
+        if isinstance(seen, np.ndarray) and seen.dtype.hasobject:  # lists, as Parquet holds them
+            seen = np.stack([np.asarray(row) for row in seen])
+        space = self._actor.observation_space
+        if space.dtype is not None and isinstance(seen, np.ndarray):
+            seen = seen.astype(space.dtype, copy=False)
+        return {**batch, **_named(infer(self._actor, seen, explore=self._explore))}
+
+
+class Acting:
+    """An actor that goes along recorded episodes; it travels into other processes.
+
+    Args:
+        actor: What acts.
+        explore: Whether it explores.
+        seed: Of exploration; each group has its own.
+    """
+
+    def __init__(self, actor: Actor, explore: bool = False, seed: int = 0) -> None:
+        self.actor, self.explore, self.seed = actor, explore, seed
+
+    def __call__(self, group: Sequence[Recording], number: int = 0) -> dict[str, Any]:
+        """Columns of all steps of some episodes: whose each is, its place there, its action."""
+        if self.explore:
+            self.actor.rng = np.random.default_rng((self.seed, number))
+        lengths = [len(each) for each in group]
+        return {
+            **_repeated("eps_id", [each.id for each in group], lengths),
+            **_repeated("agent_id", [each.agent for each in group], lengths),
+            "t": np.concatenate([np.arange(count) for count in lengths]),
+            **_named(self._along(group) if self.actor.remembers else self._rows(group)),
+        }
+
+    def _rows(self, group: Sequence[Recording]) -> Nest:
+        """Steps that depend on nothing before them."""
+        seen = _joined([nest.taken(each.observations, slice(0, -1)) for each in group])
+        return infer(self.actor, seen, explore=self.explore)
+
+    def _along(self, group: Sequence[Recording]) -> Nest:
+        """Episodes side by side, the longest first."""
+        order = sorted(range(len(group)), key=lambda place: -len(group[place]))
+        lengths = np.array([len(group[place]) for place in order])
+        starts = np.cumsum(lengths) - lengths
+        seen = _joined([nest.taken(group[place].observations, slice(0, -1)) for place in order])
+        earned = np.concatenate([np.append(0.0, group[place].rewards[:-1]) for place in order])
+        found: list[Nest] = []
+        places: list[Array] = []
+        self.actor.reset()
+        self.actor.max_sessions = max(self.actor.max_sessions, len(group))
+        for time in range(int(lengths[0])):
+            rows = starts[lengths > time] + time
+            found.append(
+                self.actor.act(
+                    nest.taken(seen, rows),
+                    env_ids=range(len(rows)),
+                    reward=earned[rows],
+                    explore=self.explore,
+                )
+            )
+            places.append(rows)
+        self.actor.reset()
+        back = np.argsort(np.concatenate(places))
+        whole = nest.taken(_joined(found), back)  # in `order`
+        stops = starts + lengths
+        own = {place: np.arange(starts[at], stops[at]) for at, place in enumerate(order)}
+        return nest.taken(whole, np.concatenate([own[place] for place in range(len(group))]))
+
+
+class _Hands:
+    """Lets groups be acted on, here or in other processes, and gives them back in order.
+
+    Args:
+        acting: What acts.
+        processes: In how many processes; in this one if 1.
+    """
+
+    def __init__(self, acting: Acting, processes: int) -> None:
+        self._acting, self._most = acting, 2 * processes
+        self._pool: Any = None
+        self._waiting: deque[tuple[Path, Future[dict[str, Any]]]] = deque()
+        if processes > 1:
+            self._pool = ProcessPoolExecutor(
+                processes, get_context("spawn"), initializer=_begin, initargs=(acting,)
+            )
+
+    def __enter__(self) -> _Hands:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def take(
+        self, file: Path, group: list[Recording], number: int
+    ) -> Iterator[tuple[Path, dict[str, Any]]]:
+        """Take one more group; give what is done where enough wait."""
+        if self._pool is None:
+            yield file, self._acting(group, number)
+            return
+        self._waiting.append((file, self._pool.submit(_act, group, number)))
+        while len(self._waiting) > self._most:
+            done, future = self._waiting.popleft()
+            yield done, future.result()
+
+    def rest(self) -> Iterator[tuple[Path, dict[str, Any]]]:
+        """All that still wait."""
+        while self._waiting:
+            done, future = self._waiting.popleft()
+            yield done, future.result()
+
+
+_own: dict[str, Acting] = {}
+"""What acts in a process that was started for it."""
+
+
+def _begin(acting: Acting) -> None:
+    _own["acting"] = acting
+
+
+def _act(group: list[Recording], number: int) -> dict[str, Any]:
+    return _own["acting"](group, number)
+
+
+def _claim(folder: Path, told: Mapping[str, Any]) -> None:
+    """Make the folder this run's, or find it so."""
+    file = folder / _MANIFEST
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        before = file.read_text(encoding="utf-8") if file.is_file() else None
+        text = json.dumps(told, indent=2) + "\n"
+        if before is None and any(folder.iterdir()):
+            raise CheckpointWriteError(
+                f"{folder} is not empty", hint="name a folder that is empty or not there yet."
+            )
+        if before is not None and before != text:
+            raise CheckpointWriteError(
+                f"{folder} holds what another run wrote",
+                expected=" ".join(text.split())[:300],
+                found=" ".join(before.split())[:300],
+                hint="name another folder.",
+            )
+        if before is None:
+            with replaced_file(file) as staged:
+                staged.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CheckpointWriteError(
+            f"{folder} cannot be written", found=str(error.strerror or error)
+        ) from error
+
+
+def _repeated(name: str, values: list[str], lengths: list[int]) -> dict[str, list[str]]:
+    """A column of texts, one for each step; none where there are none."""
+    if not any(values):
+        return {}
+    pairs = zip(values, lengths, strict=True)
+    return {name: [value for value, count in pairs for _ in range(count)]}
+
+
+def _named(actions: Nest) -> dict[str, Array]:
+    """Actions as columns: one, or one a part."""
+    return {
+        ".".join(["actions", *map(str, path)]): np.asarray(leaf)
+        for path, leaf in nest.flatten_with_path(actions)
+    }
+
+
+def _joined(parts: Sequence[Nest]) -> Nest:
+    return nest.map_structure(lambda *leaves: np.concatenate(leaves), *parts)
+
+
+def _put(file: Path, columns: Mapping[str, Any], write: _Write) -> None:
+    try:
+        with replaced_file(file) as staged:
+            write(staged, columns)
+    except OSError as error:
+        raise CheckpointWriteError(
+            f"{file} cannot be written", found=str(error.strerror or error)
+        ) from error
+
+
+def _writer(kind: str) -> _Write:
+    if kind == "json":
+        return _write_json
+    if kind != "parquet":
+        raise ConfigError(f"to={kind!r}", expected="'parquet' or 'json'")
+    if find_spec("pyarrow") is None:
+        raise MissingExtraError(
+            "writing Parquet needs pyarrow, which is not installed",
+            hint='pip install "rlconnect[offline]", or --to json.',
+        )
+    return _write_parquet
+
+
+def _write_json(file: Path, columns: Mapping[str, Any]) -> None:
+    plain = {
+        name: column.tolist() if isinstance(column, np.ndarray) else column
+        for name, column in columns.items()
+    }
+    rows = (dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True))
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+
+
+def _write_parquet(file: Path, columns: Mapping[str, Any]) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    table = pa.table({name: _arrow(column) for name, column in columns.items()})
+    parquet.write_table(table, file)
+
+
+def _arrow(column: Any) -> Any:
+    """A column with one number, or one list of numbers, a row."""
+    import pyarrow as pa
+
+    if not isinstance(column, np.ndarray) or column.ndim == 1:
+        return pa.array(column)
+    width = int(np.prod(column.shape[1:]))
+    return pa.FixedSizeListArray.from_arrays(pa.array(column.reshape(-1)), width)

@@ -1,0 +1,153 @@
+"""`rlconnect runs`: the trials of a folder that Tune wrote, and the best of them."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from .options import Json, print_json
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..offline.runs import Runs, Trial
+
+_BLOCKS: Final = "▁▂▃▄▅▆▇█"
+_CURVE: Final = 24
+_SETTINGS: Final = 4
+
+
+def runs(
+    folder: Annotated[
+        str, typer.Argument(metavar="FOLDER", help="~/ray_results, a run of it, or one trial.")
+    ],
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            "--metric", metavar="NAME", help="What to measure by; the return if left out."
+        ),
+    ] = None,
+    mode: Annotated[
+        str, typer.Option("--mode", metavar="max|min", help="Whether more of it is better.")
+    ] = "max",
+    as_json: Json = False,
+) -> None:
+    """List the trials that Tune wrote, their curves and their best checkpoint."""
+    from ..offline.runs import open_runs
+
+    found = open_runs(folder, metric=metric, mode=mode)
+    if as_json:
+        print_json(_plain(found))
+        return
+    from rich.text import Text
+
+    from ..core.text.shell import command
+    from ..core.text.visible import visible
+    from .theme import console
+
+    out = console()
+    out.print(_table(found))
+    for trial in found.trials:
+        for each in trial.damaged:
+            told = f"! {each['file']}, line {each['line']}: {each['why']}"
+            out.print(Text(visible(told), "warn"), soft_wrap=True)
+    best = found.best_checkpoint
+    if best is not None:
+        value = "" if best.value is None else f"  {found.metric} {best.value:.5g}"
+        out.print(Text(f"best checkpoint  {visible(str(best.path))}{value}"), soft_wrap=True)
+        out.print(Text(f"  {command('inspect', best.path)}", "command"), soft_wrap=True)
+
+
+def _table(found: Runs) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    from ..core.text.visible import visible
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="label")
+    varied = found.varied()[:_SETTINGS]
+    table.add_column("trial", overflow="fold")
+    table.add_column("ended")
+    table.add_column("iterations", justify="right")
+    for name in varied:
+        table.add_column(visible(name), justify="right")
+    table.add_column(visible(found.metric.rpartition("/")[2] or "metric"), justify="right")
+    table.add_column("best", justify="right")
+    table.add_column("")
+    for trial in found.trials:
+        curve = trial.curve(found.metric)
+        style = {"TERMINATED": "good", "ERROR": "bad"}.get(trial.status, "warn")
+        table.add_row(
+            Text(visible(trial.name), "title" if trial is found.best else ""),
+            Text(visible(trial.status.lower()), style),
+            f"{len(trial.results)}",
+            *(visible(_short(found.setting(trial, name))) for name in varied),
+            _number(curve.last),
+            _number(curve.best(found.mode)),
+            Text(_drawn(curve.values), "name"),
+        )
+    return table
+
+
+def _drawn(values: tuple[float, ...]) -> str:
+    """A curve as a row of blocks, each the mean of its part."""
+    if not values:
+        return ""
+    count = min(len(values), _CURVE)
+    edges = [round(place * len(values) / count) for place in range(count + 1)]
+    means = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
+    low, high = min(means), max(means)
+    span = (high - low) or 1.0
+    return "".join(_BLOCKS[round((len(_BLOCKS) - 1) * (each - low) / span)] for each in means)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.5g}"
+
+
+def _short(value: Any) -> str:
+    return f"{value:.5g}" if isinstance(value, float) else str("" if value is None else value)[:24]
+
+
+def _plain(found: Runs) -> dict[str, Any]:
+    best = found.best_checkpoint
+    return {
+        "path": str(found.path),
+        "metric": found.metric,
+        "mode": found.mode,
+        "best_trial": None if found.best is None else found.best.name,
+        "best_checkpoint": None
+        if best is None
+        else {"path": str(best.path), "iteration": best.iteration, "value": best.value},
+        "trials": [_of_trial(found, trial) for trial in found.trials],
+    }
+
+
+def _of_trial(found: Runs, trial: Trial) -> dict[str, Any]:
+    curve = trial.curve(found.metric)
+    return {
+        "name": trial.name,
+        "path": str(trial.path),
+        "status": trial.status,
+        "iterations": len(trial.results),
+        "config": _finite(trial.config),
+        "last_result": _finite(trial.last_result),
+        "curve": {"iterations": curve.iterations, "values": curve.values},
+        "checkpoints": [
+            {"path": str(each.path), "iteration": each.iteration, "value": each.value}
+            for each in trial.checkpoints(found.metric)
+        ],
+        "damaged": trial.damaged,
+    }
+
+
+def _finite(value: Any) -> Any:
+    """Plain data without numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

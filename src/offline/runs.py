@@ -1,0 +1,379 @@
+"""Folders that Tune wrote, as trials: settings, curves and checkpoints; nothing is unpickled.
+
+What lies in a trial's own folder counts, so that folders may be moved and copied: `params.json`,
+`result.json` or `progress.csv`, and checkpoints. A run's `experiment_state-*.json` adds how each
+trial ended; the paths in it are those of the machine that wrote it, and are not followed.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, TypeGuard
+
+from ..core.errors import CheckpointNotFoundError, ConfigError, LimitExceededError
+from ..core.vault.limits import DEFAULT_LIMITS
+from .damaged import Damage
+from .readers.json_lines import read_lines
+from .readers.places import Place
+
+METRICS: Final = (
+    "env_runners/episode_return_mean",
+    "env_runners/episode_reward_mean",
+    "sampler_results/episode_reward_mean",
+    "episode_reward_mean",
+    "evaluation/env_runners/episode_return_mean",
+)
+"""What a run is measured by where nobody says: the return, by its names through the releases."""
+
+_SETTINGS: Final = "params.json"
+_RESULTS: Final = "result.json"
+_TABLE: Final = "progress.csv"
+_STEP: Final = "training_iteration"
+_NUMBERED: Final = re.compile(r"checkpoint_?(\d+)")
+_MOST_STATE_BYTES: Final = 64 << 20
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A metric over the iterations of a trial.
+
+    Args:
+        metric: Its path.
+        iterations: Those that told it.
+        values: What they told; none that is no number.
+    """
+
+    metric: str
+    iterations: tuple[int, ...]
+    values: tuple[float, ...]
+
+    def best(self, mode: str = "max") -> float | None:
+        """The best value; None of an empty curve."""
+        return (max if mode == "max" else min)(self.values, default=None)
+
+    @property
+    def last(self) -> float | None:
+        """The last value."""
+        return self.values[-1] if self.values else None
+
+
+@dataclass(frozen=True)
+class SavedCheckpoint:
+    """A checkpoint of a trial.
+
+    Args:
+        path: Where it lies now.
+        iteration: After which iteration it was saved, if that is known.
+        value: What the metric was then.
+    """
+
+    path: Path
+    iteration: int | None
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial by its folder.
+
+    Args:
+        path: The folder.
+        told: What the run's state says of it.
+    """
+
+    path: Path
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What its folder is called."""
+        return self.path.name
+
+    @cached_property
+    def _read(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        damage = Damage()
+        rows = [_numbers(row) for row in self._results(damage)]
+        return rows, damage.found
+
+    def _results(self, damage: Damage) -> Iterator[dict[str, Any]]:
+        file = self.path / _RESULTS
+        if file.is_file():
+            place = Place(file, f"{self.name}/{_RESULTS}")
+            for _, row in read_lines(place, DEFAULT_LIMITS, damage, lambda row, _: row):
+                yield row
+        elif (self.path / _TABLE).is_file():
+            yield from _table(self.path / _TABLE)
+
+    @property
+    def damaged(self) -> list[dict[str, Any]]:
+        """What of its results could not be read: file, line and why."""
+        return self._read[1]
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """The numbers and texts of each iteration, by path ("env_runners/episode_return_mean")."""
+        return self._read[0]
+
+    @property
+    def last_result(self) -> dict[str, Any]:
+        """Those of the last one; empty if there was none."""
+        return self.results[-1] if self.results else {}
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """Its settings; what is no JSON is there as text, as Tune writes it."""
+        file = self.path / _SETTINGS
+        if file.is_file():
+            found = _json_in(file)
+            if isinstance(found, dict):
+                return found
+        for row in self._results(Damage()):
+            if isinstance(row.get("config"), dict):
+                held: dict[str, Any] = row["config"]
+                return held
+        return {}
+
+    @property
+    def status(self) -> str:
+        """How it ended: "TERMINATED", "ERROR", ...; "UNFINISHED" where nothing says."""
+        if isinstance(self.told.get("status"), str):
+            return str(self.told["status"])
+        if any((self.path / name).is_file() for name in ("error.txt", "error.pkl")):
+            return "ERROR"
+        return "TERMINATED" if self.last_result.get("done") is True else "UNFINISHED"
+
+    def curve(self, metric: str) -> Curve:
+        """A metric over its iterations."""
+        pairs = [
+            (_iteration(row, place), float(row[metric]))
+            for place, row in enumerate(self.results, 1)
+            if _is_number(row.get(metric))
+        ]
+        return Curve(metric, tuple(at for at, _ in pairs), tuple(value for _, value in pairs))
+
+    def checkpoints(self, metric: str) -> list[SavedCheckpoint]:
+        """Its checkpoints in the order they were saved, each with what the metric was then."""
+        named = {
+            str(row["checkpoint_dir_name"]): (_iteration(row, place), row)
+            for place, row in enumerate(self.results, 1)
+            if isinstance(row.get("checkpoint_dir_name"), str)
+        }
+        by_iteration = {_iteration(row, at): row for at, row in enumerate(self.results, 1)}
+        found = []
+        for folder in _checkpoint_folders(self.path):
+            match = _NUMBERED.fullmatch(folder.name)
+            if folder.name in named:
+                iteration, row = named[folder.name]
+            elif match is not None and not named and int(match[1]) in by_iteration:
+                iteration = int(match[1])
+                row = by_iteration[iteration]
+            else:
+                found.append(SavedCheckpoint(folder, None, None))
+                continue
+            value = row.get(metric)
+            found.append(
+                SavedCheckpoint(folder, iteration, float(value) if _is_number(value) else None)
+            )
+        return found
+
+    def best_checkpoint(self, metric: str, mode: str = "max") -> SavedCheckpoint | None:
+        """The checkpoint whose iteration was best; the last one where none tells."""
+        held = self.checkpoints(metric)
+        scored = [each for each in held if each.value is not None]
+        if not scored:
+            return held[-1] if held else None
+        sign = 1 if mode == "max" else -1
+        return max(scored, key=lambda each: sign * float(each.value or 0))
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The trials below a folder.
+
+    Args:
+        path: The folder.
+        trials: By name.
+        metric: What they are measured by; empty where they tell nothing.
+        mode: Whether more of it is better ("max") or less ("min").
+    """
+
+    path: Path
+    trials: tuple[Trial, ...]
+    metric: str
+    mode: str
+
+    @property
+    def best(self) -> Trial | None:
+        """The trial whose curve reaches the best value."""
+        sign = 1 if self.mode == "max" else -1
+        scored = [
+            (sign * value, trial)
+            for trial in self.trials
+            if (value := trial.curve(self.metric).best(self.mode)) is not None
+        ]
+        return max(scored, key=lambda pair: pair[0])[1] if scored else None
+
+    @property
+    def best_checkpoint(self) -> SavedCheckpoint | None:
+        """The best of all trials' checkpoints; the best trial's last where none tells its value."""
+        sign = 1 if self.mode == "max" else -1
+        held = [
+            each
+            for trial in self.trials
+            for each in trial.checkpoints(self.metric)
+            if each.value is not None
+        ]
+        if held:
+            return max(held, key=lambda each: sign * float(each.value or 0))
+        return None if self.best is None else self.best.best_checkpoint(self.metric, self.mode)
+
+    def varied(self) -> list[str]:
+        """The settings that trials differ in, by path."""
+        flat = [_numbers(trial.config, lists=True) for trial in self.trials]
+        names = dict.fromkeys(name for each in flat for name in each)
+        return [name for name in names if len({repr(each.get(name, "")) for each in flat}) > 1]
+
+    def setting(self, trial: Trial, name: str) -> Any:
+        """A setting of a trial by path."""
+        return _numbers(trial.config, lists=True).get(name)
+
+
+def open_runs(
+    path: str | os.PathLike[str], *, metric: str | None = None, mode: str = "max"
+) -> Runs:
+    """The trials that Tune, or a trainer, wrote below a folder.
+
+    Args:
+        path: A trial's folder, a run's, or one of many runs such as `~/ray_results`.
+        metric: What to measure by; the return if None.
+        mode: "max" or "min".
+
+    Raises:
+        CheckpointNotFoundError: There is no trial.
+        ConfigError: No trial tells the metric, or the mode is none.
+    """
+    if mode not in ("max", "min"):
+        raise ConfigError(f"mode={mode!r}", expected="'max' or 'min'")
+    folder = Path(path).expanduser()
+    trials = tuple(_trials(folder))
+    if not trials:
+        raise CheckpointNotFoundError(
+            f"no trial lies at {folder}",
+            expected=f"folders with {_RESULTS}, {_TABLE} or {_SETTINGS}",
+            hint="name what Tune calls its storage_path, such as ~/ray_results.",
+        )
+    told = dict.fromkeys(name for trial in trials for name in trial.last_result)
+    chosen = metric or next((each for each in METRICS if each in told), "")
+    if metric is not None and metric not in told:
+        numbers = [each for each in told if each.endswith(metric.rpartition("/")[2])]
+        raise ConfigError(
+            f"no trial tells {metric!r}",
+            found=", ".join((numbers or list(told))[:12]),
+            hint="name it by its path, such as env_runners/episode_return_mean.",
+        )
+    return Runs(folder, trials, chosen, mode)
+
+
+def _trials(folder: Path) -> Iterator[Trial]:
+    seen = 0
+    states: dict[Path, dict[str, Any]] = {}
+    for root, folders, files in os.walk(folder):
+        seen += len(files) + len(folders)
+        if seen > DEFAULT_LIMITS.max_entries:
+            raise LimitExceededError(f"more than {DEFAULT_LIMITS.max_entries:,} files in {folder}")
+        place = Path(root)
+        folders.sort()
+        if {_SETTINGS, _RESULTS, _TABLE} & set(files):
+            if place.parent not in states:
+                states[place.parent] = _states(place.parent)
+            folders.clear()
+            yield Trial(place, states[place.parent].get(place.name, {}))
+        folders[:] = [each for each in folders if not _NUMBERED.fullmatch(each)]
+
+
+def _states(run: Path) -> dict[str, dict[str, Any]]:
+    """What a run's newest state says of its trials, by the name of their folders."""
+    files = sorted(run.glob("experiment_state-*.json"))
+    held = _json_in(files[-1]) if files else None
+    if not isinstance(held, dict):
+        return {}
+    listed = held.get("trial_data", held.get("checkpoints"))
+    found = {}
+    for each in listed if isinstance(listed, list) else []:
+        text = each[0] if isinstance(each, list) and each else each
+        try:
+            state = json.loads(text) if isinstance(text, str) else text
+        except (ValueError, RecursionError):
+            continue
+        if not isinstance(state, dict):
+            continue
+        for name in ("relative_logdir", "logdir", "local_path"):
+            if isinstance(state.get(name), str):
+                last = re.split(r"[/\\]", state[name].rstrip("/\\"))[-1]
+                found[last] = {"status": state.get("status"), "trial_id": state.get("trial_id")}
+    return found
+
+
+def _checkpoint_folders(trial: Path) -> list[Path]:
+    held = [each for each in trial.iterdir() if each.is_dir() and _NUMBERED.fullmatch(each.name)]
+    return sorted(held, key=lambda each: int(_NUMBERED.fullmatch(each.name)[1]))  # type: ignore[index]  # as above
+
+
+def _json_in(file: Path) -> Any:
+    """The document in a small file; None where it cannot be read."""
+    try:
+        if file.stat().st_size > _MOST_STATE_BYTES:
+            return None
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _table(file: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with file.open(encoding="utf-8", errors="replace", newline="") as lines:
+            for row in csv.DictReader(lines):
+                yield {str(name): _as_number(text) for name, text in row.items()}
+    except (OSError, csv.Error):
+        return
+
+
+def _as_number(text: Any) -> Any:
+    try:
+        value = float(text)
+    except (TypeError, ValueError):
+        return {"True": True, "False": False}.get(str(text), text)
+    return int(value) if value.is_integer() else value
+
+
+def _numbers(row: Mapping[str, Any], prefix: str = "", *, lists: bool = False) -> dict[str, Any]:
+    """Numbers and texts by their paths, without a result's settings; lists if asked for."""
+    found: dict[str, Any] = {}
+    waiting: list[tuple[str, Mapping[str, Any]]] = [(prefix, row)]
+    while waiting:
+        before, held = waiting.pop(0)
+        for name, value in held.items():
+            path = f"{before}{name}"
+            if isinstance(value, Mapping):
+                if path != "config" or lists:
+                    waiting.append((f"{path}/", value))
+            elif lists or not isinstance(value, Sequence) or isinstance(value, str):
+                found[path] = value
+    return found
+
+
+def _is_number(value: Any) -> TypeGuard[int | float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _iteration(row: Mapping[str, Any], place: int) -> int:
+    found = row.get(_STEP)
+    return int(found) if _is_number(found) else place
