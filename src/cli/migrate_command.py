@@ -12,7 +12,6 @@ import typer
 from .command_line import command_line
 from .environments import Environment
 from .options import FINDING, Json, Loading, NoHost, One, print_json
-from .recorded_data import observations_in
 from .verify_command import evidence_of
 
 _PATH = typer.Argument(
@@ -94,7 +93,7 @@ def migrate(
             plan.prove_on(
                 env=made,
                 episodes=episodes,
-                observations=observations_in(data),
+                observations=data,
                 samples=samples,
                 seed=seed,
             )

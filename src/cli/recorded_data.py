@@ -1,13 +1,11 @@
-"""Recorded data in commands: observations of it, and all of it in another form."""
+"""Recorded data in commands: all of it in another form."""
 
 from __future__ import annotations
 
 import warnings
 from enum import Enum
 from pathlib import Path
-from typing import Any, Final
 
-from ..core.errors import ConfigError
 from ..core.text.visible import visible
 
 
@@ -17,31 +15,6 @@ class DataForm(str, Enum):
     parquet = "parquet"
     json = "json"
     minari = "minari"
-
-
-_OURS: Final = (".npy", ".npz", ".msgpack")
-
-
-def observations_in(data: Path | None) -> Any:
-    """What `verify(observations=...)` takes for a file or folder of `--data`; None for none.
-
-    Raises:
-        CheckpointError: Nothing can be read there.
-        ConfigError: It holds episodes of several agents.
-    """
-    if data is None or data.suffix in _OURS or (data.is_dir() and any(data.glob("*.msgpack"))):
-        return data
-    from ..offline import open_dataset
-
-    courses = []
-    for episode in open_dataset(data).episodes():
-        if hasattr(episode, "agent_episodes"):
-            raise ConfigError(
-                f"{data} holds episodes of several agents",
-                hint="give those of one agent, as an .npz of its observations.",
-            )
-        courses.append([episode.get_observations(place) for place in range(len(episode) + 1)])
-    return courses
 
 
 def convert_data(path: str, out: Path, form: str, *, as_json: bool) -> None:

@@ -11,7 +11,6 @@ from ..core.errors import PieceError
 from .command_line import command_line
 from .environments import Environment
 from .options import FINDING, PATH, Chosen, Json, Loading, NoHost, print_json
-from .recorded_data import observations_in
 from .sources import Source
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def verify(
             "absolute": tolerance,
             "relative": tolerance,
         }
-        drawn = {"samples": samples, "observations": observations_in(data)}
+        drawn = {"samples": samples, "observations": data}
         with progress_line("comparing", shown=not as_json) as advance:
             verdicts = _compared(source, theirs, drawn, {**how, "progress": advance})
     elif environment.env is not None:

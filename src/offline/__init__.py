@@ -23,6 +23,7 @@ _HOME: Final = {
     "Estimate": ".estimates",
     "evaluate": "..bridge.over_data.evaluation",
     "open_dataset": ".dataset",
+    "through": "..bridge.over_data.through",
     "train_batches": ".train_batches",
 }
 

@@ -2,6 +2,7 @@
 from ..bridge.over_data.acting import BatchActor as BatchActor, act_on as act_on, infer as infer
 from ..bridge.over_data.appraisal import appraise as appraise
 from ..bridge.over_data.evaluation import evaluate as evaluate
+from ..bridge.over_data.through import through as through
 from .damaged import DamagedDataWarning as DamagedDataWarning
 from .dataset import Dataset as Dataset, open_dataset as open_dataset
 from .estimates import Estimate as Estimate

@@ -162,6 +162,19 @@ class Dataset:
         """Which files it is made of, and how large they are."""
         return [[place.name, place.path.stat().st_size] for place in self.reader.found]
 
+    def through(self, policy: Any, **options: Any) -> Dataset:
+        """See the data as a policy would have seen it, behind its connectors.
+
+        Args:
+            policy: A path, what `rlconnect.load` gave, a policy of either stack, or the steps of
+                an adapter.
+            **options: As for `rlconnect.offline.through`.
+        """
+        from . import through
+
+        made: Dataset = through(self, policy, **options)
+        return made
+
     def sample_batches(self, size: int = 1) -> Iterator[SampleBatch | MultiAgentBatch]:
         """All rows in the order of the files, as batches of the old stack.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -84,7 +84,15 @@ class Recording:
 
 
 def recordings(episodes: Iterable[Any], policy: str = "") -> Iterator[Recording]:
-    """Episodes as arrays, those of one policy where there are several agents.
+    """Episodes as arrays; see `episodes_of`."""
+    for each in episodes_of(episodes, policy):
+        found = recording_of(each)
+        whole = each.multi_agent_episode_id
+        yield found if whole is None else replace(found, id=str(whole), agent=str(each.agent_id))
+
+
+def episodes_of(episodes: Iterable[Any], policy: str = "") -> Iterator[SingleAgentEpisode]:
+    """Episodes of one agent each, those of one policy where there are several agents.
 
     Args:
         episodes: Of one agent or of several; empty ones are passed over.
@@ -94,11 +102,8 @@ def recordings(episodes: Iterable[Any], policy: str = "") -> Iterator[Recording]
         PieceError: There are several policies, and none is of this name.
     """
     for episode in episodes:
-        for each in (
-            _agents(episode, policy) if isinstance(episode, MultiAgentEpisode) else [episode]
-        ):
-            if len(each):
-                yield recording_of(each)
+        is_multi = isinstance(episode, MultiAgentEpisode)
+        yield from filter(len, _agents(episode, policy) if is_multi else [episode])
 
 
 def recording_of(episode: SingleAgentEpisode) -> Recording:

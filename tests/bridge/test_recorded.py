@@ -1,12 +1,17 @@
 """Recorded observations from files."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
 from rlconnect.bridge.proof.recorded import read_courses
 from rlconnect.core.errors import CheckpointError, ConfigError
+from rlconnect.offline import open_dataset
 from rlconnect.v2 import SingleAgentEpisode
 from rlconnect.v2.algorithms.episode_files import write_episodes
+
+GOLDEN = Path(__file__).parents[1] / "golden/offline"
 
 
 def test_an_array_is_one_episode(tmp_path, rng):
@@ -48,6 +53,18 @@ def test_episodes_of_our_own_are_read(tmp_path):
     (course,) = read_courses(tmp_path / "episodes.msgpack")
 
     np.testing.assert_array_equal(course, [[0, 0], [1, 1]])
+
+
+def test_samples_of_any_kind_are_read():
+    """Whatever `open_dataset` reads, by the same readers."""
+    samples = GOLDEN / "2.60.0/json_box/data"
+
+    found = read_courses(samples)
+
+    lengths = [len(each) + 1 for each in open_dataset(samples).episodes()]
+    assert [len(each) for each in found] == lengths
+    with pytest.raises(ConfigError, match="several agents"):
+        read_courses(GOLDEN / "2.60.0/json_multi/data")
 
 
 def test_what_holds_no_numbers_is_told(tmp_path):

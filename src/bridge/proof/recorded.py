@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,37 +13,50 @@ from ...core import nest
 from ...core.errors import ConfigError, SpaceError
 from ...core.spaces.probe_observations import Course, recorded_courses
 from ...core.vault.number_files import read_arrays
+from ...offline.dataset import open_dataset
 from ...v2.algorithms.episode_files import SUFFIX, read_episodes
 from ...v2.episodes.multi_agent import MultiAgentEpisode
 from ..environments import live_env
 from .staged import Staged
 
 _OBS: Final = "obs"
+_ARRAYS: Final = (".npy", ".npz")
 _IDS: Final = ("eps_id", "episode")
 _ENDS: Final = ("dones", "terminateds", "truncateds")
 
 
 def read_courses(path: str | os.PathLike[str]) -> list[Course]:
-    """Episodes of observations in a file.
+    """Episodes of observations in a file or folder.
 
     Args:
         path: An `.npy` of one episode `(T, *obs)`; an `.npz` whose arrays are episodes, or columns
             of steps: `obs`, with `eps_id` or `dones` where there are several episodes; episodes
-            that `offline_data(output=...)` wrote (`.msgpack`), or a folder of them.
+            that `offline_data(output=...)` wrote (`.msgpack`), or a folder of them; or whatever
+            `rlconnect.offline.open_dataset` reads: samples of RLlib's, datasets of Minari.
 
     Raises:
         CheckpointError: Nothing can be read there.
-        ConfigError: It holds no observations.
+        ConfigError: It holds no observations of one agent.
     """
     file = Path(path)
-    if file.is_dir() or file.suffix == SUFFIX:
-        episodes = read_episodes(file)
-        if any(isinstance(each, MultiAgentEpisode) for each in episodes):
+    if file.suffix in _ARRAYS:
+        return _in_arrays(file)
+    if file.suffix == SUFFIX or (file.is_dir() and any(file.glob(f"*{SUFFIX}"))):
+        episodes: Iterable[Any] = read_episodes(file)
+    else:
+        episodes = open_dataset(file).episodes()
+    courses = []
+    for each in episodes:
+        if isinstance(each, MultiAgentEpisode):
             raise ConfigError(
                 f"{file} holds episodes of several agents",
                 hint="give those of one agent: episode.agent_episodes[AGENT] of each.",
             )
-        return [_steps(each) for each in episodes]
+        courses.append(_steps(each))
+    return courses
+
+
+def _in_arrays(file: Path) -> list[Course]:
     arrays = read_arrays(file)
     if _OBS in arrays:
         return _split(arrays)

@@ -62,8 +62,8 @@ def verify(
         policy_mapping_fn: Which policy plays an agent there; the agent's own name, or the only
             policy, if neither this nor `a` says so.
         episodes: How many episodes are played there.
-        observations: Recorded ones: one episode, a list of episodes, or a file of them (`.npy`,
-            `.npz`, or what `offline_data(output=...)` wrote).
+        observations: Recorded ones: one episode, a list of episodes, or a file or folder of them
+            (`.npy`, `.npz`, or whatever `rlconnect.offline.open_dataset` reads).
         samples: How many random episodes are drawn from the observation space, beside its
             corners, where nothing else is given.
         length: How many steps each of those has.

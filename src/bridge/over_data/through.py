@@ -1,0 +1,158 @@
+"""A dataset as a policy would have seen it: behind its connectors, filters and adapters."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.spaces import Discrete, Space
+
+from ...core import nest
+from ...core.adapters import AdapterChain
+from ...core.errors import PieceError
+from ...core.types import Nest
+from ...legacy.batches.sample_batch import SampleBatch
+from ...offline.damaged import Damage
+from ...offline.dataset import Dataset
+from ...offline.episode_batches import batch_of_episode, facts_of_episodes
+from ...offline.recordings import Recording, episodes_of, recording_of
+from ...v2.episodes.single_agent import SingleAgentEpisode
+from ..loading.natives import natives_of
+from .watched import Watching
+
+if TYPE_CHECKING:
+    from ..front.source import Source
+
+_See = Callable[[Iterator[Recording]], Iterator[Nest]]
+
+
+def through(
+    data: Dataset,
+    policy: Source | AdapterChain,
+    *,
+    policy_id: str | None = None,
+    observation_space: Space[Any] | None = None,
+    **options: Any,
+) -> Dataset:
+    """See a dataset as a policy would have seen it.
+
+    Observations go through the connectors of the policy in the order of each episode, with the
+    recorded actions as its own; actions, rewards and all else stay as they were recorded. Of
+    several agents those of the policy are left, each as an episode of its own.
+
+    Args:
+        data: Recorded observations of the environment.
+        policy: As for `evaluate`; or the steps of an adapter alone.
+        policy_id: Which of several policies.
+        observation_space: What the environment gave, for the steps of an adapter.
+        **options: As for `rlconnect.load`, of a path.
+
+    Returns:
+        A dataset whose episodes and batches have observations as the network sees them; nested
+        ones as one vector. It reads what it is made of anew each time, some thousand steps at once.
+    """
+    if isinstance(policy, AdapterChain):
+        if observation_space is None:
+            raise PieceError(
+                "an adapter is fitted to a space",
+                expected="observation_space=, of the environment that was recorded",
+            )
+        return Dataset(_SeenReader(data, _Adapted(policy, observation_space)))
+    native = natives_of(policy, policy_id, **options).only
+    watching = Watching(native, data)
+    return Dataset(_SeenReader(data, _Watched(watching), policy_id or native.name))
+
+
+class _SeenReader:
+    """Episodes of another dataset with other observations.
+
+    Args:
+        data: The other dataset.
+        see: What becomes of the observations of some episodes.
+        policy: Whose agents, where there are several.
+    """
+
+    def __init__(self, data: Dataset, see: _See, policy: str = "") -> None:
+        self.format = data.format
+        self._data, self._see, self._policy = data, see, policy
+
+    def episodes(self, damage: Damage) -> Iterator[SingleAgentEpisode]:
+        """Every episode of the policy's, as it is seen."""
+        held: deque[SingleAgentEpisode] = deque()
+
+        def recorded() -> Iterator[Recording]:
+            for episode in episodes_of(self._data.reader.episodes(damage), self._policy):
+                held.append(episode)
+                yield recording_of(episode)
+
+        for seen in self._see(recorded()):
+            yield _with(held.popleft(), seen)
+
+    def batches(self, damage: Damage) -> Iterator[SampleBatch]:
+        """One batch an episode."""
+        for number, episode in enumerate(self.episodes(damage)):
+            yield batch_of_episode(episode, number)
+
+    def facts(self, damage: Damage) -> dict[str, Any]:
+        """Columns and counts."""
+        return facts_of_episodes(self.episodes(damage), None)
+
+
+@dataclass(frozen=True)
+class _Watched:
+    """What a policy that watches sees."""
+
+    watching: Watching
+
+    def __call__(self, recorded: Iterator[Recording]) -> Iterator[Nest]:
+        for _, answers in self.watching.answers(recorded):
+            yield answers.seen
+
+
+class _Adapted:
+    """What the steps of an adapter make of observations.
+
+    Args:
+        chain: The steps.
+        space: What the environment gives.
+    """
+
+    def __init__(self, chain: AdapterChain, space: Space[Any]) -> None:
+        self._bound = AdapterChain(obs=chain.obs).bind(space, Discrete(1))
+
+    def __call__(self, recorded: Iterator[Recording]) -> Iterator[Nest]:
+        for each in recorded:
+            if not self._bound.memory:
+                yield self._bound.observe(each.observations)
+                continue
+            memory, rows = self._bound.start(1), []
+            for time in range(len(each) + 1):
+                row = nest.taken(each.observations, slice(time, time + 1))
+                seen, memory = self._bound.observe_next(row, memory, np.array([time == 0]))
+                rows.append(seen)
+            yield nest.map_structure(lambda *leaves: np.concatenate(leaves), *rows)
+
+
+def _with(episode: SingleAgentEpisode, seen: Nest) -> SingleAgentEpisode:
+    """The episode with other observations."""
+    steps = len(episode)
+    return SingleAgentEpisode(
+        episode.id_,
+        observations=seen,
+        actions=episode.get_actions(slice(0, steps)),
+        rewards=episode.get_rewards(slice(0, steps)),
+        infos=list(episode.get_infos(slice(0, steps + 1))),
+        extra_model_outputs={
+            name: episode.get_extra_model_outputs(name, slice(0, steps))
+            for name in episode.extra_model_outputs
+        },
+        terminated=episode.is_terminated,
+        truncated=episode.is_truncated,
+        t_started=episode.t_started,
+        len_lookback_buffer=0,
+        agent_id=episode.agent_id,
+        module_id=episode.module_id,
+    )
