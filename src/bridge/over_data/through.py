@@ -76,7 +76,7 @@ class _SeenReader:
     """
 
     def __init__(self, data: Dataset, see: _See, policy: str = "") -> None:
-        self.format = data.format
+        self.format, self.found = data.format, data.reader.found
         self._data, self._see, self._policy = data, see, policy
 
     def episodes(self, damage: Damage) -> Iterator[SingleAgentEpisode]:

@@ -178,9 +178,11 @@ def _stretches(
     rows = _rows_of(batch)
     cut = np.zeros(rows, bool)
     cut[:1] = True
-    for name in ("eps_id", "agent_index"):
-        if name in batch:
-            cut[1:] |= batch[name][1:] != batch[name][:-1]
+    if "eps_id" in batch:
+        cut[1:] |= batch["eps_id"][1:] != batch["eps_id"][:-1]
+    if "agent_index" in batch:
+        agents = np.floor(np.asarray(batch["agent_index"]))
+        cut[1:] |= agents[1:] != agents[:-1]
     if "t" in batch:
         cut[1:] |= batch["t"][1:] <= batch["t"][:-1]
     for name in ("terminateds", "truncateds"):
@@ -199,6 +201,8 @@ def _rows_of(batch: SampleBatch) -> int:
 
 
 def _taken(column: Any, rows: slice) -> Any:
+    if type(column) is np.ndarray:
+        return column[rows]
     return map_column(lambda array: array[rows], column)
 
 
