@@ -27,6 +27,28 @@ def live_env(env: Any) -> tuple[Any, bool]:
     return env, False
 
 
+def is_vector(env: Any) -> bool:
+    """Whether an environment is many that step together; wrappers are not asked.
+
+    gymnasium 0.29 warns of what is asked of a wrapper and not its own.
+    """
+    inner = getattr(env, "unwrapped", env)
+    return bool(getattr(inner, "num_envs", None)) and hasattr(inner, "single_observation_space")
+
+
+def spaces_of_one(env: Any) -> tuple[Space[Any], Space[Any]]:
+    """What an environment gives and takes; where it is many that step together, one of them.
+
+    Example:
+        >>> made, _ = live_env("CartPole-v1")
+        >>> spaces_of_one(made)[1]
+        Discrete(2)
+    """
+    if is_vector(env):
+        return env.single_observation_space, env.single_action_space
+    return env.observation_space, env.action_space
+
+
 def by_agent(env: Any) -> Any:
     """An environment of several agents in RLlib's form; PettingZoo's kinds are brought to it."""
     if callable(getattr(env, "observation_space", None)):

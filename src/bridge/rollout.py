@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.types import Array
-from .environments import by_agent, has_agents, live_env
+from .environments import by_agent, has_agents, is_vector, live_env
 
 if TYPE_CHECKING:
     from .front.source import Source
@@ -90,7 +90,7 @@ def _played(
     """Episodes in an environment of any kind."""
     if explore:
         actor.rng = np.random.default_rng(seed)
-    if getattr(env, "num_envs", None) and hasattr(env, "single_observation_space"):
+    if is_vector(env):
         return _vector(actor, env, episodes, seed, explore, progress)
     if has_agents(env):
         return _agents(actor, by_agent(env), episodes, seed, explore, progress)

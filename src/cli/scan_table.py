@@ -100,15 +100,15 @@ def scan_rows(folder: Path, *, show_progress: bool = True) -> list[ScanRow]:
     """A row for every checkpoint below `folder`; see `checkpoints_in`."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     out = errors_console()
-    quiet = not (show_progress and out.is_terminal)
-    with Progress(*columns, console=out, transient=True, disable=quiet) as progress:
+    watched = show_progress and out.is_terminal
+    # Even a disabled Progress of rich 13.7 ends with an empty line.
+    with (
+        Progress(*columns, console=out, transient=True)
+        if watched
+        else contextlib.nullcontext() as progress
+    ):
         found = checkpoints_in(folder, progress)
-        reading = progress.add_task("reading", total=len(found))
-        rows = []
-        for path in found:
-            rows.append(_row(path))
-            progress.advance(reading)
-    return rows
+        return [*map(_row, progress.track(found, description="reading") if progress else found)]
 
 
 def _row(path: Path) -> ScanRow:

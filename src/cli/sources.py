@@ -52,13 +52,12 @@ class Source:
 
     def _spaces(self, env: Any) -> dict[str, Any]:
         """An environment's spaces as options of a loader: by policy where it has several agents."""
-        from ..bridge.environments import agents_of
+        from ..bridge.environments import agents_of, spaces_of_one
 
         agents = agents_of(env)
         if agents is None:
-            sees = getattr(env, "single_observation_space", None) or env.observation_space
-            takes = getattr(env, "single_action_space", None) or env.action_space
-            return {"observation_space": sees, "action_space": takes}
+            seen, taken = spaces_of_one(env)
+            return {"observation_space": seen, "action_space": taken}
         mapping = self.loading.agents() or {}
         sees, takes = agents
         return {

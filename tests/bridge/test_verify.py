@@ -30,9 +30,9 @@ CHECKPOINT = Path(__file__).parents[2] / "examples" / "checkpoints" / "ppo-cartp
 BOX = spaces.Box(-1, 1, (3,), np.float32)
 
 
-def small_policy(seed=0, **model):
+def small_policy(seed=0, space=BOX, **model):
     policy = Policy(
-        BOX,
+        space,
         spaces.Box(-1, 1, (2,), np.float32),
         {"seed": seed, "model": {"fcnet_hiddens": [8], **model}},
     )
@@ -467,3 +467,14 @@ def test_paths_are_loaded_as_load_does(tmp_path):
         str(tmp_path / "new"),
     ]
     assert verdict.evidence.sides[1].checksum == fingerprint_of(tmp_path / "new")
+
+
+def test_a_bound_at_the_end_of_float32_is_none():
+    """gym's CartPole ends at 3.4e38 where gymnasium 1.0's is infinite: nothing changed."""
+    ends = (np.finfo(np.float32).max, np.inf)
+    ours, theirs = (small_policy(space=spaces.Box(-end, end, (3,), np.float32)) for end in ends)
+
+    verdict = verify(ours, theirs, observations=[np.zeros(3, np.float32)])
+
+    assert verdict.is_equal
+    assert "settings" in {stage.name for stage in verdict.stages}

@@ -154,3 +154,10 @@ def test_checkpoints_below_checkpoints_are_listed(tmp_path):
     }
     assert rows[str(outer)].iterations is not None
     assert all(row.date.startswith("20") for row in rows.values())
+
+
+def test_nothing_is_drawn_where_nobody_watches(monkeypatch, tmp_path):
+    """rich 13.7 ends even a disabled progress bar with an empty line."""
+    monkeypatch.setattr("rlconnect.cli.scan_table.Progress", None)
+
+    assert scan_rows(tmp_path) == []

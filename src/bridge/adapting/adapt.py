@@ -20,7 +20,7 @@ from ...legacy.connectors.agent.adapt_observations import AdaptObservationsAgent
 from ...legacy.connectors.context import ConnectorContext
 from ...legacy.policy.default_connectors import create_connectors_for_policy
 from ...legacy.policy.policy import Policy
-from ..environments import live_env
+from ..environments import live_env, spaces_of_one
 from ..loading.natives import natives_of
 from ..triple import V2Triple, is_triple
 from .changes import SpaceDiff
@@ -277,8 +277,7 @@ def env_spaces(
         return observation_space, action_space
     env, is_ours = live_env(env)
     try:
-        sees = getattr(env, "single_observation_space", None) or env.observation_space
-        takes = getattr(env, "single_action_space", None) or env.action_space
+        sees, takes = spaces_of_one(env)
     finally:
         if is_ours:
             env.close()

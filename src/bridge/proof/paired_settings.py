@@ -16,6 +16,7 @@ from ...core.errors import RlconnectError
 from ...legacy.policy.policy import Policy
 from ...legacy.policy.stages import LegacyStages
 from ...v2.connectors.connector import ConnectorV2
+from ..adapting.changes import open_ended
 from ..wrap.wrapped_connector import WrappedConnector
 from .staged import Staged, are_of_triple
 
@@ -197,7 +198,8 @@ def _leaves(value: Any, place: str = "", depth: int = 0) -> Iterator[tuple[str, 
     elif value is None or isinstance(value, (bool, int, float, str)):
         yield place, value
     elif isinstance(value, Box):
-        yield from _leaves({"low": value.low, "high": value.high}, place, depth + 1)
+        box = open_ended(value)
+        yield from _leaves({"low": box.low, "high": box.high}, place, depth + 1)
     elif isinstance(value, (Dict, Tuple)):
         yield from _leaves(value.spaces, place, depth + 1)
     elif isinstance(value, Space):

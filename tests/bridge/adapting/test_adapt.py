@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from rlconnect.bridge.adapting.adapt import adapt, policy_spaces, suggest_adapter
+from rlconnect.bridge.rollout import rollout
 from rlconnect.core.adapters import DropFeatures, ExtendAction, InsertFeatures, SelectFeatures
 from rlconnect.core.errors import PieceError, SpaceError
 from rlconnect.legacy import Policy, batch_policy_inference, local_policy_inference
@@ -32,6 +33,15 @@ class WiderCartPole(gym.Env):
     def step(self, action):
         obs, *rest = self.env.step(action[0])
         return self._seen(obs), *rest
+
+
+class Asked(gym.Wrapper):
+    """A wrapper that holds nothing for its environment, and fails where it is asked to."""
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise AssertionError(f"gymnasium 0.29 warns of {name}")
 
 
 @pytest.fixture(scope="module")
@@ -156,3 +166,19 @@ def test_somebody_has_to_say_what_is_new(policy):
     """Without an environment and without spaces there is nothing to adapt to."""
     with pytest.raises(PieceError, match="new environment"):
         adapt(policy)
+
+
+def test_a_wrapper_is_not_asked_for_what_only_many_environments_have(policy):
+    """gymnasium 0.29 shows a warning for each such question, on the screen of the user."""
+    env = Asked(gym.make("CartPole-v1"))
+
+    assert len(rollout(adapt(policy, env=env), env, episodes=1).returns) == 1
+
+
+def test_the_spaces_of_one_of_many_environments_are_taken(policy):
+    """An environment that is many at once is adapted to as one of them is."""
+    envs = gym.vector.SyncVectorEnv([lambda: gym.make("CartPole-v1")] * 2)
+
+    adapted = adapt(policy, env=envs)
+
+    assert policy_spaces(adapted)[0].shape == envs.single_observation_space.shape
