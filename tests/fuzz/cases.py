@@ -102,7 +102,7 @@ class Cases:
             tree = self._tree(sample, file)
             others = [tree if other not in sample.files else self._tree(sample, other)]
             try:
-                if rng.random() < SHARE_OF_BYTES:
+                if rng.random() < SHARE_OF_BYTES or isinstance(tree, bytes):
                     data, what = mutated((copy / file).read_bytes(), b"\x80\x04N.", rng), "bytes"
                 else:
                     changed, what = trees.Mutation(rng, others).of(tree)

@@ -120,6 +120,30 @@ def _migrate(path):
     return rlconnect.migrate(path)
 
 
+def _info(path):
+    from rlconnect.offline import open_dataset
+
+    return open_dataset(path).info()
+
+
+def _episodes(path):
+    from rlconnect.offline import open_dataset
+
+    return sum(len(each) for each in open_dataset(path).episodes())
+
+
+def _sample_batches(path):
+    from rlconnect.offline import open_dataset
+
+    return sum(each.count for each in open_dataset(path).sample_batches(8))
+
+
+def _steps(path):
+    from rlconnect.offline import open_dataset
+
+    return [list(each) for each in open_dataset(path).steps(8)]
+
+
 def _adapt(path):
     import gymnasium as gym
     from rlconnect.bridge.adapting.adapt import suggest_adapter
@@ -179,6 +203,15 @@ DOORS = {
     "triple": {**_COMMANDS, "triple": _triple, "actor": _actor},
     "plan": {"plan": _plan, "cli migrate": command("migrate", "{path}/plan.json")},
     "actor": {**_COMMANDS, "actor": _actor, "triple": _triple},
+    "data": {
+        "info": _info,
+        "episodes": _episodes,
+        "batches": _sample_batches,
+        "steps": _steps,
+        "cli convert --to json": command("convert", "{path}", "{out}/data", "--to", "json"),
+        "cli convert --to minari": command("convert", "{path}", "{out}/data", "--to", "minari"),
+        "cli convert --to parquet": command("convert", "{path}", "{out}/data", "--to", "parquet"),
+    },
 }
 """Doors by the kind of checkpoint; each takes a path."""
 

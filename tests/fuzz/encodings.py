@@ -3,27 +3,44 @@
 Trees are read by the library's own readers. They are written without looking up a single name.
 """
 
+import base64
 import hashlib
 import io
 import json
 import pickle
 import sys
+import zlib
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+from rlconnect.core.data.budget import Budget
 from rlconnect.core.data.msgpack_arrays import encode_msgpack_object
 from rlconnect.core.vault import save_manifest
+from rlconnect.core.vault.decode.msgpack_file import decode_msgpack
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque, PersistentRef
 from rlconnect.core.vault.decoding import Decoding
 from rlconnect.core.vault.limits import DEFAULT_LIMITS
 from rlconnect.core.vault.own.manifest import MANIFEST, UNSIGNED, sign
+from rlconnect.offline.readers.packed import unpack
+
+try:
+    import pyarrow as pa
+    from pyarrow import parquet
+except ImportError:
+    pa = parquet = None
 
 _Pickler = vars(pickle)["_Pickler"]  # the one written in Python: it has a table of types
 
 
 def encoding_of(path):
-    """How a file is read: "pickle", "msgpack", "json"; None for what holds no tree."""
+    """How a file is read: "pickle", "msgpack", "json", "lines", "rows", "raw"; None for no tree."""
+    if path.suffix in (".hdf5", ".arrow"):
+        return "raw"
+    if path.suffix == ".parquet":
+        return "rows"
+    if path.suffix == ".json" and path.name.startswith("output-"):
+        return "lines"
     if path.suffix in (".pkl", ".pt", "") or path.name.startswith("checkpoint-"):
         return "pickle"
     if path.suffix in (".msgpack", ".msgpck"):
@@ -35,6 +52,16 @@ def read_tree(data, encoding):
     """The data of a file."""
     if encoding == "json":
         return json.loads(data)
+    if encoding == "raw":
+        return data
+    if encoding == "lines":
+        return [opened(json.loads(line)) for line in data.splitlines() if line.strip()]
+    if encoding == "rows":
+        rows = parquet.read_table(io.BytesIO(data)).to_pylist()
+        return [
+            {k: decode_msgpack(v, Budget()) if k == "item" else v for k, v in row.items()}
+            for row in rows
+        ]
     decoding = Decoding(Path("."), DEFAULT_LIMITS)
     kind = "torch" if data[:2] == b"PK" else encoding
     return decoding.decode_bytes(data, "sample", kind)
@@ -44,9 +71,38 @@ def written(tree, encoding):
     """A tree as bytes."""
     if encoding == "json":
         return json.dumps(json_tree(tree)).encode("utf-8", "surrogatepass")
+    if encoding == "lines":
+        lines = tree if isinstance(tree, list) else [tree]
+        return b"\n".join(written(packed(line), "json") for line in lines)
+    if encoding == "rows":
+        rows = [{k: _msgpack(v) if k == "item" else v for k, v in row.items()} for row in tree]
+        file = io.BytesIO()
+        parquet.write_table(pa.Table.from_pylist(rows), file)
+        return file.getvalue()
     if encoding == "msgpack":
         return _msgpack(tree)
     return pickled(tree)
+
+
+# Recorded samples: columns of JSON lines may be packed pickles
+
+PACKED = "$packed"
+
+
+def opened(tree):
+    """Lines with what their packed columns hold."""
+    if isinstance(tree, dict):
+        return {key: opened(part) for key, part in tree.items()}
+    if isinstance(tree, str) and len(tree) > 60:
+        return {PACKED: unpack(tree, Budget(), "a column")}
+    return tree
+
+
+def packed(tree):
+    """The reverse, by zlib."""
+    if isinstance(tree, dict) and set(tree) == {PACKED}:
+        return base64.b64encode(zlib.compress(pickled(tree[PACKED]))).decode()
+    return {key: packed(part) for key, part in tree.items()} if isinstance(tree, dict) else tree
 
 
 # Pickles

@@ -76,7 +76,7 @@ def _episode_of(row: dict[str, Any], budget: Budget) -> Episode:
     data = item.encode() if isinstance(item, str) else item
     quick = quick_state(data, budget)
     if quick is not None:
-        return SingleAgentEpisode.from_state(quick)
+        return _whole(SingleAgentEpisode.from_state(quick))
     state = decode_msgpack(data, budget)
     if not isinstance(state, dict):
         raise corrupt("this is no episode", expected="a map", found=state)
@@ -87,7 +87,18 @@ def _episode_of(row: dict[str, Any], budget: Budget) -> Episode:
         _restore_tuples(state[name])
     for buffer in (state.get("extra_model_outputs") or {}).values():
         _restore_tuples(buffer)
-    return SingleAgentEpisode.from_state(state).to_numpy()
+    return _whole(SingleAgentEpisode.from_state(state)).to_numpy()
+
+
+def _whole(episode: SingleAgentEpisode) -> SingleAgentEpisode:
+    """The episode, if it has as many steps as it says."""
+    if len(episode.rewards) != episode.t - episode.t_started:
+        raise corrupt(
+            "this episode has other steps than it says",
+            expected=str(len(episode.rewards)),
+            found=f"{episode.t_started} to {episode.t}",
+        )
+    return episode
 
 
 def _restore_tuples(buffer: dict[str, Any]) -> None:

@@ -24,6 +24,10 @@ INFOS: Final = ("infos", "new_infos")
 SINGLE: Final = "SampleBatch"
 MULTI: Final = "MultiAgentBatch"
 _ONE_NUMBER_A_ROW: Final = ("rewards", "dones", "terminateds", "eps_id", "t", "actions")
+_NUMBERS_ALONE: Final = frozenset(
+    {"rewards", "dones", "terminateds", "truncateds", "eps_id", "agent_index", "t"}
+)
+_WHOLE: Final = frozenset({"eps_id", "agent_index", "t"})
 _DTYPES: Final = {float: np.float64, int: np.int64, bool: np.bool_}
 _NUMBERS: Final = frozenset({int, float, bool})
 
@@ -71,6 +75,12 @@ def _sample_batch(record: Any, budget: Budget) -> SampleBatch:
                 column = list(column)
             columns[name] = column
     rows = _checked_rows(columns)
+    for name in _NUMBERS_ALONE & set(columns):
+        if np.shape(columns[name]) != (rows,):
+            raise corrupt(f"column {name!r} has no one number a row")
+    for name in _WHOLE & set(columns):
+        if columns[name].dtype.kind == "f" and not np.isfinite(columns[name]).all():
+            raise corrupt(f"column {name!r} holds what is no step and no number")
     if "dones" in columns and "terminateds" not in columns:
         columns["terminateds"] = columns.pop("dones")
     return SampleBatch(columns)

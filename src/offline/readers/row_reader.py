@@ -134,14 +134,16 @@ class RowReader:
         named = {self._ours.get(name, name): own for name, own in columns.items()}
         try:
             with one_load(self._limits) as budget, at():
-                yield {
+                made = {
                     name: own
                     if isinstance(own, np.ndarray) or name in _IDS
                     else _column_of([_value(cell, budget, name) for cell in own], name)
                     for name, own in named.items()
                     if isinstance(own, np.ndarray) or any(cell is not None for cell in own)
                 }
-            return
+            if made.keys() >= _NEEDED and _is_even(made, count):
+                yield made
+                return
         except RlconnectError:
             pass
         rows = []
@@ -221,6 +223,15 @@ def _value(cell: Any, budget: Budget, name: str) -> Any:
 
 def _length(columns: dict[str, Any]) -> int:
     return len(columns["rewards"])
+
+
+def _is_even(columns: dict[str, Any], rows: int) -> bool:
+    """Whether all columns have so many rows."""
+    return all(
+        len(leaf) == rows
+        for own in columns.values()
+        for leaf in ([own] if isinstance(own, list) else nest.flatten(own))
+    )
 
 
 def _stacked(rows: list[_Row]) -> dict[str, Any]:

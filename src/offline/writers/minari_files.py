@@ -114,7 +114,13 @@ def _tree(group: Any, name: str, column: Any) -> None:
         for place, part in enumerate(column):
             _tree(inner, f"_index_{place}", part)
     else:
-        group.create_dataset(name, data=np.asarray(column))
+        array = np.asarray(column)
+        if array.dtype.kind not in "biuf":
+            raise ConfigError(
+                f"column {name!r} of {array.dtype} has no place in a dataset of Minari",
+                expected="numbers",
+            )
+        group.create_dataset(name, data=array)
 
 
 def _joined_infos(infos: list[Any]) -> dict[str, Any]:

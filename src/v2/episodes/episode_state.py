@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from ...core.data.checked import count
+from ...core.data.damage import at as step_into
 from .lookback_buffer import InfiniteLookbackBuffer
 from .packing import packed_buffers, unpacked_buffers
 from .space_state import space_from_pickle, space_from_state, space_to_pickle, space_to_state
@@ -47,6 +49,9 @@ def restore_state(episode: SingleAgentEpisode, state: Mapping[str, Any]) -> None
     """Fill an empty episode with a state, and check that its columns belong together."""
     for name, attribute in _PLAIN.items():
         setattr(episode, attribute, state[name])
+    for name in ("t_started", "t"):
+        with step_into(name):
+            setattr(episode, name, count(state[name]))
     read = InfiniteLookbackBuffer.from_state
     for name in _COLUMNS:
         setattr(episode, name, read(state[name]))
