@@ -46,7 +46,7 @@ def decode_lz4_frame(data: bytes, budget: Budget, what: str = "an lz4 frame") ->
 
 def _by_library(data: bytes, budget: Budget, what: str) -> bytearray | None:
     """What a frame holds, by pyarrow where it is there; None where our own decoder has to look."""
-    if len(data) < _SMALL:
+    if len(data) < _SMALL or _is_hardly_packed(data):
         return None
     try:
         import pyarrow as pa
@@ -65,6 +65,11 @@ def _by_library(data: bytes, budget: Budget, what: str) -> bytearray | None:
         return None
     budget.spend(len(out), what)
     return out
+
+
+def _is_hardly_packed(data: bytes) -> bool:
+    """Whether a frame declares little more than its own bytes, which are copied as quickly."""
+    return bool(data[4] & 8) and int.from_bytes(data[6:14], "little") < 1.2 * len(data)
 
 
 def _decode(data: bytes, out: bytearray, budget: Budget, what: str) -> None:
