@@ -1,14 +1,17 @@
 """What every test runs under: one thread a process, a fixed random seed, no flaky examples.
 
-Without torch, a test that imports it is skipped, and one that ends in the library's own word that
-torch is missing; that word is asked for: an ImportError out of the library's code fails.
+Without torch, a test is skipped that is marked `torch`, that uses what it imported of torch or of
+what needs it, or that ends in the library's own word that torch is missing. That word is asked for:
+an ImportError out of the library's code fails.
 """
 
+import builtins
 import os
 import sys
-from importlib.abc import MetaPathFinder
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch or numpy is loaded
 
@@ -17,11 +20,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from packaging.version import Version
 from rlconnect.core.errors import MissingExtraError
-from rlconnect.core.importing import lazy_names
 from rlconnect.core.importing.torch_needed import has_torch
 
 TESTS = str(Path(__file__).parent)
-LAZY_NAMES = lazy_names.__file__
 
 settings.register_profile(
     "suite",
@@ -34,40 +35,77 @@ settings.register_profile(
 settings.load_profile("suite")
 
 
-class _NoTorch(MetaPathFinder):
-    """Skips the test, or the module of tests, whose own lines import torch or what needs it."""
+class _Missing:
+    """Stands for torch, or what needs it, in a module of tests: whatever uses it is skipped."""
 
-    def find_spec(self, fullname, path, target=None):
-        if fullname == "torch" and _imported_by_a_test(sys._getframe(1)):
-            pytest.skip("torch is not installed", allow_module_level=True)
+    def _skip(self, *_, **__):
+        pytest.skip("torch is not installed", allow_module_level=True)
+
+    __call__ = __getitem__ = __iter__ = __or__ = __enter__ = _skip
+    __instancecheck__ = __subclasscheck__ = _skip
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    __name__ = "missing"
+
+    def __repr__(self):
+        return "missing"
+
+    def __mro_entries__(self, bases):
+        is_first = next(each for each in bases if isinstance(each, _Missing)) is self
+        return (_MissingBase,) if is_first else ()
 
 
-def _imported_by_a_test(frame):
-    """Whether a line of a test asks for the module, be it through modules that import modules."""
-    while frame is not None:
-        code = frame.f_code
-        if code.co_filename.startswith((TESTS, "<doctest ")):
-            return True
-        is_import = "importlib" in code.co_filename or code.co_filename == LAZY_NAMES
-        if not is_import and code.co_name != "<module>":
-            return False
-        frame = frame.f_back
-    return False
+class _MissingBase:
+    """The base of a class that needs torch."""
+
+    def __new__(cls, *_, **__):
+        pytest.skip("torch is not installed", allow_module_level=True)
 
 
+def _import_without_torch(name, globals=None, locals=None, fromlist=(), level=0):
+    """What a line of a test imports; `_Missing` where that needs torch. Others are left alone."""
+    if not sys._getframe(1).f_code.co_filename.startswith((TESTS, "<doctest ")):
+        return IMPORT(name, globals, locals, fromlist, level)
+    try:
+        return IMPORT(name, globals, locals, fromlist, level)
+    except ImportError as error:
+        if not _tells_of_torch(error):
+            raise
+    if not fromlist:
+        return _Missing()
+    return SimpleNamespace(**{each: _found(name, each) for each in fromlist})
+
+
+def _found(module, name):
+    try:
+        home = import_module(module)
+        return getattr(home, name) if hasattr(home, name) else import_module(f"{module}.{name}")
+    except ImportError as error:
+        if not _tells_of_torch(error):
+            raise
+        return _Missing()
+
+
+def _tells_of_torch(error):
+    """Whether it is the library's word that torch is missing, or Python's of torch itself."""
+    if isinstance(error, MissingExtraError):
+        return "needs torch" in error.summary
+    return isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == "torch"
+
+
+IMPORT = builtins.__import__
 if not has_torch():
-    sys.meta_path.insert(0, _NoTorch())
+    builtins.__import__ = _import_without_torch
 
 
 def pytest_collectreport(report):
     """A module of tests that was skipped halfway is not there for others to import from."""
     if report.skipped:
         sys.modules.pop(report.nodeid.removesuffix(".py").replace("/", "."), None)
-
-
-def _tells_of_torch(error):
-    """Whether the library says that torch is missing, where it is."""
-    return isinstance(error, MissingExtraError) and "needs torch" in error.summary
 
 
 def _without_torch():
@@ -78,6 +116,10 @@ def _without_torch():
         if has_torch() or not _tells_of_torch(missing):
             raise
         pytest.skip(missing.summary)
+    except TypeError as error:
+        if "_Missing" not in str(error):
+            raise
+        pytest.skip("torch is not installed")
 
 
 pytest_runtest_setup = pytest.hookimpl(wrapper=True)(_without_torch)
@@ -89,8 +131,9 @@ def pytest_make_collect_report(collector):
     """Skip the module of tests that the library says it needs torch for."""
     report = yield
     raised = report.call.excinfo.value if report.failed else None
-    if not has_torch() and _tells_of_torch(getattr(raised, "__cause__", None)):
-        report.outcome, report.longrepr = "skipped", (str(collector.path), 1, str(raised.__cause__))
+    cause = getattr(raised, "__cause__", None)
+    if not has_torch() and isinstance(cause, MissingExtraError) and _tells_of_torch(cause):
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 1, str(cause))
     return report
 
 
@@ -109,10 +152,9 @@ def pytest_collection_modifyitems(items):
             elif mark.args and Version(version("torch")) < Version(mark.args[0]):
                 item.add_marker(pytest.mark.skip(reason=f"torch is older than {mark.args[0]}"))
     marked = [item for item in items if item.get_closest_marker("gpu")]
-    if not marked:
-        return
-    import torch
+    if marked and has_torch():
+        import torch
 
-    if not torch.cuda.is_available():
-        for item in marked:
-            item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+        marked = [] if torch.cuda.is_available() else marked
+    for item in marked:
+        item.add_marker(pytest.mark.skip(reason="no CUDA device"))

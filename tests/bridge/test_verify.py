@@ -352,6 +352,7 @@ def test_what_differences_do_to_play_is_told(cartpole):
     assert "not compared" in drawn.consequences()[1]
 
 
+@pytest.mark.torch
 def test_a_verdict_carries_its_evidence(cartpole, tmp_path):
     """Date, machine, seed, versions and checksums of both sides; on the page, too."""
     other = copy.deepcopy(cartpole)

@@ -10,6 +10,8 @@ import pytest
 from rlconnect.bridge import load_migrated
 from rlconnect.cli.app import main
 
+pytestmark = pytest.mark.torch
+
 SAMPLES = Path(__file__).parents[2] / "examples" / "checkpoints"
 CARTPOLE = str(SAMPLES / "ppo-cartpole-ray-2.60")
 

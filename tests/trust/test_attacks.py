@@ -265,6 +265,7 @@ OURS_BUT_NO_PIECES = [
 ]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", OURS_BUT_NO_PIECES)
 def test_a_pipeline_holds_pieces_alone(pipeline, tmp_path, victims, name):
     """What is no piece of ours, or nobody's word, is told by name; nothing is built."""
@@ -311,6 +312,7 @@ def test_pieces_of_another_form(pipeline, tmp_path, held):
         EnvToModulePipeline.from_checkpoint(folder)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(
     "name",
     [

@@ -99,6 +99,7 @@ def test_a_policy_keeps_the_words_it_was_loaded_with(theirs):
         assert [type(piece) for piece in each.agent_connectors.connectors[:2]] == [Also, Passing]
 
 
+@pytest.mark.torch
 @pytest.mark.filterwarnings("ignore::rlconnect.bridge.actor.actor.SlowPieceWarning")
 def test_the_command_line_takes_words(theirs, tmp_path, monkeypatch, capsys):
     """`--trust module:NAME` imports what the user names, from the current folder too."""

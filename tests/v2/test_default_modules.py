@@ -151,6 +151,7 @@ def test_states_and_distributions_are_rllibs(name):
         assert kind.__name__ == recorded
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", sorted(RECORDED_FAILS))
 def test_what_rllib_refuses_is_refused_with_a_reason(name):
     """Settings that build no network raise a typed error that a caller of RLlib would catch."""

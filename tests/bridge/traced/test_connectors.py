@@ -21,6 +21,8 @@ from rlconnect.legacy import (
 
 from tests.bridge.traced.functions import connector_of, traced
 
+pytestmark = pytest.mark.torch
+
 ROWS = np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32)
 GENERATOR = np.random.default_rng()
 COUNTER = itertools.count()

@@ -222,6 +222,7 @@ def test_the_array_it_was_given_stays_as_it_is():
             traced(change, np.ones((3, 4)))
 
 
+@pytest.mark.torch
 def test_a_formula_takes_the_shape_it_was_traced_with():
     """Other shapes are told, not broadcast."""
     part = traced(lambda x: x[:4], np.ones((3, 4)))

@@ -19,6 +19,7 @@ SPACES = {"observation_space": Box(-1, 1, (4,)), "action_space": Discrete(3)}
 EMBEDDED = {"embedding_dim": 6, "hidden_dim": 5}
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(
     ("kind", "settings"),
     [(VPGTorchRLModule, {"hidden_dim": 8}), (DiscreteBCTorchModule, {"fcnet_hiddens": [8]})],

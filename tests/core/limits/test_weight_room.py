@@ -54,6 +54,7 @@ def test_a_room_draws_the_same_numbers():
     assert all(torch.equal(made[name], part) for name, part in expected.items())
 
 
+@pytest.mark.torch
 def test_a_load_has_one_room(tmp_path):
     """What is made in parts during a load is counted together, and nothing is after it."""
     (tmp_path / "state").write_bytes(bytes(1000))

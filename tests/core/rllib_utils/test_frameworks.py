@@ -5,6 +5,7 @@ import torch
 from rlconnect.core.rllib_utils import frameworks
 
 
+@pytest.mark.torch
 def test_torch_is_there():
     """The modules themselves."""
     assert frameworks.try_import_torch() == (torch, torch.nn)

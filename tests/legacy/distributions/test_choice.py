@@ -59,6 +59,7 @@ def test_spaces_ray_cannot_act_in_are_refused(space, algorithm):
         distribution_for(space, {}, algorithm)
 
 
+@pytest.mark.torch
 def test_a_custom_distribution_comes_from_the_caller():
     """`custom_action_dist` takes the class given for its name and names it when it is missing."""
 

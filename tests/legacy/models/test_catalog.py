@@ -236,6 +236,7 @@ def test_custom_factory():
     assert made is model
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("wrapper", [LSTMWrapper, AttentionWrapper])
 def test_custom_model_can_be_wrapped(wrapper):
     """LSTM and attention go around a user's model, whose own settings Ray then drops."""

@@ -144,6 +144,7 @@ def test_a_custom_model_may_be_any_class_that_fits():
     assert np.array_equal(policy.model.layer1.weight.detach().numpy(), held)
 
 
+@pytest.mark.torch
 def test_a_custom_model_of_other_shapes_is_refused():
     """A class whose parameters differ from the saved ones is named with the difference."""
 

@@ -19,6 +19,7 @@ IN_NUMPY = {"2.60.0/ppo_cartpole", "2.7.2/ppo_lstm_prev", "2.7.2/sac_cont", "2.7
 IN_TORCH = {"2.7.2/ppo_attention", "2.7.2/ppo_image_vision", "2.7.2/ppo_framestack_view"}
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", sorted(IN_NUMPY | IN_TORCH))
 def test_dense_and_lstm_networks_act_in_numpy(name):
     """The rule: on a CPU numpy where there is a twin, up to so many rows; torch for the rest."""

@@ -17,6 +17,8 @@ from rlconnect.v2.algorithms.random_states import (
     set_random_state,
 )
 
+pytestmark = pytest.mark.torch
+
 _WILD = """
 import numpy as np
 from rlconnect.core.errors import CorruptCheckpointError
