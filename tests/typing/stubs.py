@@ -56,21 +56,26 @@ def keywords():
 
     algorithms = {"PPO": ppo, "MARWIL": marwil, "BC": bc}
     classes = [_keywords(each.method.title().replace("_", ""), each) for each in sections.ALL]
-    classes += [_keywords(f"{name}Training", each.TRAINING) for name, each in algorithms.items()]
+    common = next(each for each in sections.ALL if each.method == "training")
+    classes += [
+        _keywords(f"{name}Training", each.TRAINING, common) for name, each in algorithms.items()
+    ]
     return KEYWORDS_HEAD + "".join(classes)
 
 
-def _keywords(name, section):
+def _keywords(name, section, base=None):
     from rlconnect.v2 import AlgorithmConfig
 
+    inherited = {} if base is None else base.settings
     parameters = signature(getattr(AlgorithmConfig, section.method)).parameters.values()
     positional = {each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD}
     lines = [
         f"    {key}: {_annotation(setting)}\n"
         for key, setting in section.settings.items()
-        if key not in positional
+        if key not in positional and inherited.get(key) != setting
     ]
-    return f"\nclass {name}(TypedDict, total=False):\n{''.join(lines)}"
+    parent = "TypedDict" if base is None else base.method.title()
+    return f"\nclass {name}({parent}, total=False):\n{''.join(lines)}"
 
 
 def _annotation(setting):

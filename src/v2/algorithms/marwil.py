@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from gymnasium.spaces import Space
 from typing_extensions import Self, Unpack, override
 
 from ..config import sections
@@ -24,8 +23,6 @@ from .algorithm import Algorithm
 from .offline_data import OfflineData
 
 if TYPE_CHECKING:
-    import torch
-
     from ..config import keywords
     from ..learning.learner import Learner
 
@@ -57,20 +54,11 @@ class RecordedEpisodesConfig(DefaultedConfig):
         return self._apply("training", self._for_training(settings))
 
     @override
-    def build_learner_connector(
-        self,
-        input_observation_space: Space[Any] | None = None,
-        input_action_space: Space[Any] | None = None,
-        device: str | torch.device | None = None,
-    ) -> LearnerConnectorPipeline:
-        pipeline = super().build_learner_connector(
-            input_observation_space, input_action_space, device
+    def _add_learner_pieces(self, pipeline: LearnerConnectorPipeline) -> None:
+        super()._add_learner_pieces(pipeline)
+        pipeline.insert_after(
+            AddObservationsFromEpisodesToBatch, AddNextObservationsFromEpisodesToTrainBatch()
         )
-        if self.add_default_connectors_to_learner_pipeline:
-            pipeline.insert_after(
-                AddObservationsFromEpisodesToBatch, AddNextObservationsFromEpisodesToTrainBatch()
-            )
-        return pipeline
 
 
 class MARWILConfig(RecordedEpisodesConfig):
@@ -102,19 +90,10 @@ class MARWILConfig(RecordedEpisodesConfig):
         return MARWILTorchLearner
 
     @override
-    def build_learner_connector(
-        self,
-        input_observation_space: Space[Any] | None = None,
-        input_action_space: Space[Any] | None = None,
-        device: str | torch.device | None = None,
-    ) -> LearnerConnectorPipeline:
-        pipeline = super().build_learner_connector(
-            input_observation_space, input_action_space, device
-        )
-        if self.add_default_connectors_to_learner_pipeline:
-            pipeline.prepend(AddOneTsToEpisodesAndTruncate())
-            pipeline.append(GeneralAdvantageEstimation(gamma=self.gamma, lambda_=self.lambda_))
-        return pipeline
+    def _add_learner_pieces(self, pipeline: LearnerConnectorPipeline) -> None:
+        super()._add_learner_pieces(pipeline)
+        pipeline.prepend(AddOneTsToEpisodesAndTruncate())
+        pipeline.append(GeneralAdvantageEstimation(gamma=self.gamma, lambda_=self.lambda_))
 
 
 class LearningFromRecords(Algorithm):

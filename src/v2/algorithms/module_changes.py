@@ -133,4 +133,4 @@ def _map_agents(runner: Any, mapping: Callable[..., Any] | None) -> None:
         for piece in runner._env_to_module.connectors:
             if hasattr(piece, "agent_to_module_mapping_fn"):
                 piece.agent_to_module_mapping_fn = mapping
-        runner._needs_initial_reset = True
+        runner.needs_initial_reset = True

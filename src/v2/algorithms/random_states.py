@@ -78,11 +78,11 @@ def _set_generators(state: Mapping[str, Any]) -> None:
 
 
 def _set_runner(runner: Any, state: Mapping[str, Any]) -> None:
-    runner._needs_initial_reset = True
+    runner.needs_initial_reset = True
     where = state.get("paused")
     if where is not None:
         if go_on(runner, where):
-            runner._is_begun = True
+            runner.is_begun = True
             return
         warnings.warn(
             "the episodes that were running begin anew: environments here are built in another way "
@@ -97,7 +97,7 @@ def _set_runner(runner: Any, state: Mapping[str, Any]) -> None:
     for env, own in zip(environments, held, strict=True):
         if own is not None:
             set_generator_state(env.np_random, own)
-    runner._is_begun = True  # The next reset is not the first, seeded one.
+    runner.is_begun = True  # The next reset is not the first, seeded one.
 
 
 def _environments(holder: Any) -> list[Any]:

@@ -320,4 +320,4 @@ def _saying_both(path: str | os.PathLike[str], config: Any) -> Iterator[None]:
 
 def _begin_anew(runner: Any) -> None:
     """Let a runner's next sample begin with a reset."""
-    runner._needs_initial_reset = True
+    runner.needs_initial_reset = True

@@ -288,9 +288,15 @@ class AlgorithmConfig(SettingMethods):
             input_observation_space = self.observation_space
         if input_action_space is None:
             input_action_space = self.action_space
-        return connector_builders.build_learner(
+        pipeline = connector_builders.build_learner(
             self, input_observation_space, input_action_space, device
         )
+        if self.add_default_connectors_to_learner_pipeline:
+            self._add_learner_pieces(pipeline)
+        return pipeline
+
+    def _add_learner_pieces(self, pipeline: LearnerConnectorPipeline) -> None:
+        """Add to the default pieces what an algorithm needs besides; nothing here."""
 
     def build_learner(self, *, env: Any = None, spaces: Mapping[str, Any] | None = None) -> Learner:
         """Build a learner right here; its pipeline is `learner.learner_connector`.

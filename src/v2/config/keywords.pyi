@@ -274,18 +274,7 @@ class Experimental(TypedDict, total=False):
     _disable_preprocessor_api: Any
     _disable_initialize_loss_from_dummy_batch: Any
 
-class PPOTraining(TypedDict, total=False):
-    gamma: float | Open
-    lr: Schedule | Open
-    grad_clip: float | None | Open
-    grad_clip_by: Literal['value', 'norm', 'global_norm'] | Open
-    train_batch_size: int | Open
-    train_batch_size_per_learner: int | None | Open
-    num_epochs: int | Open
-    minibatch_size: int | None | Open
-    shuffle_batch_per_epoch: bool | Open
-    model: Any
-    optimizer: Mapping[str, Any] | Open
+class PPOTraining(Training, total=False):
     use_critic: bool | Open
     use_gae: Any
     lambda_: float | Open
@@ -300,18 +289,7 @@ class PPOTraining(TypedDict, total=False):
     lr_schedule: Any
     vf_share_layers: Any
 
-class MARWILTraining(TypedDict, total=False):
-    gamma: float | Open
-    lr: Schedule | Open
-    grad_clip: float | None | Open
-    grad_clip_by: Literal['value', 'norm', 'global_norm'] | Open
-    train_batch_size: int | Open
-    train_batch_size_per_learner: int | None | Open
-    num_epochs: int | Open
-    minibatch_size: int | None | Open
-    shuffle_batch_per_epoch: bool | Open
-    model: Any
-    optimizer: Mapping[str, Any] | Open
+class MARWILTraining(Training, total=False):
     beta: float | Open
     bc_logstd_coeff: float | Open
     moving_average_sqd_adv_norm_update_rate: float | Open
@@ -320,18 +298,7 @@ class MARWILTraining(TypedDict, total=False):
     lambda_: float | Open
     burnin_len: int | Open
 
-class BCTraining(TypedDict, total=False):
-    gamma: float | Open
-    lr: Schedule | Open
-    grad_clip: float | None | Open
-    grad_clip_by: Literal['value', 'norm', 'global_norm'] | Open
-    train_batch_size: int | Open
-    train_batch_size_per_learner: int | None | Open
-    num_epochs: int | Open
-    minibatch_size: int | None | Open
-    shuffle_batch_per_epoch: bool | Open
-    model: Any
-    optimizer: Mapping[str, Any] | Open
+class BCTraining(Training, total=False):
     beta: Any
     bc_logstd_coeff: float | Open
     moving_average_sqd_adv_norm_update_rate: float | Open

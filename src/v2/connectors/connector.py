@@ -68,7 +68,7 @@ class ConnectorV2(Checkpointable):
     _own_observation_space: Any = None
     _own_action_space: Any = None
     # How often anybody said so, of any piece: pipelines look whether there is news.
-    _times_told: ClassVar[int] = 0
+    times_told: ClassVar[int] = 0
     # Whether an output space has yet to be computed.
     _is_observation_stale: bool = False
     _is_action_stale: bool = False
@@ -190,7 +190,7 @@ class ConnectorV2(Checkpointable):
         if self._own_observation_space is None and self._input_observation_space is not None:
             self._check_told("observation_space", self._observation_space)
         self._own_observation_space = value
-        ConnectorV2._times_told += 1
+        ConnectorV2.times_told += 1
 
     @property
     def action_space(self) -> Any:
@@ -205,7 +205,7 @@ class ConnectorV2(Checkpointable):
         if self._own_action_space is None and self._input_action_space is not None:
             self._check_told("action_space", self._action_space)
         self._own_action_space = value
-        ConnectorV2._times_told += 1
+        ConnectorV2.times_told += 1
 
     def _check_told(self, name: str, computed: Any) -> None:
         if self._is_built:

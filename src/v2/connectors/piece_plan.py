@@ -14,8 +14,11 @@ from itertools import groupby
 from operator import is_
 from typing import Any, NamedTuple, TypeAlias
 
-Run: TypeAlias = Callable[[Any, dict[str, Any], Sequence[Any], Any, dict[str, Any]], Any]
-"""One step in place of several pieces: `run(rl_module, batch, episodes, explore, shared_data)`.
+Given: TypeAlias = tuple[Any, dict[str, Any], list[Any], bool | None, dict[str, Any]]
+"""What a call of a pipeline is about: module, batch, episodes, explore, shared data."""
+
+Run: TypeAlias = Callable[[Given], Any]
+"""One step in place of several pieces.
 
 It returns the batch the pieces would return, or None where it cannot serve. Then it has changed
 nothing that the pieces, called one by one from the first one on, would do differently.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from gymnasium.spaces import Space
 from typing_extensions import override
@@ -17,10 +17,7 @@ from ..saving.checkpointable import Checkpointable
 from ..saving.class_slots import PIECE
 from .connector import ConnectorV2
 from .piece_list import PieceList, piece_of
-from .piece_plan import Plan, Room, Run, Step
-
-Given: TypeAlias = tuple[Any, dict[str, Any], list[Any], bool | None, dict[str, Any]]
-"""What a run is called with: module, batch, episodes, explore, shared data."""
+from .piece_plan import Given, Plan, Room, Run, Step
 
 
 class ConnectorPipelineV2(PieceList, ConnectorV2):
@@ -57,7 +54,7 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
     ) -> None:
         self.connectors = [piece_of(each) for each in connectors or ()]
         self._connected: list[ConnectorV2] | None = None
-        self._seen_told = ConnectorV2._times_told
+        self._seen_told = ConnectorV2.times_told
         self._plan: Plan | None = None
         self._is_nested = False
         self._turn = Turn()
@@ -93,19 +90,24 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
             rl_module, batch, episodes, explore, shared_data = given
             if metrics is None:
                 for step in plan.steps:
-                    made = None if step.run is None else step.run(*given)
+                    made = None if step.run is None else step.run(given)
                     batch = self._one_by_one(step, given, None, kwargs) if made is None else made
                     given = (rl_module, batch, episodes, explore, shared_data)
                 return batch
+            self._log_lengths(metrics, episodes, "in")
             with self._timed(metrics, kwargs, "connector_pipeline_timer"):
                 for step in plan.steps:
                     made = None
                     if step.run is not None:
                         with self._timed(metrics, kwargs, "timers", "connectors", step.name):
-                            made = step.run(*given)
+                            made = step.run(given)
                     batch = self._one_by_one(step, given, metrics, kwargs) if made is None else made
                     given = (rl_module, batch, episodes, explore, shared_data)
+            self._log_lengths(metrics, episodes, "out")
             return batch
+
+    def _log_lengths(self, metrics: Any, episodes: Sequence[Any], end: str) -> None:
+        """Tell how long the episodes are that come in and go out; nothing here."""
 
     def _one_by_one(
         self,
@@ -143,7 +145,7 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
                 )
         return batch
 
-    def _only_run(self) -> Run | None:
+    def only_run(self) -> Run | None:
         """The run that all pieces are in, if there is one."""
         steps = self._current_plan().steps
         return steps[0].run if len(steps) == 1 else None
@@ -155,7 +157,7 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
         plan = self._plan
         if (
             plan is None
-            or self._seen_told != ConnectorV2._times_told
+            or self._seen_told != ConnectorV2.times_told
             or not plan.fits(self.connectors, self._connected)
         ):
             plan = self._planned()
@@ -186,7 +188,7 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
         observation_space = self._input_observation_space
         action_space = self._input_action_space
         self._connected = self._all_pieces()
-        self._seen_told = ConnectorV2._times_told
+        self._seen_told = ConnectorV2.times_told
         for piece in self.connectors:
             if action_space is not None:
                 piece.input_action_space = action_space
@@ -195,7 +197,7 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
             observation_space, action_space = piece.observation_space, piece.action_space
 
     def _connect_if_edited(self) -> None:
-        is_told = self._seen_told != ConnectorV2._times_told
+        is_told = self._seen_told != ConnectorV2.times_told
         if is_told or self._connected != self._all_pieces():
             self._connect()
 

@@ -68,7 +68,7 @@ class AgentRowActing:
         if type(module_to_env) is not ModuleToEnvPipeline:
             return None
         pieces: list[Any] = env_to_module.connectors
-        to_env = module_to_env._only_run()
+        to_env = module_to_env.only_run()
         if tuple(map(type, pieces)) != ORDER or not isinstance(to_env, AnsweringRun):
             return None
         add_observations, add_time, add_states, map_agents, _, to_tensors = pieces

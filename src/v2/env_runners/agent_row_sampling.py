@@ -28,7 +28,7 @@ class AgentRowSampling(VectorEnvRunner):
     in which an environment fails.
     """
 
-    _running: RunningMultiAgentEpisodes
+    running: RunningMultiAgentEpisodes
     _in_envs: list[float]
 
     @abc.abstractmethod
@@ -46,8 +46,8 @@ class AgentRowSampling(VectorEnvRunner):
     def _advance(self, actions: ByEnv, *, copies: bool = True) -> AgentTransitions:
         """Step the environments; those that wait for an episode are reset."""
         before = perf_counter()
-        waiting = zip(actions, self._running.pending, strict=True)
-        made: AgentTransitions = self._stepper.advance(
+        waiting = zip(actions, self.running.pending, strict=True)
+        made: AgentTransitions = self.stepper.advance(
             [None if waits else own for own, waits in waiting], copies=copies
         )
         self._in_envs.append(perf_counter() - before)
@@ -69,7 +69,7 @@ class AgentRowSampling(VectorEnvRunner):
             How many steps were made now and how much that is; and outputs of the modules that
             pieces are to take one by one.
         """
-        running, lifetime = self._running, self.num_env_steps_sampled_lifetime
+        running, lifetime = self.running, self.num_env_steps_sampled_lifetime
         counts_agents = self.config.count_steps_by == "agent_steps"
         block, outputs, is_acting, is_final = AgentBlock(running), None, False, True
         try:
@@ -125,7 +125,7 @@ class AgentRowSampling(VectorEnvRunner):
         made = made._replace(observations=[*map(copied, made.observations)])
         listed = layout.listed(columns)
         listed.setdefault(Columns.ACTIONS, [{} for _ in layout.agents])
-        actions, _, outputs = taken_apart(listed, self._running.to_act, self._weights_seq_no)
+        actions, _, outputs = taken_apart(listed, self.running.to_act, self._weights_seq_no)
         steps, agent_steps, _ = self._record(made, actions, outputs)
         return steps, agent_steps, range(self.num_envs)
 
@@ -139,7 +139,7 @@ class AgentRowSampling(VectorEnvRunner):
         """
         if not len(block):
             return
-        running, columns = self._running, block.columns()
+        running, columns = self.running, block.columns()
         for stretch in block.stretches(last):
             ending = stretch.ending
             episode = running.episodes[stretch.env] if ending is None else ending.episode

@@ -93,6 +93,15 @@ class EnvRunner(Checkpointable):
         )
 
     @property
+    def needs_initial_reset(self) -> bool:
+        """Whether the next sample begins with a reset; RLlib's name for it is private."""
+        return self._needs_initial_reset
+
+    @needs_initial_reset.setter
+    def needs_initial_reset(self, value: bool) -> None:
+        self._needs_initial_reset = value
+
+    @property
     def _device(self) -> str:
         """Where the module computes."""
         return "cuda" if self.config.num_gpus_per_env_runner else "cpu"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import repeat
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from gymnasium.spaces import Space
@@ -17,7 +16,7 @@ from ...core.text.visible import visible_lines
 from ..envs.foreign_agent_envs import ForeignAgentEnvs
 from ..envs.multi_agent_envs import AgentTransitions, MultiAgentEnvs, make_multi_agent_envs
 from ..episodes.multi_agent import MultiAgentEpisode
-from ..metrics.names import ENV_RESET_TIMER, EPISODE_AGENT_STEPS
+from ..metrics.names import EPISODE_AGENT_STEPS
 from .agent_answers import ByEnv, taken_apart
 from .agent_row_sampling import AgentRowSampling
 from .log_probs import fit_log_probs
@@ -70,10 +69,10 @@ class MultiAgentEnvRunner(AgentRowSampling):
     @override
     def make_env(self) -> None:
         self.stop()
-        self._stepper, context = make_multi_agent_envs(
+        self.stepper, context = make_multi_agent_envs(
             self.config, self.worker_index, self.num_workers
         )
-        self.env = self._stepper
+        self.env = self.stepper
         if not self.config.disable_env_checking:
             self.env.try_out()
         self._begin_with_envs()
@@ -121,7 +120,7 @@ class MultiAgentEnvRunner(AgentRowSampling):
     # Sampling
 
     @override
-    def _new_running(self) -> RunningMultiAgentEpisodes:
+    def new_running(self) -> RunningMultiAgentEpisodes:
         return RunningMultiAgentEpisodes(
             self.env.single_observation_space.spaces,
             self.env.single_action_space.spaces,
@@ -131,28 +130,15 @@ class MultiAgentEnvRunner(AgentRowSampling):
         )
 
     @override
-    def _reset_envs(
-        self, episodes: Sequence[Any], shared_data: dict[str, Any], explore: bool
-    ) -> None:
-        for index, episode in enumerate(episodes):
-            self._call_on_episode("on_episode_created", episode, index)
-        before = perf_counter()
-        observations, infos = self._stepper.reset_all(None if self._is_begun else self._seed)
-        self._counts.add_seconds(ENV_RESET_TIMER, perf_counter() - before)
-        if not (self._is_begun or self.config.disable_env_checking):
+    def _look_at_reset(self, observations: Any, is_checked: bool) -> None:
+        if is_checked:
             _warn_if_outside(self.env.single_observation_space.spaces, observations)
-        self._is_begun = True
-        for index, (seen, info) in enumerate(zip(observations, infos, strict=True)):
-            self._running.begin(index, seen, info)
-        self._cached_to_module = self._to_module(episodes, explore)
-        for index, episode in enumerate(episodes):
-            self._call_on_episode("on_episode_start", episode, index)
 
     @override
     def _sample(
         self, size: SampleSize, explore: bool, random_actions: bool
     ) -> list[MultiAgentEpisode]:
-        running = self._running
+        running = self.running
         is_silent = random_actions and self._reads_only()
         is_all_own = self._has_only_own_pieces()
         counts_agents = self.config.count_steps_by == "agent_steps"
@@ -210,9 +196,9 @@ class MultiAgentEnvRunner(AgentRowSampling):
             outputs = self._forward(batch, explore, t) if given is None else given
             columns = self._to_env(outputs, explore)
         except Exception as error:
-            self._running.explain(error)
+            self.running.explain(error)
             raise
-        return taken_apart(columns, self._running.to_act, self._weights_seq_no)
+        return taken_apart(columns, self.running.to_act, self._weights_seq_no)
 
     @override
     def _record(
@@ -223,7 +209,7 @@ class MultiAgentEnvRunner(AgentRowSampling):
         Returns:
             How many steps were made, how often agents observed, and the episodes that are over.
         """
-        running, failed = self._running, made.failed
+        running, failed = self.running, made.failed
         tell, is_watched = self._call_on_episode, bool(self._hooks.of("on_episode_step"))
         steps = agent_steps = 0
         over = []
@@ -251,7 +237,7 @@ class MultiAgentEnvRunner(AgentRowSampling):
 
     def _taken(self, size: SampleSize) -> list[MultiAgentEpisode]:
         lookback = None if size.is_in_episodes else self.config.episode_lookback_horizon
-        samples: list[MultiAgentEpisode] = self._running.take(lookback)[: size.episodes]
+        samples: list[MultiAgentEpisode] = self.running.take(lookback)[: size.episodes]
         if self._is_mixed:
             for episode in samples:
                 fit_log_probs(episode.agent_episodes.values())

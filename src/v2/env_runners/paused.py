@@ -33,15 +33,15 @@ def paused(runner: Any) -> Any:
     Args:
         runner: A runner that does not sample just now.
     """
-    envs = getattr(getattr(runner, "_stepper", None), "memory", None)
-    if runner._needs_initial_reset or envs is None:
+    envs = getattr(getattr(runner, "stepper", None), "memory", None)
+    if runner.needs_initial_reset or envs is None:
         return None
     own = {name: getattr(runner, name) for name in _ATTRIBUTES if hasattr(runner, name)}
     try:
         held = envs()
         if held is None:
             return None
-        episodes = to_data(runner._running.get_state())
+        episodes = to_data(runner.running.get_state())
         return {"envs": held, "running": episodes, "own": to_data(own, _written)}
     except NotPlainError:
         return None
@@ -60,7 +60,7 @@ def go_on(runner: Any, state: Mapping[str, Any]) -> bool:
     Raises:
         CorruptCheckpointError: The state is damaged.
     """
-    stepper = runner._stepper
+    stepper = runner.stepper
     if not hasattr(stepper, "remember"):
         return False
 
@@ -70,17 +70,17 @@ def go_on(runner: Any, state: Mapping[str, Any]) -> bool:
     with at(_NAME):
         try:
             own = from_data(state["own"], read, name=_NAME)
-            running = runner._new_running()
+            running = runner.new_running()
             running.set_state(from_data(state["running"], name=_NAME))
             if len(running.episodes) != runner.num_envs or not stepper.remember(state["envs"]):
                 return False
             held = {name: own[name] for name in _ATTRIBUTES if name in own}
         except NotPlainError:
             return False
-    runner._running = running
+    runner.running = running
     for name, value in held.items():
         setattr(runner, name, value)
-    runner._needs_initial_reset = False
+    runner.needs_initial_reset = False
     return True
 
 

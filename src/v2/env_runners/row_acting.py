@@ -52,7 +52,7 @@ class RowActing:
             return None
         if type(module_to_env) is not ModuleToEnvPipeline:
             return None
-        to_module, to_env = env_to_module._only_run(), module_to_env._only_run()
+        to_module, to_env = env_to_module.only_run(), module_to_env.only_run()
         if not isinstance(to_module, ActingRun) or not isinstance(to_env, AnsweringRun):
             return None
         return cls(to_module, to_env, module) if to_module.is_usual and to_env.is_listing else None

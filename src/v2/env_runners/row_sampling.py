@@ -25,7 +25,7 @@ class RowSampling(VectorEnvRunner):
     failed, was reset within the step, or pieces have to be called one by one.
     """
 
-    _running: RunningEpisodes
+    running: RunningEpisodes
     _draw: RandomActions
     _seen: Any
     _explore: bool
@@ -33,7 +33,7 @@ class RowSampling(VectorEnvRunner):
 
     def _advance(self, actions: Any) -> Transitions:
         before = perf_counter()
-        made: Transitions = self._stepper.advance(actions)
+        made: Transitions = self.stepper.advance(actions)
         self._in_envs.append(perf_counter() - before)
         self._seen = made.observations
         return made
@@ -46,7 +46,7 @@ class RowSampling(VectorEnvRunner):
 
     def _is_unseen(self) -> bool:
         """Whether nobody sees episodes before they are returned, as arrays."""
-        is_watched = self._running.is_watched or self._hooks.of("on_episode_end")
+        is_watched = self.running.is_watched or self._hooks.of("on_episode_end")
         return bool(self.config.episodes_to_numpy and not is_watched)
 
     def _sample_rows(
@@ -63,9 +63,9 @@ class RowSampling(VectorEnvRunner):
             How many steps were made here; and the step that is to be recorded by itself, if there
             is one that does not go in rows.
         """
-        block = StepBlock(self._seen, self._running.pending)
+        block = StepBlock(self._seen, self.running.pending)
         if rows is not None:
-            rows.begin([each.id_ for each in self._running.episodes], self._shared_data)
+            rows.begin([each.id_ for each in self.running.episodes], self._shared_data)
         first, explore, lifetime = steps, self._explore, self.num_env_steps_sampled_lifetime
         may_end = None if size.episodes is None else size.episodes - self._num_ended
         odd, outputs, columns, is_acting = None, None, None, False
@@ -93,7 +93,7 @@ class RowSampling(VectorEnvRunner):
         except Exception:
             self._hand_out(block)
             if is_acting:
-                expect_finite(self._running.observed(), "the module could not act")
+                expect_finite(self.running.observed(), "the module could not act")
             raise
         self._hand_out(block)
         if rows is not None and self._cached_to_module is None:
@@ -105,7 +105,7 @@ class RowSampling(VectorEnvRunner):
 
     def _hand_out(self, block: StepBlock) -> None:
         """Give the steps of a block to episodes."""
-        ended, self._shown = self._running.add_block(block, (WEIGHTS_SEQ_NO, self._weights_seq_no))
+        ended, self._shown = self.running.add_block(block, (WEIGHTS_SEQ_NO, self._weights_seq_no))
         self._num_ended += len(ended)
         for each in ended:
             self._counts.add_ended(each)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from time import perf_counter
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +16,6 @@ from ..envs.sync_envs import one_by_one
 from ..envs.vectorising import make_vector_env
 from ..episodes.single_agent import SingleAgentEpisode
 from ..metrics.names import (
-    ENV_RESET_TIMER,
     WEIGHTS_SEQ_NO,
 )
 from .log_probs import fit_log_probs
@@ -51,7 +49,7 @@ class SingleAgentEnvRunner(RowSampling):
     def make_env(self) -> None:
         self.stop()
         made = make_vector_env(self.config, self.worker_index, self.num_workers)
-        self._stepper, self.env = made.stepper, made.stepper.vector_env
+        self.stepper, self.env = made.stepper, made.stepper.vector_env
         self._begin_with_envs()
         self._on_environment_created(made.context)
 
@@ -103,7 +101,7 @@ class SingleAgentEnvRunner(RowSampling):
     ) -> list[SingleAgentEpisode]:
         is_silent = random_actions and self._reads_only()
         is_all_own = self._has_only_own_pieces()
-        self._running.is_watched = not is_all_own or any(map(self._hooks.of, _WATCHING))
+        self.running.is_watched = not is_all_own or any(map(self._hooks.of, _WATCHING))
         self._explore = explore
         act = self._act_at_random if random_actions else self._act
         steps = 0
@@ -137,7 +135,7 @@ class SingleAgentEnvRunner(RowSampling):
         return self._taken(None if size.is_in_episodes else self.config.episode_lookback_horizon)
 
     @override
-    def _new_running(self) -> RunningEpisodes:
+    def new_running(self) -> RunningEpisodes:
         return RunningEpisodes(
             self.env.single_observation_space,
             self.env.single_action_space,
@@ -146,26 +144,13 @@ class SingleAgentEnvRunner(RowSampling):
         )
 
     @override
-    def _reset_envs(
-        self, episodes: Sequence[Any], shared_data: dict[str, Any], explore: bool
-    ) -> None:
-        for index, episode in enumerate(episodes):
-            self._call_on_episode("on_episode_created", episode, index)
-        before = perf_counter()
-        observations, infos = self._stepper.reset_all(None if self._is_begun else self._seed)
-        self._counts.add_seconds(ENV_RESET_TIMER, perf_counter() - before)
-        if not (self._is_begun or self.config.disable_env_checking):
+    def _look_at_reset(self, observations: Any, is_checked: bool) -> None:
+        if is_checked:
             warn_if_outside(self.env.single_observation_space, observations)
-        self._is_begun = True
         self._seen = observations
-        for index, (observation, info) in enumerate(zip(observations, infos, strict=True)):
-            self._running.begin(index, observation, info)
-        self._cached_to_module = self._to_module(episodes, explore)
-        for index, episode in enumerate(episodes):
-            self._call_on_episode("on_episode_start", episode, index)
 
     def _taken(self, lookback: int | None) -> list[SingleAgentEpisode]:
-        samples = self._running.take(lookback)
+        samples = self.running.take(lookback)
         if self._is_mixed:
             fit_log_probs(samples)
         if self.config.episodes_to_numpy:
@@ -186,12 +171,12 @@ class SingleAgentEnvRunner(RowSampling):
         try:
             return taken_apart(self._from_module(self._cached_to_module, explore, t))
         except Exception:
-            expect_finite(self._running.observed(), "the module could not act")
+            expect_finite(self.running.observed(), "the module could not act")
             raise
 
     def _record(self, made: Transitions, actions: Any, columns: dict[str, Any]) -> int:
         """Add a step of all environments to their episodes; returns how many steps that were."""
-        running = self._running
+        running = self.running
         rows = list(one_by_one(self.env.action_space, actions))
         outputs = (*columns.values(), [self._weights_seq_no] * self.num_envs)
         steps = running.record(made, rows, (*columns, WEIGHTS_SEQ_NO), outputs)
@@ -203,13 +188,13 @@ class SingleAgentEnvRunner(RowSampling):
             running.begin(index, made.observations[index], made.infos[index])
         self._shown = running.episodes.copy()
         if made.failed:
-            self.env = self._stepper.vector_env  # A foreign vector is another object now.
+            self.env = self.stepper.vector_env  # A foreign vector is another object now.
             self._survive(steps)
         return steps
 
     def _tell_and_end(self, size: SampleSize) -> None:
         """Call the hooks about the last step, and begin new episodes for those that ended."""
-        running, hooks = self._running, self._hooks
+        running, hooks = self.running, self._hooks
         if not (hooks.of("on_episode_start") or hooks.of("on_episode_step")):
             told = iter(running.ended)
         else:

@@ -14,6 +14,7 @@ from ..connectors.env_to_module.defaults import ORDER
 from ..envs.failures import EnvStepError
 from ..metrics.metrics_logger import MetricsLogger
 from ..metrics.names import (
+    ENV_RESET_TIMER,
     ENV_STEP_TIMER,
     ENV_TO_MODULE_CONNECTOR,
     MODULE_TO_ENV_CONNECTOR,
@@ -39,14 +40,14 @@ class VectorEnvRunner(EnvRunner):
     A subclass makes the environments and episodes, and says what a step is (`_sample`).
     """
 
-    _running: Any
-    _stepper: Any
+    running: Any
+    stepper: Any
 
     @override
     def _take_up_env(self) -> None:
-        stepper = getattr(self, "_stepper", None)
+        stepper = getattr(self, "stepper", None)
         if self.env is not None and (stepper is None or stepper.vector_env is not self.env):
-            self._stepper = self._stepper_of(self.env)
+            self.stepper = self._stepper_of(self.env)
             self._begin_with_envs()
 
     @abc.abstractmethod
@@ -58,7 +59,7 @@ class VectorEnvRunner(EnvRunner):
         self.num_envs = self.env.num_envs
         self._num_restarts = self._num_failures = self._num_ended = 0
         self._needs_initial_reset = True
-        self._is_begun = self._was_random = self._is_mixed = False
+        self.is_begun = self._was_random = self._is_mixed = False
         self._explored: bool | None = None
         self._cached_to_module: dict[str, Any] | None = None
         self._metrics_now: MetricsLogger | None = None
@@ -130,17 +131,16 @@ class VectorEnvRunner(EnvRunner):
         return samples
 
     @abc.abstractmethod
-    def _new_running(self) -> Any:
+    def new_running(self) -> Any:
         """Episodes that wait for their first observation, one for each environment."""
 
     def _reset_envs_and_episodes(self, explore: bool) -> None:
         """Begin anew: all environments, episodes and what pieces share."""
-        self._running = self._new_running()
+        self.running = self.new_running()
         self._is_mixed, self._explored = False, None
         self._shared_data = {}
-        self._reset_envs(self._running.episodes, self._shared_data, explore)
+        self._reset_envs(self.running.episodes, self._shared_data, explore)
 
-    @abc.abstractmethod
     def _reset_envs(
         self, episodes: Sequence[Any], shared_data: dict[str, Any], explore: bool
     ) -> None:
@@ -151,17 +151,38 @@ class VectorEnvRunner(EnvRunner):
             shared_data: What pieces share from now on.
             explore: Whether the module explores.
         """
+        for index, episode in enumerate(episodes):
+            self._call_on_episode("on_episode_created", episode, index)
+        before = perf_counter()
+        observations, infos = self.stepper.reset_all(None if self.is_begun else self._seed)
+        self._counts.add_seconds(ENV_RESET_TIMER, perf_counter() - before)
+        self._look_at_reset(observations, not (self.is_begun or self.config.disable_env_checking))
+        self.is_begun = True
+        for index, (observation, info) in enumerate(zip(observations, infos, strict=True)):
+            self.running.begin(index, observation, info)
+        self._cached_to_module = self._to_module(episodes, explore)
+        for index, episode in enumerate(episodes):
+            self._call_on_episode("on_episode_start", episode, index)
+
+    @abc.abstractmethod
+    def _look_at_reset(self, observations: Any, is_checked: bool) -> None:
+        """See what a reset gave.
+
+        Args:
+            observations: Of each environment.
+            is_checked: Whether to warn of what lies outside its space.
+        """
 
     @property
     def _ongoing_episodes(self) -> list[Any]:
         """The running episodes, under RLlib's name."""
-        found: list[Any] = self._running.episodes
+        found: list[Any] = self.running.episodes
         return found
 
     @property
     def _ongoing_episodes_for_metrics(self) -> dict[str, list[Any]]:
         """What earlier calls returned of running episodes, as far as `on_episode_end` needs it."""
-        running = self._running
+        running = self.running
         pairs = zip(running.episodes, running.chunks, strict=True)
         return {episode.id_: list(chunks) for episode, chunks in pairs if chunks}
 
@@ -199,7 +220,7 @@ class VectorEnvRunner(EnvRunner):
         columns: dict[str, Any] = self._module_to_env(
             rl_module=self.module,
             batch=outputs,
-            episodes=self._running.episodes,
+            episodes=self.running.episodes,
             explore=explore,
             shared_data=self._shared_data,
             metrics=self._metrics_now,
@@ -209,7 +230,7 @@ class VectorEnvRunner(EnvRunner):
 
     def _end(self, index: int) -> None:
         """Close an episode and have the next one wait for its first observation."""
-        running = self._running
+        running = self.running
         self._call_on_episode(
             "on_episode_end",
             running.episodes[index],
@@ -252,7 +273,7 @@ class VectorEnvRunner(EnvRunner):
         ):
             if times:
                 self._counts.add_seconds(timer, sum(times) / len(times))
-        restarts: int = self._stepper.num_restarts
+        restarts: int = self.stepper.num_restarts
         self._counts.add_restarts(restarts - self._num_restarts)
         self._num_restarts = restarts
 

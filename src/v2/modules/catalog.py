@@ -52,6 +52,10 @@ class Catalog:
         self._model_config_dict = with_defaults(model_config_dict)
         self._latent_dims: tuple[int, ...] | None = None
         self._determine_components_hook()
+        self._describe_heads()
+
+    def _describe_heads(self) -> None:
+        """Say which heads there are, once the encoder is known; none here."""
 
     def _determine_components_hook(self) -> None:
         """Decide on the encoder and the distribution; a subclass may decide otherwise."""

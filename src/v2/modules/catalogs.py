@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -32,13 +31,8 @@ class PPOCatalog(Catalog):
         model_config_dict: Settings, see `DefaultModelConfig`.
     """
 
-    def __init__(
-        self,
-        observation_space: Space[Any],
-        action_space: Space[Any],
-        model_config_dict: Mapping[str, Any],
-    ) -> None:
-        super().__init__(observation_space, action_space, model_config_dict)
+    @override
+    def _describe_heads(self) -> None:
         self.actor_critic_encoder_config = ActorCriticEncoderConfig(
             base_encoder_config=self._encoder_config,
             shared=self._model_config_dict["vf_share_layers"],
@@ -78,13 +72,8 @@ class BCCatalog(Catalog):
         model_config_dict: Settings, see `DefaultModelConfig`.
     """
 
-    def __init__(
-        self,
-        observation_space: Space[Any],
-        action_space: Space[Any],
-        model_config_dict: Mapping[str, Any],
-    ) -> None:
-        super().__init__(observation_space, action_space, model_config_dict)
+    @override
+    def _describe_heads(self) -> None:
         self.pi_head_hiddens = self._model_config_dict["head_fcnet_hiddens"]
         self.pi_head_activation = self._model_config_dict["head_fcnet_activation"]
         self.pi_head_config: Any = None  # known only once the distribution is
@@ -105,13 +94,9 @@ class DQNCatalog(Catalog):
             distribution over returns.
     """
 
-    def __init__(
-        self,
-        observation_space: Space[Any],
-        action_space: Space[Any],
-        model_config_dict: Mapping[str, Any],
-    ) -> None:
-        super().__init__(observation_space, action_space, model_config_dict)
+    @override
+    def _describe_heads(self) -> None:
+        action_space = self.action_space
         if not isinstance(action_space, spaces.Discrete):
             raise UnsupportedSpaceException(
                 "DQN", expected="a Discrete action space", found=repr(action_space)
@@ -142,18 +127,18 @@ class SACCatalog(Catalog):
         model_config_dict: Settings, see `DefaultModelConfig`.
     """
 
-    def __init__(
-        self,
-        observation_space: Space[Any],
-        action_space: Space[Any],
-        model_config_dict: Mapping[str, Any],
-    ) -> None:
-        if not isinstance(action_space, (spaces.Box, spaces.Discrete)):
-            self._raise_unsupported_action_space_error(action_space)
-        super().__init__(observation_space, action_space, model_config_dict)
+    @override
+    def _determine_components_hook(self) -> None:
+        if not isinstance(self.action_space, (spaces.Box, spaces.Discrete)):
+            self._raise_unsupported_action_space_error(self.action_space)
+        super()._determine_components_hook()
+
+    @override
+    def _describe_heads(self) -> None:
         self.pi_and_qf_head_hiddens = self._model_config_dict["head_fcnet_hiddens"]
         self.pi_and_qf_head_activation = self._model_config_dict["head_fcnet_activation"]
         self.pi_head_config: Any = None  # known only once the distribution is
+        action_space = self.action_space
         width = int(action_space.n) if isinstance(action_space, spaces.Discrete) else 1
         self.qf_head_config: Any = self._head_config(width)
 

@@ -7,14 +7,16 @@ from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gymnasium.spaces import Space
+from typing_extensions import Self, override
 
 from ...core.errors import ConfigError
-from ...core.trust import Names, Trust, Words, find
+from ...core.trust import Names, find
 from ...core.trust.arguments import live_arguments
 from ...core.vault.decode.standins import class_path, mapping_of
 from ..saving.class_names import saved_name
 from ..saving.class_slots import MODULE
-from .spec import RLModuleSpec, _space_data, _space_of
+from .spec import RLModuleSpec
+from .spec_data import SpecData, space_data, space_of
 
 if TYPE_CHECKING:
     from .multi_rl_module import MultiRLModule
@@ -28,7 +30,7 @@ def _multi_rl_module() -> Any:
 
 
 @dataclass
-class MultiRLModuleSpec:
+class MultiRLModuleSpec(SpecData):
     """What a multi-module is built from: one spec per module id.
 
     Args:
@@ -128,51 +130,23 @@ class MultiRLModuleSpec:
         """Give plain data: classes by name, spaces as RLlib's dicts."""
         return {
             "multi_rl_module_class": ".".join(saved_name(self.multi_rl_module_class)),
-            "observation_space": _space_data(self.observation_space),
-            "action_space": _space_data(self.action_space),
+            "observation_space": space_data(self.observation_space),
+            "action_space": space_data(self.action_space),
             "inference_only": self.inference_only,
             "model_config": self.model_config,
             "rl_module_specs": {key: spec.to_dict() for key, spec in self.rl_module_specs.items()},
         }
 
     @classmethod
-    def from_dict(
-        cls,
-        d: Mapping[str, Any],
-        *,
-        trust: Words = None,
-        module_classes: Mapping[str, Any] | None = None,
-    ) -> MultiRLModuleSpec:
-        """Take back what `to_dict` gave.
-
-        Args:
-            d: The data.
-            trust: Your own classes that it names: a list, or a mapping of the names in it.
-            module_classes: Another spelling of `trust`.
-
-        Raises:
-            UnknownClassError: It names classes that nobody has given; all are told.
-        """
-        names = Names(Trust.of(trust) | Trust.of(module_classes))
-        made = cls.in_file(d, names)
-        names.check("from_dict")
-        return made
-
-    @classmethod
-    def in_file(cls, d: Mapping[str, Any], names: Names) -> MultiRLModuleSpec:
-        """What a file holds of a spec, `to_dict`'s data or the attributes of a pickled one.
-
-        Args:
-            d: The data.
-            names: Looks up what it names.
-        """
+    @override
+    def in_file(cls, d: Mapping[str, Any], names: Names) -> Self:
         base = _multi_rl_module()
         found = find(class_path(d.get("multi_rl_module_class")), MODULE, names.trust)
         held = mapping_of(d.get("rl_module_specs") or d.get("module_specs"))
         return cls(
             multi_rl_module_class=found if found and issubclass(found, base) else base,
-            observation_space=_space_of(live_arguments(d.get("observation_space"), names)),
-            action_space=_space_of(live_arguments(d.get("action_space"), names)),
+            observation_space=space_of(live_arguments(d.get("observation_space"), names)),
+            action_space=space_of(live_arguments(d.get("action_space"), names)),
             inference_only=d.get("inference_only"),
             model_config=live_arguments(d.get("model_config"), names),
             rl_module_specs={

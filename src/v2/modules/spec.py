@@ -7,16 +7,17 @@ from dataclasses import InitVar, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from gymnasium.spaces import Space
+from typing_extensions import Self, override
 
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
-from ...core.spaces.codec import gym_space_to_dict, space_from_ray
-from ...core.trust import Names, Slot, Trust, Words
+from ...core.trust import Names, Slot
 from ...core.trust.arguments import live_arguments
 from ...core.vault.decode.standins import GlobalRef, Opaque, class_path
 from ..saving.class_names import saved_name
 from ..saving.class_slots import CATALOG, MODULE
 from .model_config import as_settings
+from .spec_data import SpecData, space_data, space_of
 
 if TYPE_CHECKING:
     from .multi_spec import MultiRLModuleSpec
@@ -27,7 +28,7 @@ NAMES: Final = (str, GlobalRef, Opaque)
 
 
 @dataclass
-class RLModuleSpec:
+class RLModuleSpec(SpecData):
     """What one module is built from.
 
     Args:
@@ -114,8 +115,8 @@ class RLModuleSpec:
         """Give plain data: classes by name, spaces as RLlib's dicts."""
         return {
             "module_class": _name(self.module_class),
-            "observation_space": _space_data(self.observation_space),
-            "action_space": _space_data(self.action_space),
+            "observation_space": space_data(self.observation_space),
+            "action_space": space_data(self.action_space),
             "inference_only": self.inference_only,
             "learner_only": self.learner_only,
             "model_config": as_settings(self.model_config),
@@ -123,40 +124,12 @@ class RLModuleSpec:
         }
 
     @classmethod
-    def from_dict(
-        cls,
-        d: Mapping[str, Any],
-        *,
-        trust: Words = None,
-        module_classes: Mapping[str, Any] | None = None,
-    ) -> RLModuleSpec:
-        """Take back what `to_dict` gave.
-
-        Args:
-            d: The data.
-            trust: Your own classes that it names: a list, or a mapping of the names in it.
-            module_classes: Another spelling of `trust`.
-
-        Raises:
-            UnknownClassError: It names a class that nobody has given.
-        """
-        names = Names(Trust.of(trust) | Trust.of(module_classes))
-        made = cls.in_file(d, names)
-        names.check("from_dict")
-        return made
-
-    @classmethod
-    def in_file(cls, d: Mapping[str, Any], names: Names) -> RLModuleSpec:
-        """What a file holds of a spec, `to_dict`'s data or the attributes of a pickled one.
-
-        Args:
-            d: The data.
-            names: Looks up what it names.
-        """
+    @override
+    def in_file(cls, d: Mapping[str, Any], names: Names) -> Self:
         return cls(
             module_class=_named(d.get("module_class"), MODULE, names),
-            observation_space=_space_of(live_arguments(d.get("observation_space"), names)),
-            action_space=_space_of(live_arguments(d.get("action_space"), names)),
+            observation_space=space_of(live_arguments(d.get("observation_space"), names)),
+            action_space=space_of(live_arguments(d.get("action_space"), names)),
             inference_only=d.get("inference_only", False),
             learner_only=d.get("learner_only", False),
             model_config=live_arguments(d.get("model_config"), names),
@@ -203,11 +176,3 @@ def _name(cls: Any) -> str | None:
 
 def _named(path: Any, slot: Slot, names: Names) -> Any:
     return names.find(class_path(path), slot) if isinstance(path, NAMES) else path
-
-
-def _space_data(space: Space[Any] | None) -> Any:
-    return gym_space_to_dict(space)
-
-
-def _space_of(data: Any) -> Any:
-    return space_from_ray(data) if isinstance(data, Mapping) else data

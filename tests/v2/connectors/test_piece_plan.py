@@ -23,7 +23,8 @@ class UsersAdd(Add):
 
 
 def join(pieces):
-    def run(rl_module, batch, episodes, explore, shared_data):
+    def run(given):
+        batch = given[1]
         if batch.get("is_odd"):
             return None
         together = sum(piece.amount for piece in pieces)

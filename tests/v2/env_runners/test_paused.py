@@ -34,8 +34,8 @@ def test_a_runner_goes_on_where_another_was(runner: Any) -> None:
 
     assert go_on(fresh, paused(runner))
 
-    assert [each.id_ for each in fresh._running.episodes] == [
-        each.id_ for each in runner._running.episodes
+    assert [each.id_ for each in fresh.running.episodes] == [
+        each.id_ for each in runner.running.episodes
     ]
     assert not fresh._needs_initial_reset
 

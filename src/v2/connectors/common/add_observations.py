@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ....core.columns import Columns
 from ....core.errors import PieceError
 from ..batch_items import add_batch_item, add_n_batch_items, single_agent_episode_iterator
-from ..connector import ConnectorV2
+from .from_episodes import FromEpisodes
 
 
-class AddObservationsFromEpisodesToBatch(ConnectorV2):
+class AddObservationsFromEpisodesToBatch(FromEpisodes):
     """Add the last observation of each agent that stepped; for learners all but the last.
 
     A column of observations that is there already is left alone.
@@ -32,16 +31,6 @@ class AddObservationsFromEpisodesToBatch(ConnectorV2):
         >>> AddObservationsFromEpisodesToBatch()(rl_module=None, batch={}, episodes=[episode])
         {'obs': {('e0',): [7]}}
     """
-
-    def __init__(
-        self,
-        input_observation_space: Space[Any] | None = None,
-        input_action_space: Space[Any] | None = None,
-        *,
-        as_learner_connector: bool = False,
-    ) -> None:
-        super().__init__(input_observation_space, input_action_space)
-        self.as_learner_connector = as_learner_connector
 
     @override
     def __call__(

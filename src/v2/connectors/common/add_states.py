@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ....core import array_namespace as xp
@@ -15,12 +14,12 @@ from ....core.arrays.batching import batch as batched
 from ....core.columns import Columns
 from ....core.types import Nest
 from ..batch_items import add_batch_item, add_n_batch_items, single_agent_episode_iterator
-from ..connector import ConnectorV2
+from .from_episodes import FromEpisodes
 from .stateful_modules import is_stateful, max_seq_len, stateful_module
 from .tensor_to_numpy import narrowed
 
 
-class AddStatesFromEpisodesToBatch(ConnectorV2):
+class AddStatesFromEpisodesToBatch(FromEpisodes):
     """Add the state a stateful module goes on with, as `state_in`.
 
     Acting, it is the last state the module gave, or its initial one. For learners, it is the
@@ -32,16 +31,6 @@ class AddStatesFromEpisodesToBatch(ConnectorV2):
         input_action_space: Of what comes in.
         as_learner_connector: Whether the batch is a train batch.
     """
-
-    def __init__(
-        self,
-        input_observation_space: Space[Any] | None = None,
-        input_action_space: Space[Any] | None = None,
-        *,
-        as_learner_connector: bool = False,
-    ) -> None:
-        super().__init__(input_observation_space, input_action_space)
-        self.as_learner_connector = as_learner_connector
 
     @override
     def __call__(

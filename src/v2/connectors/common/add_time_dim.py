@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ....core import nest
@@ -18,11 +17,11 @@ from ..batch_items import (
     foreach_batch_item_change_in_place,
     single_agent_episode_iterator,
 )
-from ..connector import ConnectorV2
+from .from_episodes import FromEpisodes
 from .stateful_modules import is_stateful, max_seq_len, stateful_module
 
 
-class AddTimeDimToBatchAndZeroPad(ConnectorV2):
+class AddTimeDimToBatchAndZeroPad(FromEpisodes):
     """Give the items of stateful modules a time axis; nothing to do for others.
 
     Acting, the axis is one step long. For learners, the steps of each episode are cut into rows
@@ -34,16 +33,6 @@ class AddTimeDimToBatchAndZeroPad(ConnectorV2):
         input_action_space: Of what comes in.
         as_learner_connector: Whether the batch is a train batch.
     """
-
-    def __init__(
-        self,
-        input_observation_space: Space[Any] | None = None,
-        input_action_space: Space[Any] | None = None,
-        *,
-        as_learner_connector: bool = False,
-    ) -> None:
-        super().__init__(input_observation_space, input_action_space)
-        self.as_learner_connector = as_learner_connector
 
     @override
     def __call__(

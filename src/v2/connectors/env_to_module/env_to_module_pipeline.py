@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from typing_extensions import override
 
 from ..piece_plan import Room
-from ..pipeline import ConnectorPipelineV2
+from ..runner_pipeline import RunnerPipeline
 
 
-class EnvToModulePipeline(ConnectorPipelineV2):
+class EnvToModulePipeline(RunnerPipeline):
     """Leads from the running episodes of an environment to a module's forward batch.
 
     Example:
@@ -19,29 +20,8 @@ class EnvToModulePipeline(ConnectorPipelineV2):
     """
 
     @override
-    def __call__(
-        self,
-        *,
-        rl_module: Any,
-        batch: dict[str, Any] | None = None,
-        episodes: list[Any],
-        explore: bool | None = None,
-        shared_data: dict[str, Any] | None = None,
-        metrics: Any = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
-        """Run all pieces, from an empty batch if none is given."""
-        if batch is None:
-            batch = {}
-        if shared_data is None:
-            shared_data = {}
-        given = (rl_module, batch, episodes, explore, shared_data)
-        if metrics is None:
-            return self._run_steps(given, None, kwargs)
-        metrics.log_value("env_to_module_sum_episodes_length_in", sum(map(len, episodes)))
-        made = self._run_steps(given, metrics, kwargs)
-        metrics.log_value("env_to_module_sum_episodes_length_out", sum(map(len, episodes)))
-        return made
+    def _log_lengths(self, metrics: Any, episodes: Sequence[Any], end: str) -> None:
+        metrics.log_value(f"env_to_module_sum_episodes_length_{end}", sum(map(len, episodes)))
 
     @override
     def _room(self) -> Room:

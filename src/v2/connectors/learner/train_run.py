@@ -13,7 +13,7 @@ from ..common.agent_to_module_mapping import AgentToModuleMapping
 from ..common.batch_individual_items import BatchIndividualItems
 from ..common.numpy_to_tensor import NumpyToTensor
 from ..common.stateful_modules import is_multi, is_stateful
-from ..piece_plan import Room, Run
+from ..piece_plan import Given, Room, Run
 from .add_columns import AddColumnsFromEpisodesToTrainBatch
 from .add_infos import AddInfosFromEpisodesToTrainBatch
 from .add_next_observations import AddNextObservationsFromEpisodesToTrainBatch
@@ -59,17 +59,11 @@ class TrainRun:
         self.is_prolonging = places[0] == _FIRST
         self.is_multi_agent = _MAPS in places
 
-    def __call__(
-        self,
-        rl_module: Any,
-        batch: dict[str, Any],
-        episodes: Sequence[Any],
-        explore: Any,
-        shared_data: dict[str, Any],
-    ) -> dict[str, Any] | None:
+    def __call__(self, given: Given) -> Any:
         """Make the train batch; None where only the pieces themselves can."""
-        given: dict[str, Any] = {"rl_module": rl_module, "episodes": episodes}
-        given |= {"explore": explore, "shared_data": shared_data}
+        rl_module, batch, episodes, explore, shared_data = given
+        others: dict[str, Any] = {"rl_module": rl_module, "episodes": episodes}
+        others |= {"explore": explore, "shared_data": shared_data}
         try:
             made = self._begun(rl_module, batch, episodes)
         except Unfit:
@@ -81,17 +75,17 @@ class TrainRun:
             shared_data["_added_loss_mask_for_valid_episode_ts"] = True
         try:
             for piece in self.columnar:
-                self._add(piece, made, given)
+                self._add(piece, made, others)
         except Unfit:  # The step is there already; the other pieces go on from it.
             if self.is_prolonging:
                 add_flags(batch, episodes)
             for piece in (*pieces, *self.after):
-                batch = piece(batch=batch, data=batch, **given)
+                batch = piece(batch=batch, data=batch, **others)
             return batch
-        batch = self._finished(made, batch, given)
+        batch = self._finished(made, batch, others)
         del made  # What pieces turn into something else need not stay.
         for piece in self.after:
-            batch = piece(batch=batch, data=batch, **given)
+            batch = piece(batch=batch, data=batch, **others)
         return batch
 
     def _begun(

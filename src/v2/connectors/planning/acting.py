@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from ....core import nest
@@ -15,7 +14,7 @@ from ..common.batch_individual_items import BatchIndividualItems
 from ..common.numpy_to_tensor import NumpyToTensor, tensors_of
 from ..common.stateful_modules import is_multi
 from ..item_rows import DistinctIds, Rows, Unserved, opened, with_time
-from ..piece_plan import Room, Run
+from ..piece_plan import Given, Room, Run
 from .acting_forms import FORMS, Call
 from .latest import latest_of_singles, latest_states
 
@@ -43,15 +42,9 @@ class ActingRun:
         self._is_multi = False
         self._distinct = DistinctIds()
 
-    def __call__(
-        self,
-        rl_module: Any,
-        batch: dict[str, Any],
-        episodes: Sequence[Any],
-        explore: Any,
-        shared_data: dict[str, Any],
-    ) -> dict[str, Any] | None:
+    def __call__(self, given: Given) -> dict[str, Any] | None:
         """See `Run`."""
+        rl_module, batch, episodes, _, shared_data = given
         if type(rl_module) is not self._last_kind:  # A module of torch is slow to tell what it
             self._is_multi, self._last_kind = is_multi(rl_module), type(rl_module)  # lacks.
         try:

@@ -27,7 +27,7 @@ from ..module_to_env.listify_data_for_vector_env import ListifyDataForVectorEnv
 from ..module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
 from ..module_to_env.remove_time_rank import RemoveSingleTsTimeRankFromBatch
 from ..module_to_env.unbatch_to_individual_items import UnBatchToIndividualItems, keys_of_rows
-from ..piece_plan import Room, Run
+from ..piece_plan import Given, Room, Run
 from .bounding import Bounds, bounded, bounded_by, bounds_of
 from .listing import has_rows, items_by_key, listed, listed_by_agent
 
@@ -78,15 +78,9 @@ class AnsweringRun:
         self._is_multi = False
         self._distinct = DistinctIds()
 
-    def __call__(
-        self,
-        rl_module: Any,
-        batch: dict[str, Any],
-        episodes: Sequence[Any],
-        explore: Any,
-        shared_data: dict[str, Any],
-    ) -> dict[str, Any] | None:
+    def __call__(self, given: Given) -> dict[str, Any] | None:
         """See `Run`."""
+        rl_module, batch, episodes, explore, shared_data = given
         if type(rl_module) is not self._last_kind:  # A module of torch is slow to tell what it
             self._is_multi, self._last_kind = is_multi(rl_module), type(rl_module)  # lacks.
         try:
