@@ -74,6 +74,8 @@ def test_an_example_runs_as_it_stands(example, workplace):
         TORCH_IS_MISSING in done.stdout + done.stderr or imports(done, example)
     ):
         pytest.skip("torch is not installed")
+    if "No module named 'onnxruntime'" in done.stderr:
+        pytest.importorskip("onnxruntime")
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
 
