@@ -11,7 +11,7 @@ from gymnasium.spaces import Box
 from torch import nn
 
 from ...core.errors import RlconnectError
-from ...legacy.heads.algorithms import FAMILIES
+from ...core.rllib_utils.algorithm_names import family_of
 from ...legacy.heads.described_model import DescribedModel
 from ...legacy.models.complex import ComplexInputNetwork
 from ...legacy.models.fcnet import FullyConnectedNetwork
@@ -90,7 +90,7 @@ def _module(policy: Policy) -> RLModule:
         return described_module(policy, model, seen_by_network(policy))
     if isinstance(model, RLModuleNet):
         return module_of_weights(policy, model)
-    family = FAMILIES[policy.algorithm]
+    family = family_of(policy.algorithm)
     if family in ("dqn", "simple_q"):
         return dqn_module(policy, model)
     if family == "sac":

@@ -19,8 +19,8 @@ from typing import Any, Final
 from gymnasium.envs.registration import registry
 
 from ...core.columns import DEFAULT_MODULE_ID
+from ...core.rllib_utils.algorithm_names import family_of
 from ...core.vault.layout import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
-from ...legacy.heads.algorithms import FAMILIES
 from ...legacy.policy.policy import Policy
 from ...v2.connectors.common.add_observations import AddObservationsFromEpisodesToBatch
 from ...v2.connectors.common.add_time_dim import AddTimeDimToBatchAndZeroPad
@@ -218,7 +218,7 @@ class RayAlgorithm:
     def _no_training(self) -> str:
         for name, module in self.acting.modules.items():
             kind, policy = type(module).__name__, self.acting.policies[name]
-            has_value = FAMILIES.get(policy.algorithm) == "actor_critic"
+            has_value = family_of(policy.algorithm) == "actor_critic"
             if kind == "DescribedTorchRLModule":
                 has_value = "value" in module.network.outputs
             learns = self.name in _BY_MODULE.get(kind, ())

@@ -8,7 +8,7 @@ from typing import Any
 
 import gymnasium
 
-from ...legacy.heads.algorithms import FAMILIES
+from ...core.rllib_utils.algorithm_names import family_of
 from ...legacy.policy.policy import Policy
 
 _TRAINS = {"BC": "BCConfig", "MARWIL": "MARWILConfig"}
@@ -34,7 +34,7 @@ def ways_on(
         part = f"ray.rllib.core.rl_module.RLModule.from_checkpoint({module})"
         is_whole = os.path.isdir(os.path.join(path, "learner_group"))
         return [("load", f"rlconnect.load({path!r})"), ("in Ray", whole if is_whole else part)]
-    learns = FAMILIES.get(policy.algorithm) in ("actor", "actor_critic")
+    learns = family_of(policy.algorithm) in ("actor", "actor_critic")
     config = _TRAINS.get(policy.algorithm, "PPOConfig")
     env: Any = policy.config.get("env")
     named = repr(env) if isinstance(env, str) and env in gymnasium.registry else "ENV"

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
 
+from ..rllib_utils.algorithm_names import acts_by_values
 from .observed import Part, encoded_shape, observed_parts
 
 Shape = tuple[int, ...]
@@ -65,7 +66,7 @@ def facts_of(
         parts = observed_parts(observation_space, _seen_shape(settings))
     inputs = {name: part.shape for name, part in parts.items()}
     width, wide = (0, 0) if action_space is None else _action_sizes(action_space)
-    is_q = algorithm in ("DQN", "SimpleQ", "APEX", "R2D2")
+    is_q = acts_by_values(algorithm)
     sizes = () if action_space is None else (width,) if is_q else (wide, width)
     shapes = {name: tuple(np.shape(array)) for name, array in weights.items()}
     return Facts(

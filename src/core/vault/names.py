@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..rllib_utils.algorithm_names import SPELLINGS
+from ..rllib_utils.algorithm_names import ALGORITHMS, SPELLINGS
 
 _SUFFIX: Final = re.compile(
     r"(?:Torch|TF1|TF2|TF|Jax|Eager|StaticGraph|Dynamic)*"
@@ -13,14 +13,6 @@ _SUFFIX: Final = re.compile(
 )
 # No class of RLlib's has so long a path; searching for an ending takes quadratic time.
 _LONGEST: Final = 500
-# Policies that other algorithms borrow: whose policy it is -> who may be meant.
-_BORROWED: Final = {
-    "A3C": ("A2C",),
-    "MARWIL": ("BC",),
-    "DDPG": ("TD3", "APEX_DDPG"),
-    "DQN": ("APEX",),
-    "BanditLinUCB": ("BanditLinTS",),
-}
 # Functions that make policies of no algorithm in particular.
 _GENERIC: Final = frozenset({"", "torch", "tf", "policy", "random", "multi"})
 
@@ -64,7 +56,8 @@ def policy_algorithm(policy_class: str, algorithm: str) -> str:
         ('A2C', 'DQN')
     """
     own = algorithm_name(policy_class)
-    return algorithm if not own or algorithm in _BORROWED.get(own, ()) else own
+    around = ALGORITHMS.get(algorithm)
+    return algorithm if not own or (around and around.borrows == own) else own
 
 
 CONNECTORS: Final = frozenset(

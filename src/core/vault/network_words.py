@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from ..errors import ConfigError
 from ..nets.description import network_of
 from ..nets.setting import NETWORK
 from ..nets.words import in_words
+from ..rllib_utils.algorithm_names import NETWORKS, acts_by_values, family_of
 from .records import ModuleRecord, PolicyRecord
 from .weights import WeightTable
-
-# Algorithms whose networks are not described by `model`: what is, and in which words.
-_ACTOR_AND_CRITIC: Final = {
-    "SAC": ("policy_model_config", "q_model_config"),
-    "CQL": ("policy_model_config", "q_model_config"),
-    "RNNSAC": ("policy_model_config", "q_model_config"),
-}
-_HIDDEN_LISTS: Final = ("DDPG", "TD3", "APEX_DDPG")
-_VALUE_BASED: Final = ("DQN", "APEX", "SimpleQ", "R2D2", "QMIX")
 
 
 def network(record: PolicyRecord | ModuleRecord) -> str:
@@ -47,19 +39,15 @@ def _described(record: PolicyRecord | ModuleRecord) -> str:
 def _words(record: PolicyRecord | ModuleRecord) -> Iterator[str]:
     config = record.config if isinstance(record, PolicyRecord) else record.model_config
     algorithm = record.algorithm if isinstance(record, PolicyRecord) else ""
-    if algorithm in _ACTOR_AND_CRITIC:
-        actor, critic = (_mapping(config.get(key)) for key in _ACTOR_AND_CRITIC[algorithm])
-        yield f"actor {_dense(actor, 'fcnet_hiddens', 'fcnet_activation')}"
-        twin = "twin critics" if config.get("twin_q") else "critic"
-        yield f"{twin} {_dense(critic, 'fcnet_hiddens', 'fcnet_activation')}"
-        return
-    if algorithm in _HIDDEN_LISTS:
-        yield f"actor {_dense(config, 'actor_hiddens', 'actor_hidden_activation')}"
-        twin = "twin critics" if config.get("twin_q") else "critic"
-        yield f"{twin} {_dense(config, 'critic_hiddens', 'critic_hidden_activation')}"
+    own = NETWORKS.get(family_of(algorithm))
+    if own:
+        names = ("actor", "twin critics" if config.get("twin_q") else "critic")
+        for name, (below, hiddens, activation) in zip(names, own, strict=True):
+            settings = _mapping(config.get(below)) if below else config
+            yield f"{name} {_dense(settings, hiddens, activation)}"
         return
     yield from _layers(record.model_config, record.weights)
-    if algorithm in _VALUE_BASED:
+    if acts_by_values(algorithm) or algorithm == "QMIX":
         yield from _heads(config)
     else:
         yield from _value_net(record)

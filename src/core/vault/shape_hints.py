@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from ..rllib_utils.algorithm_names import acts_by_values, family_of
 from .records import ModuleRecord, PolicyRecord
 from .weights import WeightTable
 
@@ -25,8 +26,6 @@ _TF_HEAD: Final = re.compile(r"[^/]+/(?:fc_out|(?:[^/]+/)?actor_out)/kernel(?::0
 _PICTURE: Final = re.compile(
     r"(?:.*_convs\.0\..*|.*\.cnn\.\d\.|[^/]+/conv1/)(?:weight|kernel)(?::0)?"
 )
-_CHOICES: Final = ("DQN", "APEX", "SimpleQ", "R2D2")
-_NUMBERS: Final = ("DDPG", "TD3", "APEX_DDPG")
 
 _FAMILIES: Final = (
     (r"advantage_module\.|value_module\.|.*/hidden_0/kernel", "DQN"),
@@ -111,7 +110,7 @@ def space_hint(record: PolicyRecord | ModuleRecord) -> str:
 def _actions(record: PolicyRecord | ModuleRecord, outputs: int) -> str:
     """The action spaces that such a head may have been made for."""
     algorithm = record.algorithm if isinstance(record, PolicyRecord) else ""
-    if algorithm in _NUMBERS:
+    if family_of(algorithm) == "ddpg":
         return _box(outputs)
     if any(name.endswith("log_std") for name in record.weights):
         return _box(outputs)
@@ -124,7 +123,7 @@ def _actions(record: PolicyRecord | ModuleRecord, outputs: int) -> str:
     inputs = told_sizes(record.weights).inputs
     if q_inputs and inputs is not None:  # a critic of numbers sees them beside the observation
         return choices if q_inputs[0][1] == inputs else _box(outputs // 2)
-    if algorithm in _CHOICES:
+    if acts_by_values(algorithm):
         atoms = record.config.get("num_atoms") if isinstance(record, PolicyRecord) else 1
         return f"Discrete({outputs // atoms if type(atoms) is int and atoms > 1 else outputs})"
     if outputs % 2:

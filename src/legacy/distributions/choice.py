@@ -16,7 +16,6 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
 
 from ...core.errors import SpaceError, UnknownNameError
-from ...core.formulas.schedules import class_name
 from ...core.importing.torch_needed import torch_needed
 from . import arrays as single
 from .action_leaves import action_leaves
@@ -109,38 +108,26 @@ class DistributionChoice:
 def distribution_for(
     action_space: Space[Any],
     model_config: Mapping[str, Any] | None = None,
-    algorithm: str = "PPO",
     *,
-    config: Mapping[str, Any] | None = None,
     deterministic: bool = False,
     custom_distributions: Mapping[str, Any] | None = None,
 ) -> DistributionChoice:
-    """The distribution an algorithm of the old stack acts with in a space.
+    """The distribution of an action space, whatever the algorithm.
 
     Args:
         action_space: Where the actions go.
         model_config: The model settings; only `custom_action_dist` matters here.
-        algorithm: An algorithm's name, see `heads.algorithms`.
-        config: The trainer config; SAC and CQL read `normalize_actions` and
-            `_use_beta_distribution`.
         deterministic: Choose the fixed distribution for real-valued leaves, as DDPG does.
         custom_distributions: Classes for names that `custom_action_dist` may hold.
     """
     custom = (model_config or {}).get("custom_action_dist")
     if custom:
         return _custom(action_space, model_config or {}, custom, custom_distributions or {})
-    if algorithm in {"SAC", "RNNSAC", "CQL"}:
-        return _sac(action_space, algorithm, config or {})
-    if algorithm in {"DQN", "APEX", "SimpleQ", "R2D2", "RAINBOW"}:
-        _require(action_space, Discrete, algorithm)
-    if algorithm in {"DDPG", "TD3", "APEX_DDPG"}:
-        return _ddpg(action_space, algorithm)
-    if algorithm in {"BanditLinUCB", "BanditLinTS"}:
-        return _bandit(action_space, algorithm, config or {})
-    return _by_space(action_space, deterministic or algorithm in {"ES", "ARS"})
+    return by_space(action_space, deterministic)
 
 
-def _by_space(space: Space[Any], fixed: bool) -> DistributionChoice:
+def by_space(space: Space[Any], fixed: bool = False) -> DistributionChoice:
+    """The distribution of a space; where `fixed`, the deterministic one of real numbers."""
     if isinstance(space, Discrete):
         return DistributionChoice("categorical", int(space.n), space)
     if isinstance(space, MultiDiscrete):
@@ -151,10 +138,10 @@ def _by_space(space: Space[Any], fixed: bool) -> DistributionChoice:
     if isinstance(space, Box):
         return _box(space, fixed)
     if isinstance(space, (Dict, Tuple)):
-        children = tuple(_by_space(leaf, False) for leaf in action_leaves(space))
+        children = tuple(by_space(leaf) for leaf in action_leaves(space))
         size = sum(child.size for child in children)
         return DistributionChoice("multi_action", size, space, children)
-    if _is_simplex(space):
+    if is_simplex(space):
         return DistributionChoice("dirichlet", int(np.prod(space.shape or ())), space)
     raise SpaceError(
         "no action distribution covers this action space",
@@ -187,35 +174,6 @@ def _box(space: Box, fixed: bool) -> DistributionChoice:
     return DistributionChoice("diag_gaussian", 2 * parts, space, settings={"action_space": space})
 
 
-def _sac(space: Space[Any], algorithm: str, config: Mapping[str, Any]) -> DistributionChoice:
-    if isinstance(space, Discrete) or _is_simplex(space):
-        return _by_space(space, False)
-    _require(space, Box, algorithm)
-    size = 2 * int(np.prod(space.shape or ()))
-    if not config.get("normalize_actions", True):
-        return DistributionChoice("diag_gaussian", size, space)
-    beta = bool(config.get("_use_beta_distribution", False))
-    return DistributionChoice("beta" if beta else "squashed_gaussian", size, space)
-
-
-def _ddpg(space: Space[Any], algorithm: str) -> DistributionChoice:
-    if _is_simplex(space):
-        return _by_space(space, False)
-    _require(space, Box, algorithm)
-    return DistributionChoice("deterministic", int(np.prod(space.shape or ())), space)
-
-
-def _bandit(space: Space[Any], algorithm: str, config: Mapping[str, Any]) -> DistributionChoice:
-    _require(space, Discrete, algorithm)
-    # One policy class serves both; how it explores tells them apart.
-    usual = "ThompsonSampling" if algorithm == "BanditLinTS" else ""
-    explores = (config.get("exploration_config") or {}).get("type", usual)
-    choice = _by_space(space, False)
-    if class_name(explores) != "ThompsonSampling":
-        return choice
-    return DistributionChoice("gaussian_arms", 2 * choice.size, space)
-
-
 def _custom(
     space: Space[Any],
     model_config: Mapping[str, Any],
@@ -232,12 +190,21 @@ def _custom(
             name=custom,
         )
     if found.__name__ in {"TorchMultiActionDistribution", "MultiActionDistribution"}:
-        return _by_space(space, False)
+        return by_space(space)
     size = int(found.required_model_output_shape(space, dict(model_config)))
     return DistributionChoice("custom", size, space, custom=found)
 
 
-def _require(space: Space[Any], kind: type, algorithm: str) -> None:
+def choices_only(
+    space: Space[Any], algorithm: str, config: Mapping[str, Any]
+) -> DistributionChoice:
+    """The distribution of algorithms that choose among a few actions."""
+    require(space, Discrete, algorithm)
+    return by_space(space)
+
+
+def require(space: Space[Any], kind: type, algorithm: str) -> None:
+    """Refuse a space of another kind than an algorithm acts in."""
     if not isinstance(space, kind):
         raise SpaceError(
             f"{algorithm} cannot act in this action space",
@@ -246,5 +213,6 @@ def _require(space: Space[Any], kind: type, algorithm: str) -> None:
         )
 
 
-def _is_simplex(space: Space[Any]) -> bool:
+def is_simplex(space: Space[Any]) -> bool:
+    """Whether actions are shares of a whole."""
     return type(space).__name__ == "Simplex"

@@ -1,7 +1,7 @@
 """What each algorithm of the old stack adds to a network, and how a policy acts with it.
 
-Names are imported when first asked for: `acting.py` and `algorithms.py` need no torch. Start
-with `registry.py`, then `head.py`.
+Names are imported when first asked for: `acting.py` and the files of families with a
+numpy twin need no torch. Start with `family.py`, then `head.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ _HOME = {
     "ArrayHead": ".array_head",
     "DDPGTorchModel": ".ddpg_model",
     "DQNTorchModel": ".dqn_model",
-    "FAMILIES": ".algorithms",
     "NoisyLayer": ".noisy",
     "PolicyHead": ".head",
     "PolicyOutputs": ".head",

@@ -1,6 +1,6 @@
 # Made of the table in __init__.py by `make stubs`.
 from .acting import choose_actions as choose_actions
-from .algorithms import FAMILIES as FAMILIES, algorithm_named as algorithm_named
+from .algorithms import algorithm_named as algorithm_named
 from .array_head import ArrayHead as ArrayHead, build_array_head as build_array_head
 from .ddpg_model import DDPGTorchModel as DDPGTorchModel
 from .dqn_model import DQNTorchModel as DQNTorchModel

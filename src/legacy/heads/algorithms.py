@@ -8,38 +8,11 @@ from typing import Any, Final
 
 from ...core.errors import UnknownNameError
 from ...core.formulas.schedules import class_name
-from ...core.rllib_utils.algorithm_names import SPELLINGS
+from ...core.rllib_utils.algorithm_names import SPELLINGS, family_of
 from ...core.text.near_names import LONGEST_NAME, near_names
 
-# What decides how a policy acts: the family its network's head belongs to.
-FAMILIES: Final[Mapping[str, str]] = {
-    "A2C": "actor_critic",
-    "A3C": "actor_critic",
-    "APEX": "dqn",
-    "APEX_DDPG": "ddpg",
-    "APPO": "actor_critic",
-    "ARS": "evolution",
-    "BC": "actor_critic",
-    "BanditLinTS": "bandit",
-    "BanditLinUCB": "bandit",
-    "CQL": "sac",
-    "CRR": "crr",
-    "DDPG": "ddpg",
-    "DQN": "dqn",
-    "ES": "evolution",
-    "IMPALA": "actor_critic",
-    "MARWIL": "actor_critic",
-    "PG": "actor",
-    "PPO": "actor_critic",
-    "R2D2": "dqn",
-    "RNNSAC": "sac",
-    "SAC": "sac",
-    "SimpleQ": "simple_q",
-    "TD3": "ddpg",
-}
-
 _SPELLINGS: Final[Mapping[str, str]] = {
-    spelling: name for spelling, name in SPELLINGS.items() if name in FAMILIES
+    spelling: name for spelling, name in SPELLINGS.items() if family_of(name)
 }
 
 _ENDINGS: Final = re.compile(
@@ -70,9 +43,10 @@ def algorithm_named(name: Any) -> str:
         if shorter in ("", bare):
             break
         bare = shorter
+    known = dict.fromkeys(_SPELLINGS.values())
     near = near_names(bare, _SPELLINGS, n=1, cutoff=0.5)
     raise UnknownNameError(
         f"no algorithm of the old stack is called {class_name(name)[:LONGEST_NAME]!r}.",
-        hint=f"did you mean {_SPELLINGS[near[0]]!r}?" if near else f"known: {', '.join(FAMILIES)}.",
+        hint=f"did you mean {_SPELLINGS[near[0]]!r}?" if near else f"known: {', '.join(known)}.",
         name=class_name(name),
     )

@@ -17,13 +17,11 @@ from ...core.errors import ConfigError, WeightsError
 from ...core.nets.activations import Activation
 from ...core.nets.learned_swish import has_learned_swish
 from ...core.nets.numpy_columns import ColumnStack, quickest
-from ...core.nets.numpy_layers import Dense, Stack, beside, dense, numpy_activation
-from ..distributions.choice import DistributionChoice, distribution_for
+from ...core.nets.numpy_layers import Dense, Stack, dense, numpy_activation
+from ..distributions.choice import DistributionChoice
 from ..models.defaults import with_defaults
-from ..models.numpy_forward import NumpyNet
-from . import q_arrays
-from .algorithms import FAMILIES, algorithm_named
-from .sac_config import net_config
+from .algorithms import algorithm_named
+from .family import Blueprint, family
 
 Array = npt.NDArray[Any]
 Columns = Mapping[str, Any]
@@ -119,149 +117,41 @@ def build_array_head(
         WeightsError: The network could run here, but the weights do not fit it.
     """
     name = algorithm_named(algorithm)
-    model_config = config.get("model") or {}
-    if model_config.get("custom_action_dist") or not isinstance(weights, Mapping):
+    if (config.get("model") or {}).get("custom_action_dist") or not isinstance(weights, Mapping):
         return None
     if has_learned_swish(weights):
         return None
-    distribution = distribution_for(action_space, model_config, name, config=config)
-    builders = {"dqn": _dqn, "sac": _sac, "ddpg": _ddpg}
-    build = builders.get(FAMILIES[name], _plain)
+    own = family(name)
+    distribution = own.distribution(action_space, name, config)
+    if own.array_head is None:
+        return None
     try:
-        return build(name, obs_space, distribution, config, weights)
+        return own.array_head(
+            Blueprint(name, obs_space, action_space, config, distribution), weights
+        )
     except ConfigError:
         return None
 
 
-def _plain(
-    name: str,
-    obs_space: Space[Any],
-    distribution: DistributionChoice,
-    config: Mapping[str, Any],
-    weights: Weights,
-) -> ArrayHead | None:
-    settings = with_defaults(config.get("model") or {})
-    if not NumpyNet.fits(weights, settings):
-        return None
-    net = NumpyNet.from_weights(weights, settings, obs_space, distribution.space, distribution.size)
-    sees_actions = net.is_recurrent and settings["lstm_use_prev_action"]
-    sees_rewards = net.is_recurrent and settings["lstm_use_prev_reward"]
-    family = FAMILIES[name]
-
-    def forward(columns: Columns, state: Sequence[Array], seq_lens: Any) -> ArrayOutputs:
-        before = net.encode_actions(columns["prev_actions"]) if sees_actions else None
-        reward = columns["prev_rewards"] if sees_rewards else None
-        outputs, value, after = net.forward(columns["obs"], state, before, reward, seq_lens)
-        extra: dict[str, Array] = {}
-        if family == "actor_critic" and value is not None:
-            extra["vf_preds"] = value
-        elif family == "simple_q":
-            extra["q_values"] = outputs
-        return ArrayOutputs(outputs, after, extra)
-
-    bare = any(key.startswith("encoder.") for key in weights)
-    return ArrayHead(name, distribution, forward, net.get_initial_state(), bare, net.direct())
-
-
-def _dqn(
-    name: str,
-    obs_space: Space[Any],
-    distribution: DistributionChoice,
-    config: Mapping[str, Any],
-    weights: Weights,
-) -> ArrayHead | None:
-    branches = ("advantage_module.", "value_module.")
-    below = {key: value for key, value in weights.items() if not key.startswith(branches)}
-    trunk = _trunk(below, config.get("model") or {})
-    if trunk is None or any("LayerNorm" in key for key in weights):
-        return None
-    advantage, value = (_branch(weights, branch) for branch in branches)
-    dueling = bool(config.get("dueling", True))
-    joint = beside(advantage, value) if dueling else advantage
-    stack = Stack([*trunk.layers, *(() if joint is None else joint.layers)])
-    outputs = advantage.layers[-1].bias.size if advantage.layers else 0
-    num_atoms = int(config.get("num_atoms", 1))
-    v_min, v_max = float(config.get("v_min", -10.0)), float(config.get("v_max", 10.0))
-    atoms = q_arrays.support(num_atoms, v_min, v_max) if num_atoms > 1 else None
-    temperature = np.float32(config.get("categorical_distribution_temperature", 1.0))
-
-    def values(found: Array) -> Array:
-        scores = worth = found
-        if joint is None:
-            scores, worth = advantage(found), value(found)
-        elif dueling:
-            scores, worth = found[:, :outputs], found[:, outputs:]
-        if atoms is not None:
-            logits = scores.reshape(len(scores), -1, num_atoms)
-            if dueling:
-                logits = q_arrays.dueling_logits(logits, worth)
-            scores = q_arrays.expected_return(logits, atoms)
-        elif dueling:
-            scores = q_arrays.dueling_q(scores, worth)
-        return scores if temperature == 1 else scores / temperature
-
-    def forward(columns: Columns, state: Sequence[Array], seq_lens: Any) -> ArrayOutputs:
-        scores = values(stack(_flat(columns["obs"])))
-        return ArrayOutputs(scores, [], {"q_values": scores})
-
-    return ArrayHead(name, distribution, forward, direct=quickest(stack.layers), finish=values)
-
-
-def _sac(
-    name: str,
-    obs_space: Space[Any],
-    distribution: DistributionChoice,
-    config: Mapping[str, Any],
-    weights: Weights,
-) -> ArrayHead | None:
-    policy = _below(weights, "action_model.")
-    trunk = _trunk(policy, net_config(config, "policy_model_config", "policy_model"))
-    return None if trunk is None else _feed_forward(name, distribution, trunk)
-
-
-def _ddpg(
-    name: str,
-    obs_space: Space[Any],
-    distribution: DistributionChoice,
-    config: Mapping[str, Any],
-    weights: Weights,
-) -> ArrayHead | None:
-    own = ("policy_model.", "q_model.", "twin_q_model.")
-    if any("LayerNorm" in key or not key.startswith(own) for key in weights):
-        return None
-    act = numpy_activation(config.get("actor_hidden_activation", "relu"))
-    policy = _below(weights, "policy_model.")
-    hidden = _numbered(policy, "action_{}", act)
-    stack = Stack([*hidden, _dense(policy, "action_out")])
-    low = policy.get("action_out_squashed.low_action")
-    if low is None:
-        return _feed_forward(name, distribution, stack)
-    span = np.asarray(policy["action_out_squashed.action_range"], np.float32)
-
-    def squashed(x: Array) -> Array:
-        # By way of tanh: range * sigmoid(2x) + low without an overflow to silence.
-        bent = (np.tanh(x) + np.float32(1)) * np.float32(0.5)
-        return np.asarray(span * bent + low, np.float32)
-
-    return _feed_forward(name, distribution, stack, squashed)
-
-
-def _feed_forward(
+def feed_forward(
     name: str, distribution: DistributionChoice, stack: Stack, finish: Finish | None = None
 ) -> ArrayHead:
+    """A head whose dense layers, and what is done with their outputs, are all there is."""
+
     def forward(columns: Columns, state: Sequence[Array], seq_lens: Any) -> ArrayOutputs:
-        found = stack(_flat(columns["obs"]))
+        found = stack(flat_rows(columns["obs"]))
         return ArrayOutputs(found if finish is None else finish(found), [], {})
 
     return ArrayHead(name, distribution, forward, direct=quickest(stack.layers), finish=finish)
 
 
-def _flat(obs: Any) -> Array:
+def flat_rows(obs: Any) -> Array:
+    """Observations as float32 rows `(B, n)`."""
     rows = np.asarray(obs, np.float32)
     return rows if rows.ndim == 2 else rows.reshape(len(rows), -1)
 
 
-def _trunk(weights: Weights, model_config: Mapping[str, Any]) -> Stack | None:
+def dense_trunk(weights: Weights, model_config: Mapping[str, Any]) -> Stack | None:
     """A fully connected network without its value branch; None if it is another kind."""
     config = with_defaults(model_config)
     foreign = any(not key.startswith(_TRUNK) for key in weights)
@@ -269,36 +159,22 @@ def _trunk(weights: Weights, model_config: Mapping[str, Any]) -> Stack | None:
     if foreign or images or config["custom_model"] or config["free_log_std"]:
         return None
     first = "fcnet" if config["fcnet_hiddens"] else "post_fcnet"
-    layers = _numbered(
-        weights, "_hidden_layers.{}", numpy_activation(config[f"{first}_activation"])
-    )
+    layers = numbered(weights, "_hidden_layers.{}", numpy_activation(config[f"{first}_activation"]))
     if "_logits._model.0.weight" in weights:
-        layers.append(_dense(weights, "_logits"))
+        layers.append(dense_layer(weights, "_logits"))
     return Stack(layers)
 
 
-def _branch(weights: Weights, prefix: str) -> Stack:
-    """A Q branch, its noisy layers without their noise; an absent one hands features through."""
-    own = _below(weights, prefix)
-    letter = prefix[0].upper()
-    layers = _numbered(own, f"dueling_{letter}_{{}}", numpy_activation("relu"))
-    if any(key.startswith(f"{letter}.") for key in own):
-        layers.append(_dense(own, letter))
-    return Stack(layers)
-
-
-def _below(weights: Weights, prefix: str) -> dict[str, Any]:
-    return {k.removeprefix(prefix): v for k, v in weights.items() if k.startswith(prefix)}
-
-
-def _numbered(weights: Weights, pattern: str, act: Activation | None) -> list[Dense]:
+def numbered(weights: Weights, pattern: str, act: Activation | None) -> list[Dense]:
+    """The dense layers whose names are a pattern with the numbers 0, 1..."""
     layers: list[Dense] = []
     while any(key.startswith(f"{pattern.format(len(layers))}.") for key in weights):
-        layers.append(_dense(weights, pattern.format(len(layers)), act))
+        layers.append(dense_layer(weights, pattern.format(len(layers)), act))
     return layers
 
 
-def _dense(weights: Weights, name: str, act: Activation | None = None) -> Dense:
+def dense_layer(weights: Weights, name: str, act: Activation | None = None) -> Dense:
+    """One dense or noisy layer, the latter without its noise."""
     noisy = weights.get(f"{name}.w")
     if noisy is not None:
         return Dense(

@@ -1,63 +1,153 @@
-"""Heads of DDPG, TD3 and Apex-DDPG: the policy branch gives the action itself."""
+"""DDPG, TD3 and Apex-DDPG: the policy branch gives the action itself."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-from gymnasium.spaces import Space
-from torch import Tensor
+import numpy as np
+from gymnasium.spaces import Box, Space
 
-from ...core.formulas.schedules import class_name
-from ..models.catalog import build_model
-from .ddpg_model import DDPGTorchModel, NoopModel
-from .head import PolicyHead, PolicyOutputs
+from ...core.nets.numpy_layers import Stack, numpy_activation
+from ..distributions.choice import DistributionChoice, by_space, is_simplex, require
+from .agreement import Claim, twin_claims, width_claims
+from .array_head import Array, ArrayHead, Weights, dense_layer, feed_forward, numbered
+from .catalog_networks import complete, no_layer_norms, without
+from .family import Blueprint, Family, TensorFlowReader, below, explores_by_noise
+from .squashing import squash_bounds
 
-# TD3 is DDPG with other settings; those a config may leave out follow the algorithm.
-_HIDDENS: Mapping[str, list[int]] = {"DDPG": [400, 300], "TD3": [400, 300], "APEX_DDPG": [400, 300]}
+if TYPE_CHECKING:
+    from ..tf.layers import Layer
+    from .head import PolicyHead
+
+Settings = Mapping[str, Any]
+Found = list[tuple[str, Array]]
+
+_HIDDENS: Final = [400, 300]
+_NUMBERED: Final = re.compile(r"(.*/)?([a-z_]+)/dense(?:_(\d{1,9}))?/(kernel|bias)")
+_SCOPES: Final = {"policy": "actor", "p_func": "actor", "critic": "q", "twin_critic": "twin_q"}
 
 
-class DDPGHead(PolicyHead):
-    """The action in the environment's own units (the pipeline unsquashes it once more, as Ray)."""
+def _head(plan: Blueprint) -> PolicyHead:
+    from .ddpg_model import DDPGHead, DDPGTorchModel, NoopModel
 
-    def _outputs(
-        self, input_dict: Mapping[str, Any], state: list[Tensor], seq_lens: Tensor | None
-    ) -> PolicyOutputs:
-        """Run features and policy branch on a batch."""
-        features, _ = self.model(input_dict, [], None)
-        action = self.model.get_policy_output(features)
-        return PolicyOutputs(action, self.dist_class, [], {})
-
-
-def build_ddpg_model(
-    obs_space: Space[Any],
-    action_space: Space[Any],
-    config: Mapping[str, Any],
-    *,
-    algorithm: str = "DDPG",
-    custom_models: Mapping[str, Any] | None = None,
-) -> Any:
-    """DDPG's networks for a trainer config; unset settings are the algorithm's defaults."""
-    model_config = dict(config.get("model") or {})
-    hiddens = _HIDDENS[algorithm]
-    explores = class_name((config.get("exploration_config") or {}).get("type", ""))
+    config, model_config = plan.config, dict(plan.model_config)
     preprocesses = config.get("use_state_preprocessor") is True
     if preprocesses:
         model_config["no_final_linear"] = True
-    return build_model(
-        obs_space,
-        action_space,
-        256 if preprocesses else prod(obs_space.shape or ()),
-        model_config,
-        custom_models=custom_models,
+    return plan.head(
+        DDPGHead,
+        256 if preprocesses else prod(plan.obs_space.shape or ()),
+        model_config=model_config,
         interface=DDPGTorchModel,
         default_model=None if preprocesses else NoopModel,
         name="ddpg_model",
-        actor_hiddens=config.get("actor_hiddens", hiddens),
+        actor_hiddens=config.get("actor_hiddens", _HIDDENS),
         actor_hidden_activation=config.get("actor_hidden_activation", "relu"),
-        critic_hiddens=config.get("critic_hiddens", hiddens),
+        critic_hiddens=config.get("critic_hiddens", _HIDDENS),
         critic_hidden_activation=config.get("critic_hidden_activation", "relu"),
-        twin_q=bool(config.get("twin_q", algorithm == "TD3")),
-        add_layer_norm=explores == "ParameterNoise",
+        twin_q=bool(config.get("twin_q", plan.algorithm == "TD3")),
+        add_layer_norm=explores_by_noise(config),
     )
+
+
+def _array_head(plan: Blueprint, weights: Weights) -> ArrayHead | None:
+    own = ("policy_model.", "q_model.", "twin_q_model.")
+    if any("LayerNorm" in key or not key.startswith(own) for key in weights):
+        return None
+    act = numpy_activation(plan.config.get("actor_hidden_activation", "relu"))
+    policy = below(weights, "policy_model.")
+    hidden = numbered(policy, "action_{}", act)
+    stack = Stack([*hidden, dense_layer(policy, "action_out")])
+    low = policy.get("action_out_squashed.low_action")
+    if low is None:
+        return feed_forward(plan.algorithm, plan.distribution, stack)
+    span = np.asarray(policy["action_out_squashed.action_range"], np.float32)
+
+    def squashed(x: Array) -> Array:
+        # By way of tanh: range * sigmoid(2x) + low without an overflow to silence.
+        bent = (np.tanh(x) + np.float32(1)) * np.float32(0.5)
+        return np.asarray(span * bent + low, np.float32)
+
+    return feed_forward(plan.algorithm, plan.distribution, stack, squashed)
+
+
+def _distribution(space: Space[Any], algorithm: str, config: Settings) -> DistributionChoice:
+    if is_simplex(space):
+        return by_space(space)
+    require(space, Box, algorithm)
+    return DistributionChoice("deterministic", int(np.prod(space.shape or ())), space)
+
+
+def _claims(config: Settings, weights: Weights, action_space: Any) -> Iterator[Claim]:
+    for key, pattern in (
+        ("actor_hiddens", "policy_model.action_{}"),
+        ("critic_hiddens", "q_model.q_hidden_{}"),
+    ):
+        if any(name.startswith(pattern.partition("{")[0][:-1]) for name in weights):
+            yield from width_claims(config, weights, key, pattern)
+    yield from twin_claims(config, weights, "q_model.", "twin_q_model.")
+
+
+def _layers(plan: Blueprint, named: bool) -> list[Layer]:
+    from ..tf.layers import Layer
+    from ..tf.networks import network
+
+    config = plan.config
+    no_layer_norms(config)
+    layers: list[Layer] = []
+    if config.get("use_state_preprocessor") is True:
+        model = {**complete(plan.model_config), "no_final_linear": True}
+        layers = without(network(plan.obs_space, 256, model, named=named), "_value_branch")
+    for i, width in enumerate(config.get("actor_hiddens", _HIDDENS)):
+        twin = f"policy_model.action_{i}._model.0"
+        layers.append(Layer("dense", f"actor_hidden_{i}", twin, width))
+    layers.append(Layer("dense", "actor_out", "policy_model.action_out._model.0"))
+    for net in ("q", "twin_q")[: 2 if config.get("twin_q", plan.algorithm == "TD3") else 1]:
+        for i, width in enumerate(config.get("critic_hiddens", _HIDDENS)):
+            twin = f"{net}_model.{net}_hidden_{i}._model.0"
+            layers.append(Layer("dense", f"{net}_hidden_{i}", twin, width))
+        layers.append(Layer("dense", f"{net}_out", f"{net}_model.{net}_out._model.0", 1))
+    return layers
+
+
+def _with_layer_names(found: Found) -> Found:
+    """The arrays under the names that layers of DDPG got after Ray 0.8.2.
+
+    Before, each network was a scope of its own, whose layers had numbers alone: "policy/dense_1".
+    """
+    depths: dict[str, int] = {}
+    for name, _ in found:
+        match = _NUMBERED.fullmatch(name)
+        if match:
+            depths[match[2]] = max(depths.get(match[2], 0), int(match[3] or 0))
+    named: Found = []
+    for name, array in found:
+        match = _NUMBERED.fullmatch(name)
+        if match is None:
+            named.append((name, array))
+        elif match[2] in _SCOPES:
+            number, stem = int(match[3] or 0), _SCOPES[match[2]]
+            layer = f"{stem}_out" if number == depths[match[2]] else f"{stem}_hidden_{number}"
+            named.append((f"{match[1] or ''}{layer}/{match[4]}", array))
+    return named
+
+
+def _bounds(action_space: Space[Any]) -> dict[str, Array]:
+    bounds = squash_bounds(action_space)
+    names = ("low_action", "action_range")
+    return {
+        f"policy_model.action_out_squashed.{name}": bound
+        for name, bound in zip(names, bounds or (), strict=bool(bounds))
+    }
+
+
+FAMILY = Family(
+    _head,
+    _array_head,
+    _distribution,
+    _claims,
+    TensorFlowReader(_layers, _with_layer_names, _bounds),
+)

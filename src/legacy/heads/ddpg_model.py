@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from ..models.base import LegacyModel, ModelOutput
 from ..models.layers import SlimFC
+from .head import PolicyHead, PolicyOutputs
 from .squashing import Float32, squash_bounds
 
 
@@ -134,3 +135,15 @@ class DDPGTorchModel(LegacyModel):
         assert self.twin_q_model is not None, "this model was built without a second Q net."
         value: Tensor = self.twin_q_model(torch.cat([model_out, actions], -1))
         return value
+
+
+class DDPGHead(PolicyHead):
+    """The action in the environment's own units (the pipeline unsquashes it once more, as Ray)."""
+
+    def _outputs(
+        self, input_dict: Mapping[str, Any], state: list[Tensor], seq_lens: Tensor | None
+    ) -> PolicyOutputs:
+        """Run features and policy branch on a batch."""
+        features, _ = self.model(input_dict, [], None)
+        action = self.model.get_policy_output(features)
+        return PolicyOutputs(action, self.dist_class, [], {})

@@ -14,24 +14,11 @@ from ...core.nets import BoundNetwork, Network, bind
 from ...core.nets.arrays import ArrayNetwork
 from ...core.nets.binding import shapes_of
 from ...core.nets.observed import Part, encoded_shape, observed_parts, split_vector, whole_vector
-from ..distributions.choice import DistributionChoice, distribution_for
+from ..distributions.choice import DistributionChoice
 from ..models.flat_layout import leaf_shape
 from ..models.leaves import action_width
 from .array_head import ArrayHead, ArrayOutputs
-
-
-def described_distribution(
-    network: Network,
-    name: str,
-    action_space: Space[Any],
-    config: Mapping[str, Any],
-    custom: Mapping[str, Any] | None = None,
-) -> DistributionChoice:
-    """What the outputs of a described network are inputs of."""
-    settings = config.get("model") or {}
-    return distribution_for(
-        action_space, settings, name, config=config, custom_distributions=custom
-    )
+from .family import policy_distribution
 
 
 class Observed:
@@ -125,7 +112,7 @@ def described_array_head(
     settings = config.get("model") or {}
     if settings.get("custom_action_dist"):
         return None
-    distribution = described_distribution(network, name, action_space, config)
+    distribution = policy_distribution(name, action_space, config)
     observed = Observed(obs_space, action_space, settings)
     bound = bound_to(network, weights, observed, distribution)
     if bound.has_images and has_torch():

@@ -1,83 +1,56 @@
-"""Heads that act by Q values: DQN with all its variants, Apex, R2D2 and SimpleQ."""
+"""DQN with all its variants, Apex, R2D2: a trunk of the catalog with Q branches on top."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from gymnasium.spaces import Space
-from torch import Tensor
+import numpy as np
 
-from ...core.formulas.schedules import class_name
-from ..distributions.choice import DistributionChoice
-from ..models.catalog import build_model
-from .dqn_model import DQNTorchModel
-from .head import PolicyHead, PolicyOutputs
+from ...core.errors import ConfigError
+from ...core.nets.numpy_columns import quickest
+from ...core.nets.numpy_layers import Stack, beside, numpy_activation
+from ..distributions.choice import choices_only
+from . import q_arrays
+from .agreement import Claim, dense_claims, found_width, presence, width_claims
+from .array_head import (
+    Array,
+    ArrayHead,
+    ArrayOutputs,
+    Columns,
+    Weights,
+    dense_layer,
+    dense_trunk,
+    flat_rows,
+    numbered,
+)
+from .catalog_networks import complete, no_layer_norms, without, wrapped_layers
+from .family import Blueprint, Family, TensorFlowReader, below, explores_by_noise
 
+if TYPE_CHECKING:
+    from ..tf.layers import Layer
+    from .head import PolicyHead
 
-class DQNHead(PolicyHead):
-    """Q values are the logits the best action is chosen by.
-
-    Where the trunk is recurrent (R2D2) the state goes through it.
-
-    Args:
-        algorithm: The algorithm's name.
-        model: A trunk with `DQNTorchModel` in front.
-        distribution: A categorical one.
-        temperature: Q values are divided by it, in the fetches as well (as in Ray).
-    """
-
-    def __init__(
-        self,
-        algorithm: str,
-        model: Any,
-        distribution: DistributionChoice,
-        temperature: float = 1.0,
-    ) -> None:
-        super().__init__(algorithm, model, distribution)
-        self.temperature = float(temperature)
-
-    def _outputs(
-        self, input_dict: Mapping[str, Any], state: list[Tensor], seq_lens: Tensor | None
-    ) -> PolicyOutputs:
-        """Run trunk and branches on a batch."""
-        features, state_out = self.model(input_dict, state, seq_lens)
-        values = self.model.q_values(features)
-        if self.temperature != 1.0:
-            values = values / self.temperature
-        return PolicyOutputs(values, self.dist_class, state_out, {"q_values": values})
+Settings = Mapping[str, Any]
 
 
-class SimpleQHead(PolicyHead):
-    """The network's outputs are the Q values."""
+def _head(plan: Blueprint) -> PolicyHead:
+    from .dqn_model import DQNHead, DQNTorchModel
 
-    def _extra(self, dist_inputs: Tensor) -> dict[str, Tensor]:
-        return {"q_values": dist_inputs}
-
-
-def build_q_model(
-    obs_space: Space[Any],
-    action_space: Space[Any],
-    config: Mapping[str, Any],
-    *,
-    custom_models: Mapping[str, Any] | None = None,
-) -> Any:
-    """DQN's network for a trainer config; unset settings are DQN's defaults."""
-    model_config = dict(config.get("model") or {})
+    config, model_config = plan.config, dict(plan.model_config)
     hiddens = config.get("hiddens", [256])
     hiddens = [] if hiddens is None else list(hiddens)
-    num_outputs = int(action_space.n)  # type: ignore[attr-defined]  # Discrete
+    num_outputs = int(plan.action_space.n)  # type: ignore[attr-defined]  # Discrete
     if hiddens:
         # With branches on top the trunk ends in its last hidden layer.
         num_outputs = [256, *(model_config.get("fcnet_hiddens", [256, 256]) or [])][-1]
         model_config["no_final_linear"] = True
-    explores = class_name((config.get("exploration_config") or {}).get("type", ""))
-    return build_model(
-        obs_space,
-        action_space,
+    temperature = config.get("categorical_distribution_temperature", 1.0)
+    return plan.head(
+        partial(DQNHead, temperature=temperature),
         num_outputs,
-        model_config,
-        custom_models=custom_models,
+        model_config=model_config,
         interface=DQNTorchModel,
         name="q_func",
         q_hiddens=hiddens,
@@ -87,5 +60,136 @@ def build_q_model(
         v_min=float(config.get("v_min", -10.0)),
         v_max=float(config.get("v_max", 10.0)),
         sigma0=float(config.get("sigma0", 0.5)),
-        add_layer_norm=explores == "ParameterNoise",
+        add_layer_norm=explores_by_noise(config),
     )
+
+
+def _array_head(plan: Blueprint, weights: Weights) -> ArrayHead | None:
+    config = plan.config
+    branches = ("advantage_module.", "value_module.")
+    rest = {key: value for key, value in weights.items() if not key.startswith(branches)}
+    trunk = dense_trunk(rest, plan.model_config)
+    if trunk is None or any("LayerNorm" in key for key in weights):
+        return None
+    advantage, value = (_array_branch(weights, branch) for branch in branches)
+    dueling = bool(config.get("dueling", True))
+    joint = beside(advantage, value) if dueling else advantage
+    stack = Stack([*trunk.layers, *(() if joint is None else joint.layers)])
+    outputs = advantage.layers[-1].bias.size if advantage.layers else 0
+    num_atoms = int(config.get("num_atoms", 1))
+    v_min, v_max = float(config.get("v_min", -10.0)), float(config.get("v_max", 10.0))
+    atoms = q_arrays.support(num_atoms, v_min, v_max) if num_atoms > 1 else None
+    temperature = np.float32(config.get("categorical_distribution_temperature", 1.0))
+
+    def values(found: Array) -> Array:
+        scores = worth = found
+        if joint is None:
+            scores, worth = advantage(found), value(found)
+        elif dueling:
+            scores, worth = found[:, :outputs], found[:, outputs:]
+        if atoms is not None:
+            logits = scores.reshape(len(scores), -1, num_atoms)
+            if dueling:
+                logits = q_arrays.dueling_logits(logits, worth)
+            scores = q_arrays.expected_return(logits, atoms)
+        elif dueling:
+            scores = q_arrays.dueling_q(scores, worth)
+        return scores if temperature == 1 else scores / temperature
+
+    def forward(columns: Columns, state: Sequence[Array], seq_lens: Any) -> ArrayOutputs:
+        scores = values(stack(flat_rows(columns["obs"])))
+        return ArrayOutputs(scores, [], {"q_values": scores})
+
+    return ArrayHead(
+        plan.algorithm, plan.distribution, forward, direct=quickest(stack.layers), finish=values
+    )
+
+
+def _array_branch(weights: Weights, prefix: str) -> Stack:
+    """A Q branch, its noisy layers without their noise; an absent one hands features through."""
+    own = below(weights, prefix)
+    letter = prefix[0].upper()
+    layers = numbered(own, f"dueling_{letter}_{{}}", numpy_activation("relu"))
+    if any(key.startswith(f"{letter}.") for key in own):
+        layers.append(dense_layer(own, letter))
+    return Stack(layers)
+
+
+def _claims(config: Settings, weights: Weights, action_space: Any) -> Iterator[Claim]:
+    yield from dense_claims(config.get("model"), weights, "model", is_q=True)
+    num_actions = int(getattr(action_space, "n", 0))
+    hiddens = config.get("hiddens", [256])
+    dueling, atoms = bool(config.get("dueling", True)), config.get("num_atoms", 1)
+    noisy = bool(config.get("noisy", False))
+    has_value = any(name.startswith("value_module.") for name in weights)
+    if (has_value and not dueling) or (dueling and not has_value and (hiddens or noisy)):
+        yield Claim(
+            f"dueling={dueling}",
+            "a value branch" if dueling else "no value branch",
+            presence("value_module.", weights),
+        )
+    has_noise = any(name.endswith(".sigma_w") for name in weights)
+    has_branch = any(name.startswith("advantage_module.") for name in weights)
+    if has_branch and noisy != has_noise:
+        yield Claim(
+            f"noisy={noisy}",
+            "noisy layers" if noisy else "no noisy layers",
+            presence("advantage_module.", weights),
+        )
+    yield from width_claims(config, weights, "hiddens", "advantage_module.dueling_A_{}")
+    outputs = found_width(weights, "advantage_module.A")
+    if outputs is not None and outputs != num_actions * int(atoms):
+        yield Claim(
+            f"num_atoms={atoms}",
+            f"{num_actions} times {atoms} outputs",
+            f"weights advantage_module.A of {outputs}",
+        )
+
+
+def _layers(plan: Blueprint, named: bool) -> list[Layer]:
+    from ..tf.layers import Layer
+
+    config = plan.config
+    no_layer_norms(config)
+    model = complete(plan.model_config)
+    hiddens = list(config.get("hiddens", [256]) or [])
+    dueling, noisy = bool(config.get("dueling", True)), bool(config.get("noisy"))
+    atoms = int(config.get("num_atoms", 1))
+    actions = int(plan.action_space.n)  # type: ignore[attr-defined]  # Discrete
+    outputs = actions
+    if hiddens:  # the trunk ends in its last hidden layer
+        outputs = [256, *plan.model_config.get("fcnet_hiddens", [256, 256])][-1]
+        model["no_final_linear"] = True
+    elif noisy or atoms > 1:
+        raise ConfigError("Q branches without hiddens are noisy or distributional.")
+    trunk = without(wrapped_layers(plan.obs_space, outputs, model, named), "_value_branch")
+    if not hiddens:
+        value = Layer("dense", "dense", "value_module.V._model.0", 1)
+        return [*trunk, value] if dueling else trunk
+    branches = _branch_layers("A", "advantage_module", hiddens, actions * atoms, noisy)
+    if dueling:
+        branches += _branch_layers("V", "value_module", hiddens, atoms, noisy)
+    return trunk + branches
+
+
+def _branch_layers(
+    letter: str, torch: str, hiddens: list[int], outputs: int, noisy: bool
+) -> list[Layer]:
+    from ..tf.layers import Layer
+
+    layers: list[Layer] = []
+    for i, width in enumerate(hiddens):
+        twin = f"{torch}.dueling_{letter}_{i}"
+        if noisy:
+            name = f"hidden_{i}" if letter == "A" else f"dueling_hidden_{i}"
+            layers.append(Layer("noisy", name, twin, width))
+            continue
+        name = f"hidden_{i}" if letter == "A" else "dense"
+        layers.append(Layer("dense", name, f"{twin}._model.0", width))
+    if noisy:
+        name = "output" if letter == "A" else "dueling_output"
+        return [*layers, Layer("noisy", name, f"{torch}.{letter}", outputs)]
+    return [*layers, Layer("dense", "dense", f"{torch}.{letter}._model.0", outputs)]
+
+
+FAMILY = Family(_head, _array_head, choices_only, _claims, TensorFlowReader(_layers))

@@ -9,9 +9,11 @@ from typing import Any
 from gymnasium.spaces import Space
 from torch import Tensor, nn
 
+from ..distributions.choice import DistributionChoice
 from ..models.base import LegacyModel
 from ..models.keras_layers import KERAS_LAYERS
 from ..models.layers import SlimFC
+from .head import PolicyHead, PolicyOutputs
 from .noisy import NoisyLayer
 from .q_formulas import dueling_logits, dueling_q, expected_return, support
 
@@ -112,6 +114,39 @@ class DQNTorchModel(LegacyModel):
             return dueling_q(scores, value)
         atoms, logits = rest[:2]
         return expected_return(dueling_logits(logits, value), atoms)
+
+
+class DQNHead(PolicyHead):
+    """Q values are the logits the best action is chosen by.
+
+    Where the trunk is recurrent (R2D2) the state goes through it.
+
+    Args:
+        algorithm: The algorithm's name.
+        model: A trunk with `DQNTorchModel` in front.
+        distribution: A categorical one.
+        temperature: Q values are divided by it, in the fetches as well (as in Ray).
+    """
+
+    def __init__(
+        self,
+        algorithm: str,
+        model: Any,
+        distribution: DistributionChoice,
+        temperature: float = 1.0,
+    ) -> None:
+        super().__init__(algorithm, model, distribution)
+        self.temperature = float(temperature)
+
+    def _outputs(
+        self, input_dict: Mapping[str, Any], state: list[Tensor], seq_lens: Tensor | None
+    ) -> PolicyOutputs:
+        """Run trunk and branches on a batch."""
+        features, state_out = self.model(input_dict, state, seq_lens)
+        values = self.model.q_values(features)
+        if self.temperature != 1.0:
+            values = values / self.temperature
+        return PolicyOutputs(values, self.dist_class, state_out, {"q_values": values})
 
 
 def _dense(width: int, units: int, activation: str | None) -> nn.Module:

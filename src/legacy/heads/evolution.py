@@ -1,36 +1,33 @@
-"""Heads of ES and ARS, which keep all their weights in one flat vector."""
+"""ES and ARS: a network of the catalog, all its weights in one flat vector."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch import Tensor, nn
 
 from ...core.errors import WeightsError
-from .head import PolicyHead
+from ..distributions.choice import by_space
+from .catalog_networks import catalog_array_head
+from .family import Blueprint, Family
+
+if TYPE_CHECKING:
+    from .head import PolicyHead
 
 
-class EvolutionHead(PolicyHead):
-    """The network's outputs are the distribution's inputs; there are no fetches of its own."""
+def _head(plan: Blueprint) -> PolicyHead:
+    from .head import EvolutionHead
 
-    def load_weights(self, weights: Any) -> None:
-        """Put weights into the network: by name, or one vector in sorted order of the names."""
-        if not isinstance(weights, Mapping):
-            weights = unflattened(self.model, np.asarray(weights))
-        super().load_weights(weights)
+    return plan.head(EvolutionHead, plan.distribution.size, algorithm=plan.algorithm)
 
 
-def unflattened(model: nn.Module, vector: Any) -> dict[str, Any]:
+def unflattened(model: Any, vector: Any) -> dict[str, Any]:
     """One vector cut into the network's weights, names in sorted order.
 
     Raises:
         WeightsError: The vector is longer or shorter than all weights together.
     """
-    named: dict[str, Tensor] = {
-        name: model.state_dict()[name] for name in sorted(model.state_dict())
-    }
+    named = dict(sorted(model.state_dict().items()))
     total = sum(value.numel() for value in named.values())
     if vector.shape != (total,):
         raise WeightsError(
@@ -44,3 +41,8 @@ def unflattened(model: nn.Module, vector: Any) -> dict[str, Any]:
         name: part.reshape(tuple(value.shape))
         for (name, value), part in zip(named.items(), parts, strict=True)
     }
+
+
+FAMILY = Family(
+    _head, catalog_array_head, lambda space, algorithm, config: by_space(space, fixed=True)
+)

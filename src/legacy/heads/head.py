@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 from torch import Tensor
 
 from ...core.runtime.sharing import Turn
 from ..distributions.choice import DistributionChoice
+from .evolution import unflattened
 
 
 class PolicyOutputs(NamedTuple):
@@ -106,6 +108,23 @@ class ActorCriticHead(PolicyHead):
 
     def _extra(self, dist_inputs: Tensor) -> dict[str, Tensor]:
         return {"vf_preds": self.model.value_function()}
+
+
+class SimpleQHead(PolicyHead):
+    """The network's outputs are the Q values."""
+
+    def _extra(self, dist_inputs: Tensor) -> dict[str, Tensor]:
+        return {"q_values": dist_inputs}
+
+
+class EvolutionHead(PolicyHead):
+    """ES, ARS: as PG, with weights by name or as one vector in sorted order of the names."""
+
+    def load_weights(self, weights: Any) -> None:
+        """Put weights into the network."""
+        if not isinstance(weights, Mapping):
+            weights = unflattened(self.model, np.asarray(weights))
+        super().load_weights(weights)
 
 
 class RLModuleHead(ActorCriticHead):

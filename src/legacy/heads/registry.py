@@ -8,21 +8,14 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.spaces import Space
 
 from ...core.nets.learned_swish import has_learned_swish, with_learned_swish
-from ..distributions.choice import distribution_for
-from ..models.catalog import build_model
 from ..models.defaults import with_defaults
 from ..models.keras_layers import has_keras_layers, with_keras_layers
 from ..models.rlmodule import RLModuleNet, is_rlmodule
-from .algorithms import FAMILIES, algorithm_named
-from .bandit_model import LinearBanditModel
-from .crr_model import CRRModel
-from .ddpg import DDPGHead, build_ddpg_model
-from .dqn import DQNHead, SimpleQHead, build_q_model
-from .evolution import EvolutionHead
-from .head import ActorCriticHead, ActorHead, PolicyHead, RLModuleHead
+from .algorithms import algorithm_named
+from .family import Blueprint, family, policy_distribution
+from .head import ActorCriticHead, ActorHead, PolicyHead, RLModuleHead, SimpleQHead
 from .network_setting import network_in
 from .noisy import set_noise
-from .sac import SACHead, build_sac_model
 
 if TYPE_CHECKING:
     from ...core.nets import Network
@@ -57,14 +50,7 @@ def build_head(
     if isinstance(weights, Mapping) and has_keras_layers(weights):
         config = with_keras_layers(config)
     model_config = config.get("model") or {}
-    distribution = distribution_for(
-        action_space,
-        model_config,
-        name,
-        config=config,
-        custom_distributions=custom_distributions,
-    )
-    family = FAMILIES[name]
+    distribution = policy_distribution(name, action_space, config, custom_distributions)
     head: PolicyHead
     network = network_in(config)
     if network is not None:
@@ -79,31 +65,9 @@ def build_head(
             obs_space, action_space, distribution.size, with_defaults(model_config), weights=weights
         )
         head = RLModuleHead(name, module, distribution)
-    elif family == "dqn":
-        q_model = build_q_model(obs_space, action_space, config, custom_models=custom_models)
-        temperature = config.get("categorical_distribution_temperature", 1.0)
-        head = DQNHead(name, q_model, distribution, temperature)
-    elif family == "sac":
-        sac_model = build_sac_model(obs_space, action_space, config, custom_models=custom_models)
-        head = SACHead(name, sac_model, distribution)
-    elif family == "ddpg":
-        ddpg_model = build_ddpg_model(
-            obs_space, action_space, config, algorithm=name, custom_models=custom_models
-        )
-        head = DDPGHead(name, ddpg_model, distribution)
     else:
-        own, settings = _OWN_NETWORKS.get(family, (None, ()))
-        model = build_model(
-            obs_space,
-            action_space,
-            distribution.size,
-            model_config,
-            algorithm=name,
-            custom_models=custom_models,
-            default_model=own,
-            **{setting: config[setting] for setting in settings if setting in config},
-        )
-        head = _PLAIN[family](name, model, distribution)
+        plan = Blueprint(name, obs_space, action_space, config, distribution, custom_models)
+        head = family(name).head(plan)
     set_noise(head.model, noise)
     if weights is not None:
         head.load_weights(weights)
@@ -115,28 +79,3 @@ def _described_head(network: Network) -> type[PolicyHead]:
     if "q" in network.outputs:
         return SimpleQHead
     return ActorCriticHead if "value" in network.outputs else ActorHead
-
-
-_PLAIN: Mapping[str, type[PolicyHead]] = {
-    "actor": ActorHead,
-    "actor_critic": ActorCriticHead,
-    "bandit": ActorHead,
-    "crr": ActorHead,
-    "evolution": EvolutionHead,
-    "simple_q": SimpleQHead,
-}
-
-# Families whose networks are not the catalog's, and what those take from the trainer config.
-_OWN_NETWORKS: Mapping[str, tuple[type, tuple[str, ...]]] = {
-    "bandit": (LinearBanditModel, ()),
-    "crr": (
-        CRRModel,
-        (
-            "actor_hiddens",
-            "actor_hidden_activation",
-            "critic_hiddens",
-            "critic_hidden_activation",
-            "twin_q",
-        ),
-    ),
-}

@@ -1,61 +1,120 @@
-"""Heads of SAC, CQL and RNNSAC: a policy net acts, Q nets come along for the round trip."""
+"""SAC, CQL, RNNSAC: a policy net acts, Q nets come along for the round trip."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
-from gymnasium.spaces import Space
-from torch import Tensor
+import numpy as np
+from gymnasium.spaces import Box, Discrete, Space, Tuple
 
-from ..models.catalog import build_model
-from .head import PolicyHead, PolicyOutputs
-from .sac_config import net_config
-from .sac_model import SACTorchModel
+from ..distributions.choice import DistributionChoice, by_space, is_simplex, require
+from .agreement import Claim, dense_claims, twin_claims
+from .array_head import ArrayHead, Weights, dense_trunk, feed_forward
+from .catalog_networks import complete, no_lower_value
+from .family import Blueprint, Family, TensorFlowReader, below
+
+if TYPE_CHECKING:
+    from ..tf.layers import Layer
+    from .head import PolicyHead
+
+Settings = Mapping[str, Any]
+
+_POLICY: Final = ("policy_model_config", "policy_model")
+_Q: Final = ("q_model_config", "Q_model")
+_NET: Final[Mapping[str, Any]] = {
+    "fcnet_hiddens": [256, 256],
+    "fcnet_activation": "relu",
+    "post_fcnet_hiddens": [],
+    "post_fcnet_activation": None,
+    "custom_model": None,
+    "custom_model_config": {},
+}
+"""Each network's own settings, where nobody gave others."""
 
 
-class SACHead(PolicyHead):
-    """The policy net's outputs are the distribution's inputs.
+_OLDEST: Final = {"hidden_layer_sizes": "fcnet_hiddens", "hidden_activation": "fcnet_activation"}
+"""What two settings were called up to Ray 0.8."""
 
-    The state of a recurrent policy net (RNNSAC) comes first in the list of states. What the Q
-    nets keep behind it only matters in training and is handed on unchanged.
+
+def net_config(config: Mapping[str, Any], spelling: str, older: str) -> Mapping[str, Any]:
+    """The model settings of one network; what they leave out is as in the shared ones.
+
+    A dict of the user's takes the place of SAC's own as a whole, so that it may leave out the
+    activation, which is tanh then. Under the older spelling it was laid over SAC's own.
+
+    Args:
+        config: The trainer config; later versions keep the older spelling with a -1 in it.
+        spelling: The key to look under first.
+        older: What it was called up to Ray 1.13.
     """
-
-    def _outputs(
-        self, input_dict: Mapping[str, Any], state: list[Tensor], seq_lens: Tensor | None
-    ) -> PolicyOutputs:
-        """Run the policy net on a batch."""
-        own = len(self.model.action_model.get_initial_state())
-        dist_inputs, state_out = self.model.get_action_model_outputs(
-            dict(input_dict), state[:own], seq_lens
-        )
-        return PolicyOutputs(dist_inputs, self.dist_class, [*state_out, *state[own:]], {})
-
-    def get_initial_state(self) -> list[Any]:
-        """The states of policy net and Q nets at an episode's start."""
-        nets = [self.model.action_model, self.model.q_net, self.model.twin_q_net]
-        return [part for net in nets if net is not None for part in net.get_initial_state()]
+    shared = config.get("model") or {}
+    if isinstance(config.get(spelling), Mapping):
+        return {**shared, **config[spelling]}
+    own = config.get(older)
+    held = own if isinstance(own, Mapping) else {}
+    return {**shared, **_NET, **{_OLDEST.get(key, key): value for key, value in held.items()}}
 
 
-def build_sac_model(
-    obs_space: Space[Any],
-    action_space: Space[Any],
-    config: Mapping[str, Any],
-    *,
-    custom_models: Mapping[str, Any] | None = None,
-) -> Any:
-    """SAC's networks for a trainer config; unset settings are SAC's defaults."""
-    return build_model(
-        obs_space,
-        action_space,
+def _head(plan: Blueprint) -> PolicyHead:
+    from .sac_model import SACHead, SACTorchModel
+
+    config = plan.config
+    return plan.head(
+        SACHead,
         None,
-        config.get("model") or {},
-        custom_models=custom_models,
         default_model=SACTorchModel,
         name="sac_model",
-        policy_model_config=net_config(config, "policy_model_config", "policy_model"),
-        q_model_config=net_config(config, "q_model_config", "Q_model"),
+        policy_model_config=net_config(config, *_POLICY),
+        q_model_config=net_config(config, *_Q),
         twin_q=bool(config.get("twin_q", True)),
         initial_alpha=float(config.get("initial_alpha", 1.0)),
         target_entropy=config.get("target_entropy"),
     )
+
+
+def _array_head(plan: Blueprint, weights: Weights) -> ArrayHead | None:
+    trunk = dense_trunk(below(weights, "action_model."), net_config(plan.config, *_POLICY))
+    return None if trunk is None else feed_forward(plan.algorithm, plan.distribution, trunk)
+
+
+def _distribution(space: Space[Any], algorithm: str, config: Settings) -> DistributionChoice:
+    if isinstance(space, Discrete) or is_simplex(space):
+        return by_space(space)
+    require(space, Box, algorithm)
+    size = 2 * int(np.prod(space.shape or ()))
+    if not config.get("normalize_actions", True):
+        return DistributionChoice("diag_gaussian", size, space)
+    beta = bool(config.get("_use_beta_distribution", False))
+    return DistributionChoice("beta" if beta else "squashed_gaussian", size, space)
+
+
+def _claims(config: Settings, weights: Weights, action_space: Any) -> Iterator[Claim]:
+    for keys, prefix in ((_POLICY, "action_model."), (_Q, "q_net.")):
+        yield from dense_claims(net_config(config, *keys), below(weights, prefix), keys[0])
+    yield from twin_claims(config, weights, "q_net.", "twin_q_net.")
+
+
+def _layers(plan: Blueprint, named: bool) -> list[Layer]:
+    from ..tf.layers import Layer
+    from ..tf.networks import network
+
+    config, obs_space, action_space = plan.config, plan.obs_space, plan.action_space
+    policy = complete(net_config(config, *_POLICY))
+    q_net = complete(net_config(config, *_Q))
+    seen, q_outputs = obs_space, 1
+    original = getattr(obs_space, "original_space", obs_space)
+    if isinstance(action_space, Discrete):
+        q_outputs = int(action_space.n)
+    elif not (isinstance(original, Box) and len(original.shape) == 1):
+        seen = Tuple([original, action_space])
+    for space, settings in ((obs_space, policy), (seen, q_net)):
+        no_lower_value(space, settings)
+    outputs = _distribution(action_space, plan.algorithm, config).size
+    layers = network(obs_space, outputs, policy, "action_model.", named=named)
+    for name in ("q_net.", "twin_q_net.")[: 2 if config.get("twin_q", True) else 1]:
+        layers += network(seen, q_outputs, q_net, name, named=named)
+    return [*layers, Layer("scalar", "log_alpha", "log_alpha")]
+
+
+FAMILY = Family(_head, _array_head, _distribution, _claims, TensorFlowReader(_layers))

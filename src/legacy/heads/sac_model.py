@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from ..models.base import LegacyModel
 from ..models.catalog import build_model
+from .head import PolicyHead, PolicyOutputs
 
 
 class SACTorchModel(LegacyModel):
@@ -157,6 +158,29 @@ class SACTorchModel(LegacyModel):
             obs = torch.cat([obs, actions], -1) if self.concat_obs_and_actions else (obs, actions)
         found: tuple[Tensor, list[Tensor]] = net({"obs": obs}, [], None)
         return found
+
+
+class SACHead(PolicyHead):
+    """The policy net's outputs are the distribution's inputs.
+
+    The state of a recurrent policy net (RNNSAC) comes first in the list of states. What the Q
+    nets keep behind it only matters in training and is handed on unchanged.
+    """
+
+    def _outputs(
+        self, input_dict: Mapping[str, Any], state: list[Tensor], seq_lens: Tensor | None
+    ) -> PolicyOutputs:
+        """Run the policy net on a batch."""
+        own = len(self.model.action_model.get_initial_state())
+        dist_inputs, state_out = self.model.get_action_model_outputs(
+            dict(input_dict), state[:own], seq_lens
+        )
+        return PolicyOutputs(dist_inputs, self.dist_class, [*state_out, *state[own:]], {})
+
+    def get_initial_state(self) -> list[Any]:
+        """The states of policy net and Q nets at an episode's start."""
+        nets = [self.model.action_model, self.model.q_net, self.model.twin_q_net]
+        return [part for net in nets if net is not None for part in net.get_initial_state()]
 
 
 def _joined(obs: Any) -> Any:

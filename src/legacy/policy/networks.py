@@ -24,9 +24,9 @@ from ..distributions.arrays import ArrayDistribution
 from ..exploration.exploration import ActionSource
 from ..heads.algorithms import algorithm_named
 from ..heads.array_head import ArrayHead, ArrayOutputs, build_array_head
+from ..heads.family import check_agreement
 from ..heads.network_setting import network_in
 from ..views.default_views import lstm_views
-from .agreement import check_agreement
 
 if TYPE_CHECKING:
     from ..heads.head import PolicyHead

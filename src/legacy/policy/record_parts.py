@@ -13,14 +13,15 @@ from gymnasium.spaces import MultiDiscrete, Space
 from ...core.errors import ConfigError, RlconnectError, SpaceError, UnknownNameError
 from ...core.formulas.schedules import class_name
 from ...core.importing.torch_needed import torch_needed
+from ...core.rllib_utils.algorithm_names import family_of
 from ...core.trust.names import words
 from ...core.vault import PolicyRecord, WeightTable
 from ...core.vault.decode.standins import GlobalRef, class_path
 from ...core.vault.old_policy import FLAT_WEIGHTS
 from ...core.vault.shape_hints import space_hint, told_sizes
-from ..distributions.choice import distribution_for
 from ..distributions.registered import CUSTOM_MODELS
-from ..heads.algorithms import FAMILIES, algorithm_named
+from ..heads.algorithms import algorithm_named
+from ..heads.family import family
 from ..heads.network_setting import network_in
 from ..models.defaults import MODEL_DEFAULTS
 from ..models.leaves import leaf_spaces
@@ -30,8 +31,6 @@ from ..observations.preprocessors import get_preprocessor_for_space
 _MODEL_SETTINGS: Final = ("model", "model_config", "Q_model")
 _EXPLORATIONS: Final = ("exploration_config", "sub_exploration")
 _TENSORFLOW: Final = ("tf", "tf2")
-# Algorithms that stretched actions before all did.
-_SQUASHED: Final = ("SAC", "CQL", "RNNSAC")
 _OWN_VALUE_NET: Final = re.compile(r"_value_branch_separate\.|/(?:fc|conv)_value_")
 _VALUE_NET: Final = re.compile(r"_value_branch\.|/value_out/")
 # Networks that an exploration keeps among the policy's weights, for training alone.
@@ -132,11 +131,11 @@ def _head_sizes(record: PolicyRecord, space: Space[Any]) -> list[int]:
         return []
     try:
         algorithm = algorithm_named(algorithm)
-        size = distribution_for(space, {}, algorithm, config=record.config).size
+        size = family(algorithm).distribution(space, algorithm, record.config).size
     except RlconnectError:
         return []
     atoms = record.config.get("num_atoms")
-    if FAMILIES[algorithm] == "dqn" and type(atoms) is int and atoms > 1:
+    if family_of(algorithm) == "dqn" and type(atoms) is int and atoms > 1:
         return [size * atoms]
     has_own_deviations = any(name.endswith("log_std") for name in record.weights)
     return [size // 2] if has_own_deviations else [size]
@@ -226,7 +225,8 @@ def config_of(record: PolicyRecord) -> Mapping[str, Any]:
     """
     config = {key: _plain_setting(key, value) for key, value in record.config.items()}
     if re.match(r"0\.|1\.[0-4]\b", record.ray_version):  # clipped, and not stretched
-        config = {"normalize_actions": record.algorithm in _SQUASHED, "clip_actions": True} | config
+        stretches = family_of(record.algorithm) == "sac"  # before all algorithms did
+        config = {"normalize_actions": stretches, "clip_actions": True} | config
     config["model"] = _model_settings(record, config)
     if re.match(r"2\.[0-3]\.", record.ray_version):  # SAC's networks did not see `model` then
         for key in ("policy_model_config", "q_model_config"):
@@ -323,7 +323,7 @@ def torch_weights(record: PolicyRecord, algorithm: str) -> dict[str, np.ndarray[
             fresh = build_head(algorithm, *spaces_of(record), config_of(record)).model
         return unflattened(fresh, flat)
     if is_tf and (not weights.named or any("/" in name for name in weights)):
-        from ..tf.weights import tf_to_torch_names
+        from ..heads.tf_weights import tf_to_torch_names
 
         held = dict(weights) if weights.named else list(weights.values())
         observation_space, action_space = spaces_of(record)

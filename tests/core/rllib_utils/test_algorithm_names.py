@@ -1,12 +1,11 @@
 """One table tells what algorithm a spelling stands for."""
 
-from rlconnect.core.rllib_utils.algorithm_names import SPELLINGS
-from rlconnect.legacy.heads.algorithms import FAMILIES
+from rlconnect.core.rllib_utils.algorithm_names import ALGORITHMS, SPELLINGS
 
 
-def test_every_algorithm_that_acts_is_spelled():
-    """Each algorithm with a head is found under its own name, without marks and capitals."""
-    own = {name.replace("_", "").lower(): name for name in FAMILIES}
+def test_every_algorithm_is_spelled():
+    """Each algorithm is found under its own name, without marks and capitals."""
+    own = {name.replace("_", "").lower(): name for name in ALGORITHMS}
 
     assert own.items() <= SPELLINGS.items()
 

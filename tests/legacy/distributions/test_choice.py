@@ -8,6 +8,7 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from rlconnect.core.errors import SpaceError, UnknownNameError
 from rlconnect.legacy.distributions import TorchCategorical, distribution_for
+from rlconnect.legacy.heads.family import policy_distribution
 
 BOX = Box(-1, 1, (2,))
 
@@ -37,7 +38,7 @@ BOX = Box(-1, 1, (2,))
 )
 def test_space_and_algorithm_decide(space, algorithm, config, kind, size):
     """Kind and width of the distribution inputs follow from space, algorithm and settings."""
-    choice = distribution_for(space, {}, algorithm, config=config)
+    choice = policy_distribution(algorithm, space, config)
 
     assert (choice.kind, choice.size) == (kind, size)
     assert choice.arrays().size == size
@@ -56,7 +57,7 @@ def test_space_and_algorithm_decide(space, algorithm, config, kind, size):
 def test_spaces_ray_cannot_act_in_are_refused(space, algorithm):
     """A space without a distribution is refused with both named."""
     with pytest.raises(SpaceError, match="action space"):
-        distribution_for(space, {}, algorithm)
+        policy_distribution(algorithm, space, {})
 
 
 @pytest.mark.torch

@@ -1,16 +1,26 @@
-"""The networks of CRR: a stochastic policy, and Q nets that only training asks."""
+"""CRR: a stochastic policy with networks of its own, and Q nets that only training asks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 from gymnasium.spaces import Discrete, Space
 from torch import Tensor
 
 from ..models.base import ModelOutput
 from .ddpg_model import NoopModel, dense_net
+from .family import Blueprint, Family
+from .head import ActorHead, PolicyHead
+
+_SETTINGS: Final = (
+    "actor_hiddens",
+    "actor_hidden_activation",
+    "critic_hiddens",
+    "critic_hidden_activation",
+    "twin_q",
+)
 
 
 class CRRModel(NoopModel):
@@ -57,3 +67,16 @@ class CRRModel(NoopModel):
         """Distribution inputs `(B, num_outputs)`; the state passes through."""
         features, state = super().forward(input_dict, state, seq_lens)
         return self.actor_model(features), state
+
+
+def _head(plan: Blueprint) -> PolicyHead:
+    return plan.head(
+        ActorHead,
+        plan.distribution.size,
+        algorithm=plan.algorithm,
+        default_model=CRRModel,
+        **{setting: plan.config[setting] for setting in _SETTINGS if setting in plan.config},
+    )
+
+
+FAMILY = Family(_head)

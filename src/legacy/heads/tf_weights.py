@@ -14,15 +14,11 @@ import numpy as np
 from gymnasium.spaces import Space
 
 from ...core.errors import ConfigError, WeightsError
-from ..heads.algorithms import FAMILIES
-from ..heads.squashing import squash_bounds
-from .layers import PARTS, Array, Layer, Part
-from .policies import policy_layers
+from ...core.rllib_utils.algorithm_names import family_of
+from ..tf.layers import PARTS, Array, Layer, Part
+from .family import Blueprint, family
 
 Found = list[tuple[str, Array]]
-
-_NUMBERED = re.compile(r"(.*/)?([a-z_]+)/dense(?:_(\d{1,9}))?/(kernel|bias)")
-_SCOPES = {"policy": "actor", "p_func": "actor", "critic": "q", "twin_critic": "twin_q"}
 
 
 def tf_to_torch_names(
@@ -64,19 +60,22 @@ def tf_to_torch_names(
         >>> named["_logits._model.0.weight"].shape
         (2, 4)
     """
+    own = family(algorithm) if family_of(algorithm) else None
     found: Found
     named_layers = isinstance(weights, Mapping)
     if isinstance(weights, Mapping):
         found = [(name.removesuffix(":0"), np.asarray(w)) for name, w in weights.items()]
-        if FAMILIES.get(algorithm) == "ddpg":
-            found = _with_layer_names(found)
+        if own is not None and own.tf is not None:
+            found = own.tf.renamed(found)
         config = _with_value_net(config, found)
     else:
         found = [(str(position), np.asarray(w)) for position, w in enumerate(weights)]
     try:
-        layers = policy_layers(
-            algorithm, observation_space, action_space, config, named=named_layers
-        )
+        if own is None or own.tf is None:
+            raise ConfigError(f"the networks of {algorithm} are not described.")
+        drawn = own.distribution(action_space, algorithm, config)
+        plan = Blueprint(algorithm, observation_space, action_space, config, drawn)
+        layers = own.tf.layers(plan, named_layers)
     except ConfigError as error:
         raise _refused(error, algorithm, found) from error
     named: dict[str, Array] = {}
@@ -91,16 +90,7 @@ def tf_to_torch_names(
             raise _misfit(what, found)
         if layer.torch:
             named |= {f"{layer.torch}{name}": form(array) for name, form in part.torch}
-    return named | _bounds(algorithm, action_space)
-
-
-def _bounds(algorithm: str, action_space: Space[Any]) -> dict[str, Array]:
-    """What torch saves of the action space, and TensorFlow writes into its graph."""
-    bounds = squash_bounds(action_space) if FAMILIES.get(algorithm) == "ddpg" else None
-    if bounds is None:
-        return {}
-    names = ("low_action", "action_range")
-    return {f"policy_model.action_out_squashed.{n}": b for n, b in zip(names, bounds, strict=True)}
+    return {**named, **own.tf.constants(action_space)}
 
 
 def _with_value_net(config: Mapping[str, Any], found: Found) -> Mapping[str, Any]:
@@ -110,28 +100,6 @@ def _with_value_net(config: Mapping[str, Any], found: Found) -> Mapping[str, Any
         return config
     own = any(re.search("/(fc|conv)_value_", name) for name, _ in found)
     return {**config, "model": {**model, "vf_share_layers": not own}}
-
-
-def _with_layer_names(found: Found) -> Found:
-    """The arrays under the names that layers of DDPG got after Ray 0.8.2.
-
-    Before, each network was a scope of its own, whose layers had numbers alone: "policy/dense_1".
-    """
-    depths: dict[str, int] = {}
-    for name, _ in found:
-        match = _NUMBERED.fullmatch(name)
-        if match:
-            depths[match[2]] = max(depths.get(match[2], 0), int(match[3] or 0))
-    named: Found = []
-    for name, array in found:
-        match = _NUMBERED.fullmatch(name)
-        if match is None:
-            named.append((name, array))
-        elif match[2] in _SCOPES:
-            number, stem = int(match[3] or 0), _SCOPES[match[2]]
-            layer = f"{stem}_out" if number == depths[match[2]] else f"{stem}_hidden_{number}"
-            named.append((f"{match[1] or ''}{layer}/{match[4]}", array))
-    return named
 
 
 def _by_name(found: Found, layers: list[Layer]) -> Iterator[tuple[Layer, Part, Array]]:

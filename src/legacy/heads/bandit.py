@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from gymnasium.spaces import Space
+from gymnasium.spaces import Discrete, Space
 from torch import Tensor, nn
 
+from ...core.formulas.schedules import class_name
+from ..distributions.choice import DistributionChoice, by_space, require
 from ..models.base import LegacyModel, ModelOutput
+from .family import Blueprint, Family
+from .head import ActorHead, PolicyHead
 
 
 class LinearArm(nn.Module):
@@ -70,3 +74,24 @@ class LinearBanditModel(LegacyModel):
     def value_function(self) -> Tensor:
         """Zero: there is no value estimate."""
         return torch.zeros(1)
+
+
+def _head(plan: Blueprint) -> PolicyHead:
+    outputs = plan.distribution.size
+    return plan.head(ActorHead, outputs, algorithm=plan.algorithm, default_model=LinearBanditModel)
+
+
+def _distribution(
+    space: Space[Any], algorithm: str, config: Mapping[str, Any]
+) -> DistributionChoice:
+    require(space, Discrete, algorithm)
+    # One policy class serves both; how it explores tells them apart.
+    usual = "ThompsonSampling" if algorithm == "BanditLinTS" else ""
+    explores = (config.get("exploration_config") or {}).get("type", usual)
+    choice = by_space(space)
+    if class_name(explores) != "ThompsonSampling":
+        return choice
+    return DistributionChoice("gaussian_arms", 2 * choice.size, space)
+
+
+FAMILY = Family(_head, distribution=_distribution)

@@ -6,15 +6,12 @@ looks at. Where both are there and do not agree, one of them is not this policy'
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from ...core.errors import WeightsError
-from ..heads.algorithms import FAMILIES
-from ..heads.network_setting import network_in
-from ..heads.sac_config import net_config
 from ..models.defaults import MODEL_DEFAULTS
 
 _SHOWN: Final = 160
@@ -29,11 +26,6 @@ _DENSE: Final = (
     "value_module.",
 )
 """What names of weights begin with where dense layers see the observation."""
-
-_SAC: Final = (
-    (("policy_model_config", "policy_model"), "action_model."),
-    (("q_model_config", "Q_model"), "q_net."),
-)
 
 
 class Claim(NamedTuple):
@@ -50,21 +42,13 @@ class Claim(NamedTuple):
     weights: str
 
 
-def check_agreement(
-    algorithm: str, config: Mapping[str, Any], weights: Mapping[str, Any], action_space: Any
-) -> None:
+def refuse_disagreement(claims: Iterable[Claim]) -> None:
     """Refuse settings that contradict the weights.
-
-    Args:
-        algorithm: The algorithm's name.
-        config: The trainer config.
-        weights: Arrays by the names of torch's networks.
-        action_space: Where actions come from.
 
     Raises:
         WeightsError: They do, and one of them decides how the policy acts; both are named.
     """
-    for claim in _claims(algorithm, config, weights, action_space):
+    for claim in claims:
         raise WeightsError(
             f"the settings of the policy and its weights disagree about {claim.setting[:_SHOWN]}",
             expected=claim.says[:_SHOWN],
@@ -74,38 +58,18 @@ def check_agreement(
         )
 
 
-def _claims(
-    algorithm: str, config: Mapping[str, Any], weights: Mapping[str, Any], action_space: Any
+def dense_claims(
+    model: Any, weights: Mapping[str, Any], where: str, is_q: bool = False
 ) -> Iterator[Claim]:
-    family = FAMILIES.get(algorithm, "")
-    if network_in(config) is not None:
-        return  # Each of its layers is held to its weights.
-    if any(name.startswith("encoder.") for name in weights):
-        return  # An RLModule in an old policy: its weights say how it is built.
-    if family == "sac":
-        for keys, prefix in _SAC:
-            yield from _dense(net_config(config, *keys), _below(weights, prefix), keys[0])
-        yield from _twins(config, weights, "q_net.", "twin_q_net.")
-    elif family == "ddpg":
-        for key, pattern in (
-            ("actor_hiddens", "policy_model.action_{}"),
-            ("critic_hiddens", "q_model.q_hidden_{}"),
-        ):
-            if any(name.startswith(pattern.partition("{")[0][:-1]) for name in weights):
-                yield from _widths(config, key, _found_widths(weights, pattern))
-        yield from _twins(config, weights, "q_model.", "twin_q_model.")
-    else:
-        model = config.get("model")
-        settings = model if isinstance(model, Mapping) else {}
-        yield from _dense(settings, weights, "model", is_q=family == "dqn")
-        if family == "dqn":
-            yield from _q_branches(config, weights, int(getattr(action_space, "n", 0)))
+    """Claims about a network of dense layers, perhaps with an LSTM or attention behind them.
 
-
-def _dense(
-    model: Mapping[str, Any], weights: Mapping[str, Any], where: str, is_q: bool = False
-) -> Iterator[Claim]:
-    """Claims about a network of dense layers, perhaps with an LSTM or attention behind them."""
+    Args:
+        model: Its model settings.
+        weights: Its weights.
+        where: What the settings are called.
+        is_q: Whether Q branches take the place of the layer of outputs.
+    """
+    model = model if isinstance(model, Mapping) else {}
     said = {**MODEL_DEFAULTS, **model}
     hidden = _found_widths(weights, "_hidden_layers.{}")
     if said["custom_model"] or not weights or not all(map(_is_dense, weights)):
@@ -123,14 +87,14 @@ def _dense(
         )
     if ends_hidden and not is_q and any(name.startswith("_logits.") for name in weights):
         yield Claim(
-            f"{where}: no_final_linear=True", "no layer of outputs", _presence("_logits.", weights)
+            f"{where}: no_final_linear=True", "no layer of outputs", presence("_logits.", weights)
         )
     cells = _rows(weights.get("lstm.weight_ih_l0"))
     if bool(said["use_lstm"]) != (cells is not None):
         yield Claim(
             f"{where}: use_lstm={said['use_lstm']}",
             "an LSTM" if said["use_lstm"] else "no LSTM",
-            _presence("lstm.", weights),
+            presence("lstm.", weights),
         )
     elif cells is not None and cells != 4 * int(said["lstm_cell_size"]):
         yield Claim(
@@ -144,7 +108,7 @@ def _dense(
             yield Claim(
                 f"{where}: {key}={said[key]}",
                 f"{'' if said[key] else 'no '}weights of it",
-                _presence(prefix, weights),
+                presence(prefix, weights),
             )
     separate = any(name.startswith("_value_branch_separate.") for name in weights)
     if model.get("vf_share_layers") is True and separate:
@@ -153,51 +117,25 @@ def _dense(
         )
 
 
-def _q_branches(
-    config: Mapping[str, Any], weights: Mapping[str, Any], num_actions: int
-) -> Iterator[Claim]:
-    hiddens = config.get("hiddens", [256])
-    dueling, atoms = bool(config.get("dueling", True)), config.get("num_atoms", 1)
-    noisy = bool(config.get("noisy", False))
-    has_value = any(name.startswith("value_module.") for name in weights)
-    if (has_value and not dueling) or (dueling and not has_value and (hiddens or noisy)):
-        yield Claim(
-            f"dueling={dueling}",
-            "a value branch" if dueling else "no value branch",
-            _presence("value_module.", weights),
-        )
-    has_noise = any(name.endswith(".sigma_w") for name in weights)
-    has_branch = any(name.startswith("advantage_module.") for name in weights)
-    if has_branch and noisy != has_noise:
-        yield Claim(
-            f"noisy={noisy}",
-            "noisy layers" if noisy else "no noisy layers",
-            _presence("advantage_module.", weights),
-        )
-    yield from _widths(config, "hiddens", _found_widths(weights, "advantage_module.dueling_A_{}"))
-    outputs = _found_width(weights, "advantage_module.A")
-    if outputs is not None and outputs != num_actions * int(atoms):
-        yield Claim(
-            f"num_atoms={atoms}",
-            f"{num_actions} times {atoms} outputs",
-            f"weights advantage_module.A of {outputs}",
-        )
-
-
-def _twins(
+def twin_claims(
     config: Mapping[str, Any], weights: Mapping[str, Any], first: str, twin: str
 ) -> Iterator[Claim]:
+    """Claims about the number of Q networks, whose weights have these prefixes."""
     has_first, has_twin = (any(n.startswith(p) for n in weights) for p in (first, twin))
     said = config.get("twin_q")
     if said is not None and has_first and bool(said) != has_twin:
         yield Claim(
             f"twin_q={said}",
             "two Q networks" if said else "one Q network",
-            _presence(twin, weights),
+            presence(twin, weights),
         )
 
 
-def _widths(config: Mapping[str, Any], key: str, found: list[int]) -> Iterator[Claim]:
+def width_claims(
+    config: Mapping[str, Any], weights: Mapping[str, Any], key: str, pattern: str
+) -> Iterator[Claim]:
+    """Claims about the layers that a setting lists, whose names follow a pattern."""
+    found = _found_widths(weights, pattern)
     if key in config and list(config[key] or ()) != found:
         yield Claim(
             f"{key}={config[key]}",
@@ -210,18 +148,15 @@ def _is_dense(name: str) -> bool:
     return name.startswith(_DENSE)
 
 
-def _below(weights: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    return {k.removeprefix(prefix): v for k, v in weights.items() if k.startswith(prefix)}
-
-
 def _found_widths(weights: Mapping[str, Any], pattern: str) -> list[int]:
     found: list[int] = []
-    while (width := _found_width(weights, pattern.format(len(found)))) is not None:
+    while (width := found_width(weights, pattern.format(len(found)))) is not None:
         found.append(width)
     return found
 
 
-def _found_width(weights: Mapping[str, Any], name: str) -> int | None:
+def found_width(weights: Mapping[str, Any], name: str) -> int | None:
+    """Units of a dense or noisy layer; None where there is none of that name."""
     noise = weights.get(f"{name}.sigma_b")
     return _rows(weights.get(f"{name}._model.0.weight") if noise is None else noise)
 
@@ -230,7 +165,8 @@ def _rows(value: Any) -> int | None:
     return int(np.shape(value)[0]) if np.ndim(value) else None
 
 
-def _presence(prefix: str, weights: Mapping[str, Any]) -> str:
+def presence(prefix: str, weights: Mapping[str, Any]) -> str:
+    """Which weights begin so, in words."""
     name = next((name for name in weights if name.startswith(prefix)), None)
     if name is None:
         return f"no weights {prefix}*"

@@ -1,7 +1,7 @@
 """SAC's network settings are found under every spelling a version wrote."""
 
 import pytest
-from rlconnect.legacy.heads.sac_config import net_config
+from rlconnect.legacy.heads.sac import net_config
 from rlconnect.legacy.models.defaults import with_defaults
 
 

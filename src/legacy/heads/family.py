@@ -1,0 +1,180 @@
+"""What a family of algorithms says of itself: a record `FAMILY` in the file of its name.
+
+`core/rllib_utils/algorithm_names` says which algorithm is of which family. A new family is a file
+here and its algorithms' rows there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy.typing as npt
+from gymnasium.spaces import Space
+
+from ...core.importing.torch_needed import torch_needed
+from ...core.rllib_utils.algorithm_names import family_of
+from ..distributions.choice import DistributionChoice, by_space, distribution_for
+from .agreement import Claim, dense_claims, refuse_disagreement
+from .network_setting import network_in
+
+if TYPE_CHECKING:
+    from ..tf.layers import Layer
+    from .array_head import ArrayHead
+    from .head import PolicyHead
+
+Array = npt.NDArray[Any]
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """What a head is built from.
+
+    Args:
+        algorithm: The algorithm's name.
+        obs_space: What the policy sees, preprocessed.
+        action_space: Where actions come from.
+        config: The trainer config.
+        distribution: What the outputs are inputs of.
+        custom_models: Classes for names that model settings may hold.
+    """
+
+    algorithm: str
+    obs_space: Space[Any]
+    action_space: Space[Any]
+    config: Settings
+    distribution: DistributionChoice
+    custom_models: Settings | None = None
+
+    @property
+    def model_config(self) -> Settings:
+        """The model settings of the trainer config."""
+        return self.config.get("model") or {}
+
+    def head(self, kind: Any, num_outputs: int | None, **settings: Any) -> PolicyHead:
+        """A head of a class with a network of the catalog.
+
+        Args:
+            kind: The head's class.
+            num_outputs: Width of the network's outputs.
+            **settings: As for `build_model`.
+        """
+        from ..models.catalog import build_model
+
+        model = build_model(
+            self.obs_space,
+            self.action_space,
+            num_outputs,
+            settings.pop("model_config", self.model_config),
+            custom_models=self.custom_models,
+            **settings,
+        )
+        head: PolicyHead = kind(self.algorithm, model, self.distribution)
+        return head
+
+
+class TensorFlowReader(NamedTuple):
+    """How networks that TensorFlow saved are read.
+
+    Attributes:
+        layers: All layers in saved order; told whether they are told apart by name.
+        renamed: The arrays under the names that the layers have, where releases differ.
+        constants: What torch saves beside the weights, and TensorFlow writes into its graph.
+    """
+
+    layers: Callable[[Blueprint, bool], list[Layer]]
+    renamed: Callable[[list[tuple[str, Array]]], list[tuple[str, Array]]] = list
+    constants: Callable[[Space[Any]], Mapping[str, Array]] = lambda space: {}
+
+
+@dataclass(frozen=True)
+class Family:
+    """How the policies of some algorithms are built, read and act.
+
+    Args:
+        head: Builds the torch head.
+        array_head: Builds its numpy twin, or gives None where only torch can run the network; None
+            where it always is so.
+        distribution: What actions are drawn from, by space, algorithm and trainer config.
+        claims: Where settings and weights disagree, by trainer config, weights and action space.
+        tf: How TensorFlow's weights are read; None where nobody can.
+    """
+
+    head: Callable[[Blueprint], PolicyHead]
+    array_head: Callable[[Blueprint, Settings], ArrayHead | None] | None = None
+    distribution: Callable[[Space[Any], str, Settings], DistributionChoice] = (
+        lambda space, algorithm, config: by_space(space)
+    )
+    claims: Callable[[Settings, Settings, Any], Iterator[Claim]] = lambda config, weights, space: (
+        dense_claims(config.get("model"), weights, "model")
+    )
+    tf: TensorFlowReader | None = None
+
+
+def family(algorithm: str) -> Family:
+    """The family that an algorithm of the old stack is of.
+
+    Raises:
+        MissingExtraError: It acts with torch alone, which is not installed.
+    """
+    with torch_needed(f"the network of this {algorithm} policy"):
+        found: Family = import_module(f".{family_of(algorithm)}", __package__).FAMILY
+    return found
+
+
+def check_agreement(algorithm: str, config: Settings, weights: Settings, action_space: Any) -> None:
+    """Refuse settings that contradict the weights, before a network is built.
+
+    A policy acts with whatever of its weights a numpy network reads, and some settings only torch
+    looks at. Where both are there and do not agree, one of them is not this policy's.
+
+    Args:
+        algorithm: The algorithm's name.
+        config: The trainer config.
+        weights: Arrays by the names of torch's networks.
+        action_space: Where actions come from.
+
+    Raises:
+        WeightsError: They do, and one of them decides how the policy acts; both are named.
+    """
+    # Each layer of a described network is held to its weights, and an RLModule's weights say how
+    # it is built.
+    is_described = network_in(config) is not None
+    if not is_described and not any(name.startswith("encoder.") for name in weights):
+        refuse_disagreement(family(algorithm).claims(config, weights, action_space))
+
+
+def policy_distribution(
+    algorithm: str,
+    action_space: Space[Any],
+    config: Settings,
+    custom_distributions: Settings | None = None,
+) -> DistributionChoice:
+    """The distribution that policies of an algorithm act with.
+
+    Args:
+        algorithm: The algorithm's name.
+        action_space: Where the actions go.
+        config: The trainer config.
+        custom_distributions: Classes for names that `custom_action_dist` may hold.
+    """
+    settings = config.get("model") or {}
+    if settings.get("custom_action_dist"):
+        return distribution_for(action_space, settings, custom_distributions=custom_distributions)
+    return family(algorithm).distribution(action_space, algorithm, config)
+
+
+def below(weights: Settings, prefix: str) -> dict[str, Any]:
+    """The weights whose names begin so, under the rest of their names."""
+    return {k.removeprefix(prefix): v for k, v in weights.items() if k.startswith(prefix)}
+
+
+def explores_by_noise(config: Settings) -> bool:
+    """Whether an exploration put noise on the weights, for which networks had layer norms."""
+    from ...core.formulas.schedules import class_name
+
+    explores = (config.get("exploration_config") or {}).get("type", "")
+    return class_name(explores) == "ParameterNoise"
