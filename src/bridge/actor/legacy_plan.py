@@ -186,7 +186,7 @@ class _Found:
         kind = type(connector)
         name = kind.__name__
         if kind in (NormalizeActionsConnector, ClipActionsConnector):
-            plan: ActionPlan = connector._plan
+            plan: ActionPlan = connector.plan
             is_stretch = kind is NormalizeActionsConnector
             if plan.unsquashes if is_stretch else plan.clips:
                 self.action.append(action_part(name, plan, "unsquash" if is_stretch else "clip"))

@@ -41,7 +41,7 @@ def live_connector(
         )
     if ctx is None:
         ctx = connector.ctx
-    elif connector._ctx is None:
+    elif not connector.is_bound:
         connector.bind(ctx)
     return connector, ctx
 

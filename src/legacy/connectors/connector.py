@@ -41,6 +41,11 @@ class Connector:
         self._ctx = ctx
 
     @property
+    def is_bound(self) -> bool:
+        """Whether it has a context."""
+        return self._ctx is not None
+
+    @property
     def ctx(self) -> ConnectorContext:
         """The context this connector was built with.
 

@@ -49,7 +49,7 @@ class ConnectorPipeline(Connector):
             ImmutableActionsConnector
     """
 
-    _timers: defaultdict[str, Timer] | None = None
+    kept_timers: defaultdict[str, Timer] | None = None
 
     def __init__(
         self, ctx: ConnectorContext | None = None, connectors: Iterable[Connector] = ()
@@ -67,12 +67,12 @@ class ConnectorPipeline(Connector):
     @property
     def timers(self) -> defaultdict[str, Timer]:
         """How long each connector takes, by what `str` gives of it, from the first look on."""
-        if self._timers is None:
-            self._timers = defaultdict(Timer)
-        return self._timers
+        if self.kept_timers is None:
+            self.kept_timers = defaultdict(Timer)
+        return self.kept_timers
 
     def _clock(self, connector: Any) -> AbstractContextManager[Any]:
-        return nullcontext() if self._timers is None else self._timers[str(connector)]
+        return nullcontext() if self.kept_timers is None else self.kept_timers[str(connector)]
 
     def bind(self, ctx: ConnectorContext) -> None:
         """Take `ctx`, and hand it to the connectors that have none."""
@@ -175,9 +175,9 @@ class ConnectorPipeline(Connector):
 
     def _adopt(self, connector: Connector) -> Connector:
         """`connector`, with this pipeline's context where it has none of its own."""
-        needs = isinstance(connector, Connector) and connector._ctx is None
-        if needs and self._ctx is not None:
-            connector.bind(self._ctx)
+        needs = isinstance(connector, Connector) and not connector.is_bound
+        if needs and self.is_bound:
+            connector.bind(self.ctx)
         return connector
 
     def _position(self, name: str | type) -> int:
@@ -251,7 +251,7 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
         with self.turn:
             self._use([record.env_id for record in records])
             for connector in self.connectors:
-                if self._timers is not None:
+                if self.kept_timers is not None:
                     with self._clock(connector):
                         records = connector(records)
                 elif type(connector).__call__ is AgentConnector.__call__ and len(records) == 1:
@@ -296,7 +296,7 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
         output = ac_data.output
         with self.turn:
             for connector in self.connectors:
-                if self._timers is not None:
+                if self.kept_timers is not None:
                     with self._clock(connector):
                         ac_data = connector(ac_data.with_output(output))
                     output = ac_data.output

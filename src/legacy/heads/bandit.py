@@ -46,19 +46,11 @@ class LinearBanditModel(LegacyModel):
         name: A name for messages.
     """
 
-    def __init__(
-        self,
-        obs_space: Space[Any],
-        action_space: Space[Any],
-        num_outputs: int,
-        model_config: Mapping[str, Any],
-        name: str = "",
-    ) -> None:
-        super().__init__(obs_space, action_space, num_outputs, model_config, name)
-        arms = int(action_space.n)  # type: ignore[attr-defined]  # Discrete
-        width = int((obs_space.shape or (1,))[0])
+    def _add_own_layers(self) -> None:
+        arms = int(self.action_space.n)
+        width = int((self.obs_space.shape or (1,))[0])
         self.arms = nn.ModuleList([LinearArm(width) for _ in range(arms)])
-        self.tells_deviations = num_outputs == 2 * arms
+        self.tells_deviations = self.num_outputs == 2 * arms
 
     def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
         """Scores `(B, arms)`: worth plus one deviation; or both, `(B, 2 * arms)`."""

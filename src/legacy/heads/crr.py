@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any, Final
 
-from gymnasium.spaces import Discrete, Space
+from gymnasium.spaces import Discrete
 from torch import Tensor
 
 from ..models.base import ModelOutput
@@ -39,22 +39,16 @@ class CRRModel(NoopModel):
         twin_q: Whether there are two Q nets.
     """
 
-    def __init__(
+    def _add_own_layers(
         self,
-        obs_space: Space[Any],
-        action_space: Space[Any],
-        num_outputs: int,
-        model_config: Mapping[str, Any],
-        name: str = "",
-        *,
         actor_hiddens: Sequence[int] = (256, 256),
         actor_hidden_activation: str = "relu",
         critic_hiddens: Sequence[int] = (256, 256),
         critic_hidden_activation: str = "relu",
         twin_q: bool = True,
     ) -> None:
-        super().__init__(obs_space, action_space, num_outputs, model_config, name)
-        width = prod(obs_space.shape or ())
+        action_space, num_outputs = self.action_space, self.num_outputs
+        width = prod(self.obs_space.shape or ())
         actor = (width, actor_hiddens, actor_hidden_activation, num_outputs)
         is_discrete = isinstance(action_space, Discrete)
         actions = 0 if is_discrete else prod(action_space.shape or ())

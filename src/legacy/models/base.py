@@ -176,6 +176,7 @@ class LegacyModel(TorchModelV2, nn.Module):
         num_outputs: Width of the outputs; `None` leaves it to the network.
         model_config: The model settings.
         name: A name for messages.
+        **settings: What else the class is built from.
     """
 
     # Names (prefixes) that may be missing from saved weights: `forward` never reads them.
@@ -188,7 +189,12 @@ class LegacyModel(TorchModelV2, nn.Module):
         num_outputs: int | None,
         model_config: Mapping[str, Any],
         name: str = "",
+        **settings: Any,
     ) -> None:
         nn.Module.__init__(self)
         # Mixed in front of a user's own network, this is that network's constructor.
         super().__init__(obs_space, action_space, num_outputs, model_config, name)
+        self._add_own_layers(**settings)
+
+    def _add_own_layers(self) -> None:
+        """Make the layers of the class, which takes its settings by name."""

@@ -41,16 +41,10 @@ class ComplexInputNetwork(LegacyModel):
 
     _value_out = PerThread[Tensor]()
 
-    def __init__(
-        self,
-        obs_space: Space[Any],
-        action_space: Space[Any],
-        num_outputs: int | None,
-        model_config: Mapping[str, Any],
-        name: str = "",
-    ) -> None:
-        super().__init__(obs_space, action_space, num_outputs, model_config, name)
-        self.obs_space = self.original_space = getattr(obs_space, "original_space", obs_space)
+    def _add_own_layers(self) -> None:
+        model_config, num_outputs = self.model_config, self.num_outputs
+        self.obs_space = getattr(self.obs_space, "original_space", self.obs_space)
+        self.original_space = self.obs_space
         self.flattened_input_space = leaf_spaces(self.original_space)
         self.cnns = nn.ModuleDict()
         self.one_hot = nn.ModuleDict()
@@ -69,7 +63,7 @@ class ComplexInputNetwork(LegacyModel):
             "fcnet_hiddens": model_config.get("post_fcnet_hiddens") or [],
             "fcnet_activation": model_config.get("post_fcnet_activation", "relu"),
         }
-        self.post_fc_stack = FullyConnectedNetwork(_vector(width), action_space, None, stack)
+        self.post_fc_stack = FullyConnectedNetwork(_vector(width), self.action_space, None, stack)
         features = self.post_fc_stack.num_outputs
         self.logits_layer: SlimFC | None = None
         self.value_layer: SlimFC | None = None

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import prod
 from typing import Any
 
-from gymnasium.spaces import Space
 from torch import Tensor, nn
 
 from ...core.errors import ConfigError, PieceError
@@ -32,15 +30,8 @@ class FullyConnectedNetwork(LegacyModel):
     _features = PerThread[Tensor]()
     _last_flat_in = PerThread[Tensor]()
 
-    def __init__(
-        self,
-        obs_space: Space[Any],
-        action_space: Space[Any],
-        num_outputs: int | None,
-        model_config: Mapping[str, Any],
-        name: str = "",
-    ) -> None:
-        super().__init__(obs_space, action_space, num_outputs, model_config, name)
+    def _add_own_layers(self) -> None:
+        model_config, num_outputs = self.model_config, self.num_outputs
         first = list(model_config.get("fcnet_hiddens") or [])
         hiddens = first + list(model_config.get("post_fcnet_hiddens") or [])
         # Ray uses the post activation only when there is nothing before the post layers.
@@ -50,7 +41,7 @@ class FullyConnectedNetwork(LegacyModel):
         self.free_log_std = bool(model_config.get("free_log_std"))
         outputs = _means(num_outputs, ends_hidden) if self.free_log_std else num_outputs
 
-        width = prod(obs_space.shape or ())
+        width = prod(self.obs_space.shape or ())
         sizes = [*hiddens[:-1], outputs] if ends_hidden else hiddens
         self._hidden_layers = dense_stack(width, sizes, act)
         features = ([width, *sizes])[-1]

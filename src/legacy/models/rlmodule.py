@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from gymnasium.spaces import Space
 from torch import Tensor, nn
 
 from ...core.errors import PieceError, WeightsError
@@ -49,19 +48,11 @@ class RLModuleNet(LegacyModel):
 
     _critic = PerThread[Tensor]()
 
-    def __init__(
-        self,
-        obs_space: Space[Any],
-        action_space: Space[Any],
-        num_outputs: int | None,
-        model_config: Mapping[str, Any],
-        name: str = "",
-        *,
-        weights: Mapping[str, Any],
+    def _add_own_layers(  # type: ignore[override]  # settings come in by name
+        self, weights: Mapping[str, Any]
     ) -> None:
-        super().__init__(obs_space, action_space, num_outputs, model_config, name)
         shapes = {key: tuple(np.shape(value)) for key, value in weights.items()}
-        read = LayerReader(shapes, model_config, tuple(obs_space.shape or ()))
+        read = LayerReader(shapes, self.model_config, tuple(self.obs_space.shape or ()))
         names = {key.split(".")[1] for key in shapes if key.startswith("encoder.")}
         self._inner = [name for name in _ENCODERS if name in names]
         self.encoder = nn.Module() if self._inner else read.encoder("encoder")
@@ -70,12 +61,12 @@ class RLModuleNet(LegacyModel):
         self.pi = read.head("pi")
         self.vf = read.head("vf") if any(key.startswith("vf.") for key in shapes) else None
         self._from_weights(weights)
-        if num_outputs is None:
+        if self.num_outputs is None:
             self.num_outputs = self.pi.width
-        elif self.pi.width != num_outputs:
+        elif self.pi.width != self.num_outputs:
             raise WeightsError(
                 "the weights of head 'pi' have another width than the actions need",
-                expected=str(num_outputs),
+                expected=str(self.num_outputs),
                 found=str(self.pi.width),
             )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gymnasium.spaces import Space
@@ -34,16 +34,9 @@ class VisionNetwork(LegacyModel):
 
     _features = PerThread[Tensor]()
 
-    def __init__(
-        self,
-        obs_space: Space[Any],
-        action_space: Space[Any],
-        num_outputs: int | None,
-        model_config: Mapping[str, Any],
-        name: str = "",
-    ) -> None:
-        super().__init__(obs_space, action_space, num_outputs, model_config, name)
-        shape = _image_shape(obs_space)
+    def _add_own_layers(self) -> None:
+        model_config, num_outputs = self.model_config, self.num_outputs
+        shape = _image_shape(self.obs_space)
         filters = model_config.get("conv_filters") or get_filter_config(shape)
         act = model_config.get("conv_activation")
         post = list(model_config.get("post_fcnet_hiddens") or [])

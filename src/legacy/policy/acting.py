@@ -35,7 +35,7 @@ class Acting:
     global_timestep: int
     rng: np.random.Generator
     _row_shape: tuple[int, ...] | None
-    _turn: Turn
+    turn: Turn
 
     def get_initial_state(self) -> list[Array]:
         """The recurrent state at an episode's start, without batch axis; empty if stateless."""
@@ -84,7 +84,7 @@ class Acting:
             raise nan_refusal(self, columns, inputs)
         if explore is None:
             explore = bool(self.config.get("explore", True))
-        with self._turn:
+        with self.turn:
             actions, fetches = choose_actions(
                 network.chooser(self.rng),
                 inputs,

@@ -70,7 +70,7 @@ def local_policy_inference(
     if info is not None:
         data["infos"] = info
     sessions = getattr(agent_pipeline, "sessions", None)
-    with policy._turn if sessions is None else agent_pipeline.turn:
+    with policy.turn if sessions is None else agent_pipeline.turn:
         try:
             if sessions is not None and sessions.newest is not env_id:
                 _use(policy, agent_pipeline, (env_id,))
@@ -173,7 +173,7 @@ def batch_policy_inference(
     names = ("new_obs", *given)
     rows = zip(observations, *given.values(), strict=True)
     records = Records(slots, [dict(zip(names, row, strict=True)) for row in rows])
-    with getattr(agent_pipeline, "turn", policy._turn):  # what connectors keep is of whole steps
+    with getattr(agent_pipeline, "turn", policy.turn):  # what connectors keep is of whole steps
         outputs = []
         ready: Records | None = None
         try:

@@ -32,7 +32,7 @@ def needs_no_records(policy: Policy, agent: Any, action: Any) -> bool:
     """
     if type(agent) is not AgentConnectorPipeline or type(action) is not ActionConnectorPipeline:
         return False
-    if agent._timers is not None or action._timers is not None:
+    if agent.kept_timers is not None or action.kept_timers is not None:
         return False
     if type(policy).compute_actions_from_input_dict is not Acting.compute_actions_from_input_dict:
         return False

@@ -95,7 +95,7 @@ class Policy(Acting):
         self.agent_connectors: AgentConnectorPipeline | None = None
         self.action_connectors: ActionConnectorPipeline | None = None
         self.endings = Endings()
-        self._turn = Turn()
+        self.turn = Turn()
         self._row_shape = observation_space.shape
         self.networks = PolicyNetworks(
             self.algorithm,

@@ -22,7 +22,7 @@ class BoundedActionConnector(FormulaActionConnector):
     def bind(self, ctx: ConnectorContext) -> None:
         """Read the bounds off the action space of `ctx`."""
         super().bind(ctx)
-        self._plan = ActionPlan(ctx.action_space)
+        self.plan = ActionPlan(ctx.action_space)
 
     def to_state(self) -> tuple[str, Any]:
         """Its name; the bounds come from the context."""

@@ -21,7 +21,7 @@ class ClipActionsConnector(BoundedActionConnector):
 
     def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
         """Clip the actions."""
-        if not self._plan.clips:
+        if not self.plan.clips:
             return output
         actions, states, fetches = output
-        return self._plan.clip(actions), states, fetches
+        return self.plan.clip(actions), states, fetches

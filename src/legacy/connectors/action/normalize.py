@@ -24,7 +24,7 @@ class NormalizeActionsConnector(BoundedActionConnector):
 
     def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
         """Stretch the actions."""
-        if not self._plan.unsquashes:
+        if not self.plan.unsquashes:
             return output
         actions, states, fetches = output
-        return self._plan.unsquash(actions), states, fetches
+        return self.plan.unsquash(actions), states, fetches
