@@ -10,8 +10,8 @@ import torch
 from gymnasium.spaces import Box
 from torch import nn
 
+from ...core.algorithms import family_of
 from ...core.errors import RlconnectError
-from ...core.rllib_utils.algorithm_names import family_of
 from ...legacy.heads.described_model import DescribedModel
 from ...legacy.models.complex import ComplexInputNetwork
 from ...legacy.models.fcnet import FullyConnectedNetwork

@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from gymnasium.envs.registration import registry
 
+from ...core.algorithms import family_of
 from ...core.columns import DEFAULT_MODULE_ID
-from ...core.rllib_utils.algorithm_names import family_of
 from ...core.vault.layout import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
 from ...legacy.policy.policy import Policy
 from ...v2.connectors.common.add_observations import AddObservationsFromEpisodesToBatch

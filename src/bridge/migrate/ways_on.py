@@ -8,7 +8,7 @@ from typing import Any
 
 import gymnasium
 
-from ...core.rllib_utils.algorithm_names import family_of
+from ...core.algorithms import family_of
 from ...legacy.policy.policy import Policy
 
 _TRAINS = {"BC": "BCConfig", "MARWIL": "MARWILConfig"}

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
 
-from ..rllib_utils.algorithm_names import acts_by_values
+from ..algorithms import acts_by_values
 from .observed import Part, encoded_shape, observed_parts
 
 Shape = tuple[int, ...]

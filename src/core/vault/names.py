@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..rllib_utils.algorithm_names import ALGORITHMS, SPELLINGS
+from ..algorithms import ALGORITHMS, SPELLINGS
 
 _SUFFIX: Final = re.compile(
     r"(?:Torch|TF1|TF2|TF|Jax|Eager|StaticGraph|Dynamic)*"

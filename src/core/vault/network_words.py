@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..algorithms import NETWORKS, acts_by_values, family_of
 from ..errors import ConfigError
 from ..nets.description import network_of
 from ..nets.setting import NETWORK
 from ..nets.words import in_words
-from ..rllib_utils.algorithm_names import NETWORKS, acts_by_values, family_of
 from .records import ModuleRecord, PolicyRecord
 from .weights import WeightTable
 

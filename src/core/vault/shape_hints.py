@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from ..rllib_utils.algorithm_names import acts_by_values, family_of
+from ..algorithms import acts_by_values, family_of
 from .records import ModuleRecord, PolicyRecord
 from .weights import WeightTable
 

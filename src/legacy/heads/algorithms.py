@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ...core.algorithms import SPELLINGS, family_of
 from ...core.errors import UnknownNameError
 from ...core.formulas.schedules import class_name
-from ...core.rllib_utils.algorithm_names import SPELLINGS, family_of
 from ...core.text.near_names import LONGEST_NAME, near_names
 
 _SPELLINGS: Final[Mapping[str, str]] = {

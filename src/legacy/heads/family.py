@@ -1,6 +1,6 @@
 """What a family of algorithms says of itself: a record `FAMILY` in the file of its name.
 
-`core/rllib_utils/algorithm_names` says which algorithm is of which family. A new family is a file
+`core/algorithms` says which algorithm is of which family. A new family is a file
 here and its algorithms' rows there.
 """
 
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy.typing as npt
 from gymnasium.spaces import Space
 
+from ...core.algorithms import family_of
 from ...core.importing.torch_needed import torch_needed
-from ...core.rllib_utils.algorithm_names import family_of
 from ..distributions.choice import DistributionChoice, by_space, distribution_for
 from .agreement import Claim, dense_claims, refuse_disagreement
 from .network_setting import network_in

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Space
 
+from ...core.algorithms import family_of
 from ...core.errors import ConfigError, WeightsError
-from ...core.rllib_utils.algorithm_names import family_of
 from ..tf.layers import PARTS, Array, Layer, Part
 from .family import Blueprint, family
 

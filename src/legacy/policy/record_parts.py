@@ -10,10 +10,10 @@ from typing import Any, Final
 import numpy as np
 from gymnasium.spaces import MultiDiscrete, Space
 
+from ...core.algorithms import family_of
 from ...core.errors import ConfigError, RlconnectError, SpaceError, UnknownNameError
 from ...core.formulas.schedules import class_name
 from ...core.importing.torch_needed import torch_needed
-from ...core.rllib_utils.algorithm_names import family_of
 from ...core.trust.names import words
 from ...core.vault import PolicyRecord, WeightTable
 from ...core.vault.decode.standins import GlobalRef, class_path

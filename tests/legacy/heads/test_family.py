@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from rlconnect.core.rllib_utils.algorithm_names import ALGORITHMS
+from rlconnect.core.algorithms import ALGORITHMS
 from rlconnect.legacy.heads.family import Family, family
 
 ACTING = sorted(name for name, row in ALGORITHMS.items() if row.family)

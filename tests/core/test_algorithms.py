@@ -1,6 +1,6 @@
 """One table tells what algorithm a spelling stands for."""
 
-from rlconnect.core.rllib_utils.algorithm_names import ALGORITHMS, SPELLINGS
+from rlconnect.core.algorithms import ALGORITHMS, SPELLINGS
 
 
 def test_every_algorithm_is_spelled():
