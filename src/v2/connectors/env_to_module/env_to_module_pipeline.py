@@ -8,7 +8,7 @@ from typing import Any
 from typing_extensions import override
 
 from ..piece_plan import Room
-from ..runner_pipeline import RunnerPipeline
+from ..pipeline import RunnerPipeline
 
 
 class EnvToModulePipeline(RunnerPipeline):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing_extensions import override
 
 from ..piece_plan import Room
-from ..runner_pipeline import RunnerPipeline
+from ..pipeline import RunnerPipeline
 
 
 class ModuleToEnvPipeline(RunnerPipeline):
