@@ -6,8 +6,10 @@ from importlib.util import find_spec
 
 import pytest
 from rlconnect.cli.app import main
+from rlconnect.core.vault import open_checkpoint
+from rlconnect.core.vault.description import next_steps
 
-from ..core.vault.recorded import (
+from tests.core.vault.recorded import (
     MULTI_AGENT,
     NEW_ALGORITHM,
     PENDULUM,
@@ -171,3 +173,29 @@ def taken(words):
         command, rest = command.commands[rest[0]], rest[1:]
     command.make_context(words[0], list(rest))
     return True
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(pytest.param(each, marks=pytest.mark.torch) for each in (PENDULUM, MULTI_AGENT)),
+        pytest.param(NEW_ALGORITHM, marks=pytest.mark.torch),
+        "new/2.60.0-filter",
+    ],
+)
+def test_next_commands_work(name, tmp_path, monkeypatch, capsys):
+    """Each suggested rlconnect command can be pasted into a shell as it stands, and succeeds."""
+    path = copy_of(name, tmp_path / "it's a $HOME (copy)")
+    monkeypatch.chdir(path.parent)
+    steps = next_steps(open_checkpoint("checkpoint"))
+
+    programs = [shlex.split(step["command"]) for step in steps]
+
+    assert programs
+    for program in programs:
+        if program[0] == "rlconnect":
+            assert main(program[1:]) == 0
+        else:
+            assert program[:2] == ["python", "-c"]
+            exec(program[2], {})
+    assert "rlconnect" not in capsys.readouterr().err

@@ -5,7 +5,6 @@ import pickle
 
 import numpy as np
 import pytest
-import rlconnect
 from gymnasium.spaces import Box, Dict, Discrete
 from rlconnect.core.errors import ConfigError, SpaceError, UnknownNameError, WeightsError
 from rlconnect.core.vault import open_checkpoint
@@ -129,7 +128,8 @@ def test_td3_of_ray_0_8_acts(rng, tmp_path):
     path = saved(tmp_path, [net, 0.3, False], trial=trial, params=params)
     x = obs = rng.uniform(-1, 1, 4).astype(np.float32)
 
-    policy = rlconnect.load(path, "default_policy", observation_space=SEES, action_space=NUMBERS)
+    found = Policy.from_checkpoint(path, observation_space=SEES, action_space=NUMBERS)
+    policy = found["default_policy"]
     ((action, _, _),) = local_policy_inference(policy, 0, "a", obs, explore=False)
 
     for i, name in enumerate(("dense", "dense_1", "dense_2")):
@@ -216,7 +216,8 @@ def test_lost_spaces_are_proposed(rng, tmp_path):
 
     assert "takes 4 numbers and its head gives 2" in verdict(open_checkpoint(path)).reason
     spaces = {"observation_space": Box(-np.inf, np.inf, (4,)), "action_space": Discrete(2)}
-    assert rlconnect.load(path, "default_policy", **spaces).compute_single_action(np.zeros(4))
+    found = Policy.from_checkpoint(path, **spaces)
+    assert found["default_policy"].compute_single_action(np.zeros(4))
 
 
 @pytest.mark.parametrize(
@@ -247,7 +248,8 @@ def test_actions_are_clipped_before_ray_1_5_and_stretched_since(knows, stretched
     state = {"weights": net, **({"_exploration_state": {}} if knows else {})}
     path = saved(tmp_path, state, params={"env": "x", "model": {"fcnet_hiddens": [8]}})
 
-    policy = rlconnect.load(path, "default_policy", observation_space=SEES, action_space=NUMBERS)
+    found = Policy.from_checkpoint(path, observation_space=SEES, action_space=NUMBERS)
+    policy = found["default_policy"]
     ((action, _, _),) = local_policy_inference(policy, 0, "a", np.zeros(4), explore=False)
 
     np.testing.assert_allclose(action, [1.0, 1.0] if stretched else [0.5, 1.0])

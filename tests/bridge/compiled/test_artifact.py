@@ -17,12 +17,11 @@ from rlconnect.bridge import Actor
 from rlconnect.bridge.compiled import artifact
 from rlconnect.bridge.compiled.artifact import export_actor
 from rlconnect.bridge.compiled.program import compile_actor
-from rlconnect.cli.app import main
 from rlconnect.core.errors import CheckpointWriteError, MissingExtraError, PieceError
 from rlconnect.legacy import ConnectorContext, register_lambda_agent_connector
 
 from tests.bridge.compiled.chains import made, new_chains, old_chains
-from tests.core.step.test_tensor_step import stacked
+from tests.bridge.compiled.test_tensor_step import stacked
 from tests.core.vault.own.windows_files import as_on_windows
 from tests.legacy.replay import GOLDEN, Recording
 
@@ -225,21 +224,6 @@ def test_what_cannot_be_exported_is_named(tmp_path):
     with pytest.raises(PieceError, match="several policies"):
         export_actor(several, tmp_path / "a.pt2")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_command_line_exports(tmp_path, capsys):
-    """`rlconnect export` writes the file, its manifest, and says what goes in and comes out."""
-    out = tmp_path / "pendulum.pt2"
-
-    code = main(["export", str(PENDULUM), "--out", str(out)])
-
-    assert code == 0
-    assert "obs (batch, 3) float32" in capsys.readouterr().out
-    assert out.exists()
-    code = main(["export", str(PENDULUM), "--out", str(tmp_path / "p"), "--to", "pt2", "--json"])
-    assert code == 0
-    assert json.loads(capsys.readouterr().out)["kind"] == "pt2"
-    assert main(["export", str(PENDULUM), "--out", str(tmp_path / "p.bin")]) == 2
 
 
 @pytest.mark.slow

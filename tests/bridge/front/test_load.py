@@ -7,13 +7,20 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import rlconnect
-from rlconnect import adapters
 from rlconnect.bridge import Actor, load_triple
 from rlconnect.bridge.loading.natives import ChosenCheckpointWarning
 from rlconnect.bridge.triple import V2Triple
-from rlconnect.core.errors import ConfigError, NotACheckpointError, PieceError, UnknownNameError
+from rlconnect.core import adapters
+from rlconnect.core.errors import (
+    ConfigError,
+    NotACheckpointError,
+    PieceError,
+    UnknownNameError,
+    UnsafeContentWarning,
+)
 from rlconnect.legacy import Policy
 
+from tests.core.vault.recorded import PENDULUM, RECORDINGS, cached, copy_of, recordings
 from tests.legacy.replay import GOLDEN
 
 CHECKPOINTS = GOLDEN.parent / "checkpoints"
@@ -28,7 +35,7 @@ PROGRAM = "examples/checkpoints/ppo-pendulum.onnx"
 def written(tmp_path_factory):
     """One policy as each of our writers leaves it."""
     folder = tmp_path_factory.mktemp("written")
-    rlconnect.load(OLD).save(folder / "saved")
+    rlconnect.load(recordings(RECORDINGS)[0][1]).save(folder / "saved")
     rlconnect.migrate(OLD, folder / "migrated")
     rlconnect.migrate(OLD, folder / "ray", to="ray")
     rlconnect.load(folder / "migrated").save(folder / "migrated, saved")
@@ -63,7 +70,7 @@ def test_what_is_loaded_is_one_kind_of_thing(rng):
 )
 def test_every_writer_of_ours_is_read(written, name, rng):
     """load, open_checkpoint and the verbs take what load, migrate and actors wrote."""
-    source = rlconnect.load(OLD).only
+    source = rlconnect.load(recordings(RECORDINGS)[0][1]).only
     policy = rlconnect.load(written / name).only
     obs = seen_by(source, rng)
 
@@ -74,7 +81,7 @@ def test_every_writer_of_ours_is_read(written, name, rng):
 
 def test_the_stages_of_a_policy_end_in_its_action(rng):
     """stages() of one observation or of a batch: what the network saw and gave."""
-    policy = rlconnect.load(OLD).only
+    policy = rlconnect.load(recordings(RECORDINGS)[0][1]).only
     obs = seen_by(policy, rng)
 
     many, one = policy.stages(obs), policy.stages(obs[0])
@@ -86,7 +93,7 @@ def test_the_stages_of_a_policy_end_in_its_action(rng):
 
 def test_verbs_take_what_verbs_gave(tmp_path, rng):
     """load -> adapt -> save -> load -> migrate -> adapt -> verify, nothing but the front."""
-    loaded = rlconnect.load(OLD)
+    loaded = rlconnect.load(recordings(RECORDINGS)[0][1])
     old = loaded.only.observation_space
     wider = gym.spaces.Box(-np.inf, np.inf, (old.shape[0] + 1,), old.dtype)
     change = {
@@ -227,9 +234,32 @@ def test_pipelines_alone_are_parts(tmp_path):
 
 def test_loaded_policies_travel_between_processes(rng):
     """They pickle without what they remember."""
-    policy = rlconnect.load(OLD).only
+    policy = rlconnect.load(recordings(RECORDINGS)[0][1]).only
     obs = seen_by(policy, rng)
 
     copy = pickle.loads(pickle.dumps(policy))
 
     np.testing.assert_array_equal(copy.act(obs), policy.act(obs))
+
+
+def test_a_cached_policy_acts(tmp_path):
+    """What needs every file of a folder finds every file."""
+    snapshot = cached(recordings(RECORDINGS)[0][1], tmp_path)
+
+    assert rlconnect.load(snapshot).keys() == rlconnect.load(recordings(RECORDINGS)[0][1]).keys()
+
+
+def test_a_policy_beside_a_call_loads_with_a_warning(tmp_path):
+    """A call spliced into an honest file is told by its name; the policy is there."""
+    path = copy_of(f"{PENDULUM}/policies/default_policy", tmp_path)
+    file = path / "policy_state.pkl"
+    data = file.read_bytes()
+    file.write_bytes(data[:2] + b"cos\nsystem\n(S'x'\ntR0" + data[2:])
+
+    with pytest.warns(UnsafeContentWarning, match="os.system"):
+        loaded = rlconnect.load(path)
+
+    assert (
+        loaded.only.observation_space
+        == rlconnect.load(RECORDINGS / PENDULUM).only.observation_space
+    )

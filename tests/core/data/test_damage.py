@@ -6,7 +6,6 @@ from types import FunctionType
 
 import pytest
 import torch
-from rlconnect import load
 from rlconnect.core.data.damage import at, calling
 from rlconnect.core.errors import (
     ConfigError,
@@ -15,6 +14,7 @@ from rlconnect.core.errors import (
     SpaceError,
     WeightsError,
 )
+from rlconnect.core.vault import open_checkpoint
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 RECORDED = GOLDEN / "recordings/legacy/2.60.0/ppo_cartpole/algo_checkpoint"
@@ -156,9 +156,9 @@ def test_arguments_of_the_caller_are_no_damage(tmp_path):
         assert type(told(wrong)) is TypeError
         assert type(told(wrong, "arguments")) is CorruptCheckpointError
     with pytest.raises(TypeError, match="PathLike"):
-        load(None)
+        open_checkpoint(None)
     with pytest.raises(TypeError, match="nothing"):
-        load(RECORDED, nothing=1)
+        open_checkpoint(RECORDED, nothing=1)
 
 
 def test_a_place_that_the_message_names_is_told_once():

@@ -6,6 +6,7 @@ checkpoint; `truth.json` by people who opened a stranger's checkpoint with real 
 
 import functools
 import json
+import os
 import pickle
 import re
 import shutil
@@ -297,3 +298,26 @@ def write_policy(folder, state=None):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "policy_state.pkl").write_bytes(pickle.dumps(state or policy_state()))
     return folder
+
+
+def cached(folder, root):
+    """The folder as Hugging Face would have downloaded it: links to files named by a hash."""
+    blobs, snapshot = root / "models--x--y" / "blobs", root / "models--x--y" / "snapshots" / "8f1e"
+    blobs.mkdir(parents=True)
+    for place, _, names in os.walk(folder):
+        for name in names:
+            file = Path(place, name)
+            link = snapshot / file.relative_to(folder)
+            link.parent.mkdir(parents=True, exist_ok=True)
+            blob = blobs / f"{len(os.listdir(blobs)):040x}"
+            blob.write_bytes(file.read_bytes())
+            link.symlink_to(os.path.relpath(blob, link.parent))
+    return snapshot
+
+
+def weights_of(path):
+    """All weights of a checkpoint by policy and name."""
+    acting = rlconnect.open_checkpoint(path).acting
+    return {
+        (p, name): record.weights[name] for p, record in acting.items() for name in record.weights
+    }

@@ -1,13 +1,7 @@
 """A checkpoint in a download cache is read through its links; no other link is followed."""
 
-import os
-from pathlib import Path
-
-import gymnasium as gym
 import numpy as np
 import pytest
-import rlconnect
-import rlconnect.v2 as v2
 from rlconnect.core.errors import UnsafeCheckpointError
 from rlconnect.core.vault import Limits, open_checkpoint
 from rlconnect.core.vault.cached_links import cached_file
@@ -16,25 +10,10 @@ from rlconnect.core.vault.own.checked_folder import CheckedFolder
 from rlconnect.core.vault.own.own_format import read_folder
 from rlconnect.core.vault.own.writer import save_folder
 
-from .recorded import RECORDINGS, recordings
+from .recorded import RECORDINGS, cached, recordings
 
 OLD = recordings(RECORDINGS)[0][1]
 NEW = RECORDINGS / "new/2.60.0-algo_pkl"
-
-
-def cached(folder, root):
-    """The folder as Hugging Face would have downloaded it: links to files named by a hash."""
-    blobs, snapshot = root / "models--x--y" / "blobs", root / "models--x--y" / "snapshots" / "8f1e"
-    blobs.mkdir(parents=True)
-    for place, _, names in os.walk(folder):
-        for name in names:
-            file = Path(place, name)
-            link = snapshot / file.relative_to(folder)
-            link.parent.mkdir(parents=True, exist_ok=True)
-            blob = blobs / f"{len(os.listdir(blobs)):040x}"
-            blob.write_bytes(file.read_bytes())
-            link.symlink_to(os.path.relpath(blob, link.parent))
-    return snapshot
 
 
 @pytest.mark.parametrize("folder", [OLD, NEW], ids=["old", "new"])
@@ -53,13 +32,6 @@ def test_a_cached_checkpoint_is_read(tmp_path, folder, way):
     assert found.policies.keys() == wanted.policies.keys()
     for name, policy in wanted.policies.items():
         np.testing.assert_equal(dict(found.policies[name].weights), dict(policy.weights))
-
-
-def test_a_cached_policy_acts(tmp_path):
-    """What needs every file of a folder finds every file."""
-    snapshot = cached(OLD, tmp_path)
-
-    assert rlconnect.load(snapshot).keys() == rlconnect.load(OLD).keys()
 
 
 def test_our_own_format_is_read_from_a_cache(tmp_path):
@@ -145,27 +117,3 @@ def test_any_other_link_is_refused(tmp_path, form):
         part_of(snapshot, "state.json")
     with CheckedFolder(snapshot) as f, pytest.raises(UnsafeCheckpointError, match="is a link"):
         f.read("state.json", 10)
-
-
-def test_contents_that_lie_beside_no_snapshots_are_refused(tmp_path):
-    """A folder `blobs` somewhere above is not enough."""
-    (tmp_path / "blobs").mkdir()
-    (tmp_path / "blobs" / "x").write_bytes(b"x")
-    (tmp_path / "versions" / "a").mkdir(parents=True)
-    (tmp_path / "versions" / "a" / "f").symlink_to("../../blobs/x")
-
-    assert cached_file(tmp_path / "versions" / "a" / "f") is None
-
-
-def test_a_save_of_ours_is_held_to_its_manifest_in_a_cache(tmp_path):
-    """A pipeline with its manifest, through `part_of` for each of its pieces."""
-    pipeline = v2.EnvToModulePipeline(
-        gym.spaces.Box(-1, 1, (3,)),
-        gym.spaces.Discrete(2),
-        connectors=[v2.MeanStdFilter(), v2.FlattenObservations()],
-    )
-    pipeline.save_to_path(tmp_path / "p")
-
-    found = v2.EnvToModulePipeline.from_checkpoint(cached(tmp_path / "p", tmp_path))
-
-    assert [type(piece) for piece in found] == [v2.MeanStdFilter, v2.FlattenObservations]

@@ -3,11 +3,9 @@
 import dataclasses
 import json
 import math
-import shlex
 
 import numpy as np
 import pytest
-from rlconnect.cli.app import main
 from rlconnect.core.errors import UnknownNameError
 from rlconnect.core.vault import FilterRecord, open_checkpoint
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
@@ -110,32 +108,6 @@ def test_statistics_that_are_not_finite_become_json():
     assert told["policies"]["a"]["filters"][0]["mean"] == [["nan", "inf"]]
     assert told["policies"]["a"]["filters"][0]["clip"] == "nan"
     json.dumps(told, allow_nan=False)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *(pytest.param(each, marks=pytest.mark.torch) for each in (PENDULUM, MULTI_AGENT)),
-        pytest.param(NEW_ALGORITHM, marks=pytest.mark.torch),
-        "new/2.60.0-filter",
-    ],
-)
-def test_next_commands_work(name, tmp_path, monkeypatch, capsys):
-    """Each suggested rlconnect command can be pasted into a shell as it stands, and succeeds."""
-    path = copy_of(name, tmp_path / "it's a $HOME (copy)")
-    monkeypatch.chdir(path.parent)
-    steps = next_steps(open_checkpoint("checkpoint"))
-
-    programs = [shlex.split(step["command"]) for step in steps]
-
-    assert programs
-    for program in programs:
-        if program[0] == "rlconnect":
-            assert main(program[1:]) == 0
-        else:
-            assert program[:2] == ["python", "-c"]
-            exec(program[2], {})
-    assert "rlconnect" not in capsys.readouterr().err
 
 
 def test_next_commands_hold_outside_the_folder(tmp_path):

@@ -22,7 +22,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 from attacks import archives, arrays, bombs, calls, folders, packed
-from rlconnect.cli.app import main
 from rlconnect.core.errors import CheckpointError
 from rlconnect.core.vault import archives as _archives  # noqa: F401
 from rlconnect.core.vault import (  # noqa: F401  # some are there so that no load imports them
@@ -49,8 +48,6 @@ LARGEST_IN_FOLDER = 60_000
 MAX_EVENT = 200
 # Reading file names, and Python looking at its own frames and objects.
 _QUIET = {"os.listdir", "os.scandir", "sys._getframe", "sys._getframemodulename", "builtins.id"}
-# What would move a terminal's cursor or turn its text around.
-_CONTROLS = {chr(code) for code in (*range(10), *range(11, 32), *range(127, 160), 0x202E, 0x2066)}
 _PLAIN = (
     *(type(None), bool, int, float, complex, str, bytes, memoryview),
     *(np.generic, np.dtype, GlobalRef),
@@ -203,21 +200,6 @@ class Session:
             }
         )
 
-    def show(self, attack, path):
-        """Describe a folder as data, and on the pages of the shell.
-
-        The shell library compiles the signatures of our commands, so pages are not watched.
-        """
-        self.attempt(
-            attack, "describe", lambda: json.dumps(describe_checkpoint(open_checkpoint(path)))
-        )
-        for way, options in {"page": ["--weights"], "json": ["--json"]}.items():
-            with contextlib.redirect_stdout(io.StringIO()) as page:
-                self.attempt(attack, way, lambda o=options: _shell(["inspect", str(path), *o]))
-            self.notes[-1]["events"] = []
-            self.notes[-1]["length"] = len(page.getvalue())
-            self.notes[-1]["controls"] = sorted(set(page.getvalue()) & _CONTROLS)
-
     def run(self):
         """Everything, honest files first: they load what is loaded late."""
         for metadata in GOLDEN.rglob("rllib_checkpoint.json"):
@@ -242,14 +224,11 @@ class Session:
             hostile.build(folder)
             self.attempt(hostile.name, "open", lambda f=folder: len(repr(open_checkpoint(f))))
             if hostile.is_shown:
-                self.show(hostile.name, folder)
+                self.attempt(hostile.name, "describe", lambda f=folder: _described(f))
 
     def _warm_up(self, path):
         with contextlib.suppress(CheckpointError):
-            open_checkpoint(path)
-        with contextlib.redirect_stdout(io.StringIO()):
-            _shell(["inspect", str(path)])
-            _shell(["inspect", str(path / "nothing"), "--json"])
+            describe_checkpoint(open_checkpoint(path))
 
     def control(self):
         """What the hook notes when plain pickle reads harmless relatives of these files."""
@@ -273,9 +252,8 @@ class Session:
             self.notes.append({"attack": name, "way": "control", "events": events})
 
 
-def _shell(arguments):
-    with contextlib.redirect_stderr(io.StringIO()):
-        return main(arguments)
+def _described(path):
+    return json.dumps(describe_checkpoint(open_checkpoint(path)))
 
 
 if __name__ == "__main__":

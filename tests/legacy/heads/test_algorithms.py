@@ -2,7 +2,10 @@
 
 import pytest
 from rlconnect.core.errors import UnknownNameError
-from rlconnect.legacy.heads import algorithm_named
+from rlconnect.core.rllib_utils.algorithm_names import SPELLINGS
+from rlconnect.core.text.near_names import LONGEST_NAME
+from rlconnect.legacy.heads import algorithm_named, algorithms
+from rlconnect.legacy.heads.algorithms import FAMILIES
 
 
 @pytest.mark.parametrize(
@@ -37,3 +40,26 @@ def test_an_unknown_algorithm_is_named():
     """A name nobody knows is an error that suggests the nearest one."""
     with pytest.raises(UnknownNameError, match=r"'PPPO'(.|\n)*'PPO'"):
         algorithm_named("PPPO")
+
+
+def test_every_algorithm_that_acts_is_spelled():
+    """Each algorithm with a head is found under its own name, without marks and capitals."""
+    own = {name.replace("_", "").lower(): name for name in FAMILIES}
+
+    assert own.items() <= SPELLINGS.items()
+
+
+def test_endless_names_are_no_algorithm(monkeypatch):
+    """Neither endings nor suggestions are searched in what no class is called."""
+    seen = []
+
+    class Endings:
+        def sub(self, by, text):
+            seen.append(len(text))
+            return text
+
+    monkeypatch.setattr(algorithms, "_ENDINGS", Endings())
+    with pytest.raises(UnknownNameError, match="no algorithm"):
+        algorithms.algorithm_named("ray.rllib." + "Torch" * 100_000)
+
+    assert sum(seen) <= LONGEST_NAME

@@ -20,9 +20,8 @@ from .folders import FOLDERS
 from .packed import ATTACKS as PACKED
 
 ATTACKS = [*CALLS, *BOMBS, *ARRAYS, *ARCHIVES, *PACKED]
-# An error of two lines, or a page of a terminal; hostile text must not fill the screen.
+# An error of two lines; hostile text must not fill the screen.
 LONGEST_ERROR = 2_000
-LONGEST_PAGE = 300_000
 PARTS = 2
 
 
@@ -59,12 +58,9 @@ def _assert_harmless(noted):
         assert note["ended"] != "escaped", note
         assert not note["events"], note
         assert not note["strangers"], note
-        assert not note.get("controls"), note
         if note["ended"] != "data":
             assert issubclass(getattr(errors, note["ended"]), errors.CheckpointError), note
-        assert note["length"] < (
-            LONGEST_PAGE if note["way"] in ("page", "json") else LONGEST_ERROR
-        ), note
+        assert note["length"] < LONGEST_ERROR, note
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
@@ -80,12 +76,12 @@ def test_file_is_harmless(attack, notes):
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_folder_is_harmless(folder, notes):
-    """Whatever its JSON and file kinds say, opening and showing it reads and nothing else."""
+    """Whatever its JSON and file kinds say, opening and describing it reads and nothing else."""
     noted = notes[folder.name]
 
     _assert_harmless(noted)
     assert [note["way"] for note in noted] == (
-        ["open", "describe", "page", "json"] if folder.is_shown else ["open"]
+        ["open", "describe"] if folder.is_shown else ["open"]
     )
 
 
