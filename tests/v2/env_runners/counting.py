@@ -1,5 +1,10 @@
 """An environment whose observations tell episode and step, for the tests of env runners."""
 
+import os
+import threading
+from multiprocessing import connection
+from pathlib import Path
+
 import gymnasium as gym
 import numpy as np
 
@@ -10,7 +15,8 @@ class Count(gym.Env):
     """Observation `[episode, step]`; an episode has 3 + episode % 3 steps, step t earns t.
 
     Settings: `truncate` ends episodes by truncation; `raise_at` and `hang_at` are
-    `(episode, step)` at which a step raises or never returns; `nan_at` gives NaN there.
+    `(episode, step)` at which a step raises or never returns; `nan_at` gives NaN there. A file
+    `hang_note` is written before it hangs.
     """
 
     def __init__(self, config=None):
@@ -33,8 +39,7 @@ class Count(gym.Env):
         if here == self.settings.get("raise_at"):
             raise ValueError("boom")
         if here == self.settings.get("hang_at"):
-            import threading
-
+            Path(self.settings.get("hang_note", os.devnull)).write_text("hangs")
             threading.Event().wait()
         is_end = self.time >= 3 + self.episode % 3
         is_cut = bool(self.settings.get("truncate"))
@@ -46,3 +51,21 @@ class Count(gym.Env):
 
     def close(self):
         self.is_closed = True
+
+
+def patience_until(note):
+    """A `wait` whose time is up when an environment has noted that it hangs, and no sooner.
+
+    However slow the machine, others answer in time. The note is taken away, so it ends one wait.
+    """
+
+    def wait(pipes, seconds):
+        if seconds is None:
+            return connection.wait(pipes)
+        while not (ready := connection.wait(pipes, 0.02)) and not note.exists():
+            pass
+        if not ready:
+            note.unlink()
+        return ready
+
+    return wait

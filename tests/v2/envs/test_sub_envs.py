@@ -6,7 +6,7 @@ from rlconnect.v2.envs.failures import EnvStepError
 from rlconnect.v2.envs.process_envs import ProcessEnvs
 from rlconnect.v2.envs.sync_envs import SyncEnvs
 
-from ..env_runners.counting import Count
+from ..env_runners.counting import Count, patience_until
 
 KINDS = pytest.mark.parametrize("kind", [SyncEnvs, ProcessEnvs])
 
@@ -85,9 +85,11 @@ def test_an_environment_that_raises_is_made_anew(make, kind):
     assert envs.advance([0, 0]).rewards == [1.0, 1.0]
 
 
-def test_an_environment_that_hangs_is_ended_and_made_anew(make):
+def test_an_environment_that_hangs_is_ended_and_made_anew(tmp_path, monkeypatch):
     """The process that does not answer in time is killed; others lose nothing."""
-    makers = [lambda: Count({"hang_at": (0, 2)}), Count]
+    note = tmp_path / "note"
+    monkeypatch.setattr("rlconnect.v2.envs.process_envs.wait", patience_until(note))
+    makers = [lambda: Count({"hang_at": (0, 2), "hang_note": str(note)}), Count]
     envs = ProcessEnvs(makers, is_restarting=True, timeout=1.0)
     try:
         envs.reset_all()
@@ -96,6 +98,18 @@ def test_an_environment_that_hangs_is_ended_and_made_anew(make):
         assert list(made.failed) == [0]
         assert "1.0 seconds" in made.failed[0]
         assert np.array_equal(made.observations, [[0, 0], [0, 2]])
+    finally:
+        envs.close()
+
+
+def test_time_is_up_at_once_where_none_is_given():
+    """An answer that is not there when its time is over is a failure."""
+    envs = ProcessEnvs([lambda: Count({"hang_at": (0, 1)})])
+    try:
+        envs.reset_all()
+        envs._timeout = 0.0
+        with pytest.raises(EnvStepError, match=r"0\.0 seconds"):
+            envs.advance([0])
     finally:
         envs.close()
 
