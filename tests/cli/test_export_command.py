@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+import torch
 from rlconnect.cli.app import main
 
 from tests.core.vault.recorded import PENDULUM, RECORDINGS
@@ -30,3 +32,22 @@ def test_the_command_line_exports(tmp_path, capsys):
     assert code == 0
     assert json.loads(capsys.readouterr().out)["kind"] == "pt2"
     assert main(["export", str(RECORDINGS / PENDULUM), "--out", str(tmp_path / "p.bin")]) == 2
+
+
+@pytest.mark.torch("2.9")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_command_line_tells_what_a_pt2_is_bound_to(tmp_path, capsys):
+    """When it is written, and when it is looked at."""
+    path = str(tmp_path / "a.pt2")
+
+    for command in (["export", str(RECORDINGS / PENDULUM), "--out", path], ["inspect", path]):
+        assert main(command) == 0
+        assert f"bound to torch {torch.__version__};" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("ending", ["onnx", "pt2"])
+def test_a_file_without_its_manifest_is_a_mistake_in_use(tmp_path, ending):
+    """Looking at it ends with 2, as every wrong path does."""
+    (tmp_path / f"p.{ending}").write_bytes(b"a program")
+
+    assert main(["inspect", str(tmp_path / f"p.{ending}")]) == 2

@@ -10,7 +10,6 @@ import pytest
 import rlconnect
 import torch
 from rlconnect.bridge import Actor, export_actor, load_artifact
-from rlconnect.cli.app import main
 from rlconnect.core.errors import (
     CorruptCheckpointError,
     MissingExtraError,
@@ -118,19 +117,6 @@ def test_an_exported_policy_is_held_to_its_checkpoint(pt2):
     assert rlconnect.verify(CHECKPOINT, onnx)
 
 
-@pytest.mark.torch("2.9")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("way", ["export", "inspect"])
-def test_the_command_line_tells_what_a_pt2_is_bound_to(pt2, tmp_path, capsys, way):
-    """When it is written, and when it is looked at."""
-    out = ["--out", str(tmp_path / "a.pt2")]
-
-    code = main(["inspect", str(pt2)] if way == "inspect" else ["export", str(CHECKPOINT), *out])
-
-    assert code == 0
-    assert f"bound to torch {torch.__version__};" in capsys.readouterr().out
-
-
 def test_an_onnx_file_of_a_newer_opset_says_so(monkeypatch):
     """The runtime that is here, what it would have to know, and the line that gets it."""
     onnxruntime = pytest.importorskip("onnxruntime")
@@ -163,7 +149,6 @@ def test_a_file_without_its_manifest_says_what_is_missing(tmp_path, ending):
 
     with pytest.raises(MissingPartError, match=rf"without its manifest, p\.{ending}\.json"):
         rlconnect.load(tmp_path / f"p.{ending}")
-    assert main(["inspect", str(tmp_path / f"p.{ending}")]) == 2
 
 
 @pytest.mark.parametrize(
