@@ -14,6 +14,7 @@ from rlconnect.v2 import (
     UnknownModuleError,
     UnknownOptimizerError,
 )
+from rlconnect.v2.learning.loss_check import LossCheck
 from rlconnect.v2.learning.module_holder import NotBuiltError
 
 from tests.v2.learning.learning_cases import (
@@ -330,6 +331,22 @@ def test_a_wrong_reward_is_told_before_it_reaches_the_weights():
     assert caught.value.module_id == "default_policy"
     assert set(caught.value.terms) == {"policy_loss", "vf_loss"}
     assert not changed(learner, before)
+
+
+def test_a_wrong_sum_of_fine_terms_is_told_as_such():
+    """Terms that are finite are named as fine; without any nothing is said of them."""
+    fine = {"policy_loss": torch.tensor(1.0), "vf_loss": torch.tensor(2.0)}
+
+    check = LossCheck()
+    check.know_terms("a", fine)
+
+    with pytest.raises(LossError) as summed:
+        check.look_at({"a": torch.tensor(np.nan)})
+    with pytest.raises(LossError) as alone:
+        check.look_at({"b": torch.tensor(np.nan)})
+
+    assert summed.value.found == "nan though its terms 'policy_loss', 'vf_loss' are finite"
+    assert alone.value.found == "nan"
 
 
 def test_steps_of_wrong_gradients_can_be_skipped():
