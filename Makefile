@@ -57,7 +57,7 @@ demo: $(STAMP)  ## inspect, act, adapt, migrate, prove: the whole story on a sam
 test: $(STAMP)  ## run the test suite
 	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) $(ARGS)
 
-coverage: $(STAMP)  ## run the test suite and tell which lines and branches nothing ran
+coverage: $(STAMP)  ## run the test suite, tell which lines and branches nothing ran, hold the floor
 	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) --cov --cov-report=term $(ARGS)
 
 mutate: $(STAMP)  ## put 60 mistakes into src, one at a time, and tell which the tests miss
