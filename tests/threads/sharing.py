@@ -43,9 +43,10 @@ def shared(
     truth = [list(play(number, f"alone {number}")) for number in range(threads)]
     calls, wrong = [0] * threads, [0] * threads
     errors: list[str] = []
-    begin = threading.Event()
+    arrived, begin = threading.Semaphore(0), threading.Event()
 
     def run(number: int) -> None:
+        arrived.release()
         begin.wait()
         for turn in range(rounds):
             try:
@@ -60,12 +61,15 @@ def shared(
             wrong[number] += sum(not is_same(one, other) for one, other in pairs)
 
     before = sys.getswitchinterval()
-    sys.setswitchinterval(switch)
     try:
         crew = [threading.Thread(target=run, args=(number,)) for number in range(threads)]
         try:
             for thread in crew:
                 thread.start()
+                # One after the other: Python refuses to trace two that begin at once.
+                while thread.is_alive() and not arrived.acquire(timeout=0.05):
+                    pass
+            sys.setswitchinterval(switch)
         finally:
             begin.set()  # A thread that cannot start leaves no other waiting.
         for thread in crew:
