@@ -52,7 +52,7 @@ def layers(path: Path) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("layer", ["core", "legacy", "v2", "bridge", "compat", "offline"])
+@pytest.mark.parametrize("layer", ["core", "legacy", "v2", "bridge", "compat"])
 def test_tests_of_a_layer_use_nothing_above_it(layer):
     """Neither themselves nor by way of what tests share."""
     above = [
