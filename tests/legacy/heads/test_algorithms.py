@@ -2,10 +2,8 @@
 
 import pytest
 from rlconnect.core.errors import UnknownNameError
-from rlconnect.core.rllib_utils.algorithm_names import SPELLINGS
 from rlconnect.core.text.near_names import LONGEST_NAME
 from rlconnect.legacy.heads import algorithm_named, algorithms
-from rlconnect.legacy.heads.algorithms import FAMILIES
 
 
 @pytest.mark.parametrize(
@@ -40,13 +38,6 @@ def test_an_unknown_algorithm_is_named():
     """A name nobody knows is an error that suggests the nearest one."""
     with pytest.raises(UnknownNameError, match=r"'PPPO'(.|\n)*'PPO'"):
         algorithm_named("PPPO")
-
-
-def test_every_algorithm_that_acts_is_spelled():
-    """Each algorithm with a head is found under its own name, without marks and capitals."""
-    own = {name.replace("_", "").lower(): name for name in FAMILIES}
-
-    assert own.items() <= SPELLINGS.items()
 
 
 def test_endless_names_are_no_algorithm(monkeypatch):
