@@ -158,3 +158,12 @@ def pytest_collection_modifyitems(items):
         marked = [] if torch.cuda.is_available() else marked
     for item in marked:
         item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+@pytest.fixture
+def busy_threads():
+    """Threads take turns far more often than usual: races that are rare come up."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(usual)

@@ -17,7 +17,7 @@ from rich.text import Text
 from ..core.text.visible import visible
 from ..core.vault.audit.files import Audit, audit
 from ..core.vault.next_steps import short_path
-from ..core.vault.records import CallRecord
+from ..core.vault.records.records import CallRecord
 from .options import DONE, FINDING, MISTAKE, print_json
 from .theme import console
 

@@ -139,7 +139,7 @@ def migrate(
 
 def _head(path: str) -> str:
     from ..core.errors import CheckpointError
-    from ..core.vault.files import read_head
+    from ..core.vault.files.reading import read_head
 
     try:
         return read_head(Path(path), 200).decode("utf-8")

@@ -22,7 +22,7 @@ from ..core.text.shell import command, shell_path
 from ..core.text.visible import visible
 from ..core.vault import DEFAULT_LIMITS, Checkpoint, open_checkpoint
 from ..core.vault.description import trained_steps
-from ..core.vault.files import entries
+from ..core.vault.files.reading import entries
 from ..core.vault.layout import checkpoints_below
 from ..core.vault.verdict import verdict
 from .theme import LEVEL_MARKS, LEVEL_STYLES, errors_console

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, TypeGuard
 
 from ..core.errors import CheckpointNotFoundError, ConfigError, LimitExceededError
-from ..core.vault.limits import DEFAULT_LIMITS
+from ..core.vault.decode.load_limits import DEFAULT_LIMITS
 from .damaged import Damage
 from .readers.json_lines import read_lines
 from .readers.places import Place

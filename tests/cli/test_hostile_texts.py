@@ -47,7 +47,7 @@ from rlconnect.core.vault.audit.files import Audit
 from rlconnect.core.vault.convert import Conversion
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
 from rlconnect.core.vault.description import describe_checkpoint
-from rlconnect.core.vault.records import CallRecord
+from rlconnect.core.vault.records.records import CallRecord
 
 MARKUP = "[red]x[/red][link=http://x]"
 TEXT = st.one_of(

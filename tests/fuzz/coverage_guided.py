@@ -17,8 +17,8 @@ LARGEST = 20_000
 
 
 def _decoded(data, encoding):
+    from rlconnect.core.vault.decode.load_limits import Limits
     from rlconnect.core.vault.decoding import Decoding
-    from rlconnect.core.vault.limits import Limits
 
     limits = Limits(base_memory=8 * 2**20, max_operations=100_000)
     return Decoding(Path("."), limits).decode_bytes(data, "fuzzed", encoding)
@@ -26,8 +26,8 @@ def _decoded(data, encoding):
 
 def _document(data):
     from rlconnect.core.data.budget import one_load
+    from rlconnect.core.vault.files.json_text import parse_json
     from rlconnect.core.vault.own.document_decoder import decode
-    from rlconnect.core.vault.own.json_text import parse_json
 
     with one_load():
         return decode(parse_json(data, "fuzzed"), "fuzzed", find=lambda reference: None)

@@ -17,10 +17,10 @@ import numpy as np
 from rlconnect.core.data.budget import Budget
 from rlconnect.core.data.msgpack_arrays import encode_msgpack_object
 from rlconnect.core.vault import save_manifest
+from rlconnect.core.vault.decode.load_limits import DEFAULT_LIMITS
 from rlconnect.core.vault.decode.msgpack_file import decode_msgpack
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque, PersistentRef
 from rlconnect.core.vault.decoding import Decoding
-from rlconnect.core.vault.limits import DEFAULT_LIMITS
 from rlconnect.core.vault.own.manifest import MANIFEST, UNSIGNED, sign
 from rlconnect.offline.readers.packed import unpack
 

@@ -29,7 +29,7 @@ sys.path.insert(0, str(TESTS.parent))
 from rlconnect.bridge.actor.actor import Actor  # noqa: E402
 from rlconnect.core.errors import RlconnectError  # noqa: E402
 from rlconnect.core.vault import layout  # noqa: E402
-from rlconnect.core.vault.limits import DEFAULT_LIMITS  # noqa: E402
+from rlconnect.core.vault.decode.load_limits import DEFAULT_LIMITS  # noqa: E402
 from rlconnect.legacy import Policy  # noqa: E402
 from rlconnect.v2 import RLModule  # noqa: E402
 

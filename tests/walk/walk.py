@@ -20,8 +20,8 @@ from gymnasium import spaces
 from rlconnect import adapters
 from rlconnect.cli.app import main as main_of_rlconnect
 from rlconnect.core import nest
+from rlconnect.core.vault.decode.load_limits import DEFAULT_LIMITS
 from rlconnect.core.vault.layout import checkpoints_below
-from rlconnect.core.vault.limits import DEFAULT_LIMITS
 
 ENVIRONMENT = """
 import gymnasium as gym

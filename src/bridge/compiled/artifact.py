@@ -25,8 +25,8 @@ from ...core.spaces.codec import space_to_data
 from ...core.step.plan import ActPlan
 from ...core.step.tensor_step import placed
 from ...core.types import Array
-from ...core.vault.files import read_bytes
-from ...core.vault.limits import DEFAULT_LIMITS
+from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.files.reading import read_bytes
 from ...core.vault.own.atomic import make_parents, replaced_file
 from ...core.vault.own.flushing import flush_file
 from ...core.vault.own.leftovers import removed

@@ -13,8 +13,8 @@ from ...core.data.array_codec import array_from_data
 from ...core.data.damage import at
 from ...core.errors import CorruptCheckpointError, MissingPartError, UnknownFormatError
 from ...core.spaces.codec import space_from_data
-from ...core.vault.files import read_json
-from ...core.vault.limits import DEFAULT_LIMITS
+from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.files.reading import read_json
 
 _NUMBERS: Final = frozenset(
     ["bool"]

@@ -28,9 +28,9 @@ from ...core.errors import (
 from ...core.importing.torch_needed import torch_needed
 from ...core.spaces.codec import space_from_data
 from ...core.types import Array
-from ...core.vault.files import read_bytes
+from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.files.reading import read_bytes
 from ...core.vault.layout import program_in
-from ...core.vault.limits import DEFAULT_LIMITS
 from .artifact_manifest import read_manifest, release_of
 
 Named = Mapping[str, Array]

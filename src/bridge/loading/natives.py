@@ -14,10 +14,10 @@ from ...core.errors import NotACheckpointError, PieceError, UnknownNameError
 from ...core.importing.torch_needed import torch_needed
 from ...core.text.shell import command
 from ...core.vault import open_checkpoint
+from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.files.places import named, on_disk
 from ...core.vault.layout import MIGRATION_FILE, newest_below, program_in
-from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.one_save import of_one_save
-from ...core.vault.places import named, on_disk
 from ...core.vault.players import saved_players
 from ...legacy.policy.policy import Policy
 from ..triple import V2Triple, is_triple

@@ -12,11 +12,11 @@ from typing import Any
 
 from ...core.data.keys import table_of
 from ...core.errors import RlconnectError
-from ...core.vault.files import entries
+from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.files.json_text import format_json
+from ...core.vault.files.reading import entries
 from ...core.vault.layout import ACTOR_FILE
-from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.own.document import encode
-from ...core.vault.own.json_text import format_json
 from ...core.vault.players import FORMAT, saved_players
 
 

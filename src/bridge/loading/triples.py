@@ -14,11 +14,11 @@ from ...core.data.damage import at
 from ...core.errors import CheckpointNotFoundError, UnknownNameError
 from ...core.trust import together
 from ...core.vault import open_checkpoint
-from ...core.vault.files import part_of, read_json
+from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.files.places import is_elsewhere, on_disk
+from ...core.vault.files.reading import part_of, read_json
 from ...core.vault.layout import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
-from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.one_save import of_one_save
-from ...core.vault.places import is_elsewhere, on_disk
 from ...v2.connectors.common.agent_to_module_mapping import AgentToModuleMapping
 from ...v2.connectors.common.lost_mapping import LostMapping
 from ...v2.connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline

@@ -27,11 +27,11 @@ from ...core.data.damage import at
 from ...core.errors import WeightsError
 from ...core.trust import together
 from ...core.vault.convert import write_without_pickles
-from ...core.vault.files import part_of
+from ...core.vault.files.json_text import format_json
+from ...core.vault.files.reading import part_of
 from ...core.vault.layout import ENV_TO_MODULE, LEARNER, MIGRATION_FILE, MODULE, MODULE_TO_ENV
 from ...core.vault.one_save import of_one_save
 from ...core.vault.own.document import encode
-from ...core.vault.own.json_text import format_json
 from ...core.vault.saved_tree import replaced_tree
 from ...v2.connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ...v2.connectors.learner.defaults import learner_pipeline

@@ -17,10 +17,10 @@ from ...core.errors import (
     MissingPartError,
     RlconnectError,
 )
-from ...core.vault.files import part_of, read_json
-from ...core.vault.fingerprint import fingerprint_of
+from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.files.fingerprint import fingerprint_of
+from ...core.vault.files.reading import part_of, read_json
 from ...core.vault.layout import MIGRATION_FILE
-from ...core.vault.limits import DEFAULT_LIMITS
 from ...core.vault.own.own_format import read_document
 from ...legacy.policy.policy import Policy
 

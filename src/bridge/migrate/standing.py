@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from ...core.vault.fingerprint import fingerprint_of
+from ...core.vault.files.fingerprint import fingerprint_of
 from ..loading.options import words_of
 from ..proof.certified import verify_certificate
 from ..proof.v2_stages import without_checks

@@ -12,7 +12,7 @@ import numpy as np
 from ...core import nest
 from ...core.errors import ConfigError, SpaceError
 from ...core.spaces.probe_observations import Course, recorded_courses
-from ...core.vault.number_files import read_arrays
+from ...core.vault.files.number_files import read_arrays
 from ...offline.dataset import open_dataset
 from ...v2.algorithms.episode_files import SUFFIX, read_episodes
 from ...v2.episodes.multi_agent import MultiAgentEpisode

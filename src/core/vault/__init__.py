@@ -7,9 +7,9 @@ describes (`records`). Nothing here knows a policy or imports torch.
 from typing import TYPE_CHECKING
 
 from ..importing.lazy_names import lazy_names
-from .limits import DEFAULT_LIMITS, Limits
+from .decode.load_limits import DEFAULT_LIMITS, Limits
 from .opening import open_checkpoint
-from .records import (
+from .records.records import (
     Checkpoint,
     ComponentRecord,
     ConnectorRecord,
@@ -20,7 +20,7 @@ from .records import (
     PolicyRecord,
     Problem,
 )
-from .weights import WeightTable
+from .records.weights import WeightTable
 
 if TYPE_CHECKING:
     from .own_records import save_records

@@ -22,13 +22,14 @@ import numpy as np
 
 from ..errors import CheckpointWriteError, MissingPartError, UnknownNameError
 from ..text.shell import command
-from .archives import write_zip
 from .audit.files import with_audit
 from .audit.wrappings import HEAD, bytes_in_text, starts_pickle
+from .decode.load_limits import DEFAULT_LIMITS
 from .decoding import Decoding
-from .files import part_of, read_bytes
+from .files.archives import write_zip
+from .files.places import named, on_disk
+from .files.reading import part_of, read_bytes
 from .layout import ACTOR_FILE, DOCUMENT_ENDING, OWN_MANIFEST, locate
-from .limits import DEFAULT_LIMITS
 from .opening import open_checkpoint
 from .own.atomic import make_parents, replaced_file, replaced_folder
 from .own.document import encode
@@ -37,8 +38,7 @@ from .own.stand_ins import PlainStandIns, live_stand_ins
 from .own.write_errors import refusals
 from .own.writer import save_folder
 from .own_records import document_of, save_records
-from .places import named, on_disk
-from .records import Checkpoint, Problem
+from .records.records import Checkpoint, Problem
 from .save_manifest import KEY as SAVE_KEY
 
 _TEXTS: Final = ("migration.json", "certificate.json")

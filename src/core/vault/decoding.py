@@ -16,15 +16,16 @@ from ..errors import CheckpointError, CorruptCheckpointError
 from .audit.calls import unsafe_calls
 from .audit.warning import warn_of_unsafe
 from .decode.constructors import CONSTRUCTORS
+from .decode.load_limits import Limits, one_load
 from .decode.pickle_machine import PickleMachine, Trace
 from .decode.standins import GlobalRef, Opaque
 from .decode.torch_file import decode_torch
 from .decode.walk import named_places
-from .files import read_bytes
-from .layout import DOCUMENT_ENDING, ENCODINGS
-from .limits import Limits, one_load
-from .other_files import HEAD, other_file_error
-from .records import CallRecord, FileRecord, ForeignReference, Problem, ProblemKind
+from .files.encodings import ENCODINGS
+from .files.other_files import HEAD, other_file_error
+from .files.reading import read_bytes
+from .layout import DOCUMENT_ENDING
+from .records.records import CallRecord, FileRecord, ForeignReference, Problem, ProblemKind
 
 # Modules whose names in a file are no news: they are what RLlib itself stands on.
 _FAMILIAR: Final = frozenset(sys.stdlib_module_names) - {"__main__"} | {

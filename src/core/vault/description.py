@@ -16,7 +16,7 @@ from .network_words import network
 from .next_steps import next_steps
 from .plain import Plainer
 from .proposed_networks import needs_network, proposed_network, records_near
-from .records import (
+from .records.records import (
     Checkpoint,
     ComponentRecord,
     ConnectorRecord,
@@ -24,8 +24,8 @@ from .records import (
     ModuleRecord,
     PolicyRecord,
 )
+from .records.weights import WeightTable
 from .verdict import judge, verdict
-from .weights import WeightTable
 
 _MOST_BITS: Final = 4096
 _STEPS: Final = ("timesteps_total", "num_env_steps_sampled", "num_env_steps_sampled_lifetime")

@@ -11,7 +11,7 @@ from ..data.ray_arrays import decode_ray_array
 from ..errors import RlconnectError
 from .decode.standins import Opaque, class_path, mapping_of
 from .decoding import Decoding
-from .records import ConnectorRecord, FilterRecord
+from .records.records import ConnectorRecord, FilterRecord
 
 
 def filter_from_params(

@@ -37,10 +37,11 @@ from typing import Any, Final, Literal
 
 from ..errors import CheckpointError, CheckpointNotFoundError, NotACheckpointError
 from ..text.shell import command
-from .cached_links import cached_file
-from .files import access_error, base_name, entries, read_head, read_json
-from .limits import Limits
-from .other_files import HEAD, other_kind, pointer_error
+from .decode.load_limits import Limits
+from .files.cached_links import cached_file
+from .files.encodings import ENCODINGS
+from .files.other_files import HEAD, other_kind, pointer_error
+from .files.reading import access_error, base_name, entries, read_head, read_json
 from .own.leftovers import survivor
 
 Role = Literal["own", "worker", "policy", "algorithm", "module", "component", "folder"]
@@ -58,15 +59,6 @@ KNOWN_VERSIONS: Final = ("0", "0.1", "1.0", "1.1", "1.2", "2.0", "2.1")
 METADATA_NAMES: Final = ("rllib_checkpoint.json", "metadata.json", "rl_module_metadata.json")
 CLASS_FILE: Final = "class_and_ctor_args.pkl"
 CLASS_DOCUMENT: Final = "class_and_ctor_args.rlconnect"
-ENCODINGS: Final = {
-    ".pkl": "pickle",
-    ".pickle": "pickle",
-    ".msgpack": "msgpack",
-    ".msgpck": "msgpack",
-    ".pt": "torch",
-    ".pth": "torch",
-    ".rlconnect": "rlconnect",  # a folder in our own format in place of a file
-}
 DOCUMENT_ENDING: Final = ".rlconnect"
 STEMS: Final[dict[str, Role]] = {
     "policy_state": "policy",

@@ -10,8 +10,8 @@ from ..errors import ConfigError
 from ..nets.description import network_of
 from ..nets.setting import NETWORK
 from ..nets.words import in_words
-from .records import ModuleRecord, PolicyRecord
-from .weights import WeightTable
+from .records.records import ModuleRecord, PolicyRecord
+from .records.weights import WeightTable
 
 
 def network(record: PolicyRecord | ModuleRecord) -> str:

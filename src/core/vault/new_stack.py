@@ -11,12 +11,12 @@ import numpy as np
 from ..errors import CheckpointError
 from .decode.standins import class_path, integer, mapping_of, version_text
 from .decoding import Decoding
-from .files import base_name
+from .files.reading import base_name
 from .filters_in_files import filter_from_params
 from .layout import MIGRATION_FILE, Node, is_with_pipelines
 from .names import algorithm_name
 from .old_policy import plain_config
-from .records import (
+from .records.records import (
     Checkpoint,
     ComponentRecord,
     ConnectorRecord,
@@ -24,8 +24,8 @@ from .records import (
     Kind,
     ModuleRecord,
 )
+from .records.weights import WeightTable
 from .spaces_in_files import as_space
-from .weights import WeightTable
 
 _ARGUMENT_NAMES = ("observation_space", "action_space", "inference_only", "model_config")
 _SPEC_KEYS = ("rl_module_specs", "module_specs")

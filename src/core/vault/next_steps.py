@@ -14,9 +14,9 @@ import gymnasium as gym
 
 from ..spaces.text import describe
 from ..text.shell import shell_path
+from .files.remote import is_url
 from .proposed_networks import needs_network, proposed_network
-from .records import Checkpoint, ModuleRecord, PolicyRecord
-from .remote import is_url
+from .records.records import Checkpoint, ModuleRecord, PolicyRecord
 from .verdict import judge
 
 # What environments that need no more than gymnasium give and take, as `describe` tells it.

@@ -12,9 +12,9 @@ from .decode.standins import Opaque, class_path, integer, mapping_of
 from .decoding import Decoding
 from .filters_in_files import filter_from_object, filters_of
 from .names import algorithm_name, policy_algorithm
-from .records import ConnectorRecord, PolicyRecord
+from .records.records import ConnectorRecord, PolicyRecord
+from .records.weights import WeightTable
 from .spaces_in_files import as_space
-from .weights import WeightTable
 
 _POLICY_KEYS: Final = frozenset(
     {

@@ -12,11 +12,11 @@ from typing import Any
 from ..errors import NotACheckpointError
 from .decode.standins import GlobalRef, Opaque, class_path, integer, mapping_of, version_text
 from .decoding import Decoding
-from .files import base_name
+from .files.reading import base_name
 from .layout import Node
 from .names import algorithm_name
 from .old_policy import flat_policies, plain_config, policy_record
-from .records import Checkpoint, PolicyRecord
+from .records.records import Checkpoint, PolicyRecord
 
 
 def read_old(node: Node, decoding: Decoding) -> Checkpoint:

@@ -10,14 +10,14 @@ from typing import Any
 
 from ..errors import CheckpointError, CorruptCheckpointError, MissingPartError
 from .audit.warning import unsafe_line
+from .decode.load_limits import DEFAULT_LIMITS, Limits, one_load
 from .decoding import Decoding
+from .files.places import is_elsewhere, named, on_disk
 from .layout import ACTOR_FILE, KNOWN_VERSIONS, Node, locate
-from .limits import DEFAULT_LIMITS, Limits, one_load
 from .one_save import read_as_one, was_checked
-from .places import is_elsewhere, named, on_disk
-from .records import Checkpoint
+from .records.records import Checkpoint
+from .records.weights import WeightTable
 from .save_manifest import KEY, SAVE_MANIFEST, check_save
-from .weights import WeightTable
 
 # Readers of other kinds of checkpoints are imported where one is met: a fresh process acts sooner.
 

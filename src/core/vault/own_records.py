@@ -28,7 +28,7 @@ from .old_policy import connectors_of
 from .own.own_format import StoredArray, read_folder
 from .own.writer import save_file, save_folder
 from .plain import Plainer
-from .records import (
+from .records.records import (
     Checkpoint,
     ConnectorRecord,
     FileRecord,
@@ -37,7 +37,7 @@ from .records import (
     ModuleRecord,
     PolicyRecord,
 )
-from .weights import WeightTable
+from .records.weights import WeightTable
 
 _POLICY_DATA = (
     "policy_class",

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from ..errors import CorruptCheckpointError, UnknownNameError
-from .files import part_of
+from .files.reading import part_of
 from .layout import ACTOR_FILE
 from .own.own_format import read_document
-from .records import Checkpoint, ModuleRecord, PolicyRecord
+from .records.records import Checkpoint, ModuleRecord, PolicyRecord
 
 FORMAT: Final = "rlconnect actor"
 _Part = TypeVar("_Part")

@@ -16,8 +16,8 @@ from ..nets.proposal import propose
 from ..nets.records import Records, records_beside
 from ..nets.setting import NETWORK
 from ..nets.units import units_of
-from .records import Checkpoint, ModuleRecord, PolicyRecord
-from .remote import is_url
+from .files.remote import is_url
+from .records.records import Checkpoint, ModuleRecord, PolicyRecord
 from .verdict import own_class
 
 _MOST_WEIGHTS: Final = 2_000

@@ -22,8 +22,8 @@ from typing import Any, Final, NamedTuple
 
 from ..errors import CheckpointError, CorruptCheckpointError, MissingPartError
 from ..version import __version__
-from .files import READ_FLAGS, checked_size, read_json
-from .limits import DEFAULT_LIMITS, one_load
+from .decode.load_limits import DEFAULT_LIMITS, one_load
+from .files.reading import READ_FLAGS, checked_size, read_json
 
 SAVE_MANIFEST: Final = "rlconnect_save.json"
 FORMAT: Final = "rlconnect save"

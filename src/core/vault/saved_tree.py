@@ -20,8 +20,9 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from ..errors import CheckpointError
-from .layout import ENCODINGS, Node, locate
-from .limits import DEFAULT_LIMITS
+from .decode.load_limits import DEFAULT_LIMITS
+from .files.encodings import ENCODINGS
+from .layout import Node, locate
 from .own.atomic import make_parents, replaced_folder
 from .own.flushing import flush_file
 from .own.manifest import OUR_FILES
@@ -83,7 +84,7 @@ def replaced_tree(
                 older = read_if_whole(target)
                 write_manifest(folder, 1 + (older.generation if older else 0))
             written = _files_below(folder)
-            if target.exists():
+            with suppress(FileNotFoundError):
                 shutil.copymode(target, folder)
 
 
@@ -205,7 +206,8 @@ def _written_before(folder: Path, now: frozenset[str]) -> frozenset[str]:
     if root.role == "own":
         return frozenset([SAVE_MANIFEST, *OUR_FILES])
     files = [
-        file.relative_to(folder).as_posix()
+        # While another save is between two renames, its older folder is found beside its place.
+        file.relative_to(root.path).as_posix()
         for node in _components(root)
         for file in _files_of(node)
     ]

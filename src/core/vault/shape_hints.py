@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from ..algorithms import acts_by_values, family_of
-from .records import ModuleRecord, PolicyRecord
-from .weights import WeightTable
+from .records.records import ModuleRecord, PolicyRecord
+from .records.weights import WeightTable
 
 # First dense layers, then what gives the outputs, as torch names them: (outputs, inputs).
 _FIRST: Final = re.compile(

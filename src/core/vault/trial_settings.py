@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ..errors import CheckpointError
 from .decoding import Decoding
-from .files import read_json
+from .files.reading import read_json
 from .names import algorithm_name
 from .old_policy import plain_config
 from .shape_hints import told_algorithm

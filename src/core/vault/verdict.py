@@ -8,7 +8,7 @@ from typing import Final, Literal
 from ..nets.setting import NETWORK
 from .audit.warning import unsafe_line
 from .names import CONNECTORS
-from .records import Checkpoint, ModuleRecord, PolicyRecord
+from .records.records import Checkpoint, ModuleRecord, PolicyRecord
 from .shape_hints import space_hint
 
 _MOST_NAMED: Final = 4

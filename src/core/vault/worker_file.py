@@ -13,7 +13,7 @@ from .decoding import Decoding
 from .layout import Node
 from .names import algorithm_name
 from .old_policy import flat_policies, plain_config, policy_record, policy_state
-from .records import Checkpoint, PolicyRecord
+from .records.records import Checkpoint, PolicyRecord
 from .trial_settings import trial_algorithm, trial_settings
 
 _EARLY: Final = "1.4 or older"

@@ -251,8 +251,8 @@ def policy_from_state(cls: type[Policy], state: Mapping[str, Any], **options: An
     """A policy from what `get_state()` gave: RLlib's keys, plain data."""
     from pathlib import Path
 
+    from ...core.vault.decode.load_limits import DEFAULT_LIMITS
     from ...core.vault.decoding import Decoding
-    from ...core.vault.limits import DEFAULT_LIMITS
 
     mapping(state)
     decoding = Decoding(Path("."), DEFAULT_LIMITS)

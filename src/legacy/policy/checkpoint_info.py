@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...core.vault import open_checkpoint
+from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.layout import Node, locate
-from ...core.vault.limits import DEFAULT_LIMITS
 
 _TYPES: Final = {
     "algorithm": "Algorithm",

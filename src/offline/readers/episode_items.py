@@ -13,8 +13,8 @@ import msgpack  # type: ignore[import-untyped]  # it has no types
 import numpy as np
 
 from ...core.data.budget import Budget
+from ...core.vault.decode.load_limits import no_collection
 from ...core.vault.decode.msgpack_file import array_in
-from ...core.vault.limits import no_collection
 
 _UNFOLDED: Final = 80
 """Bytes of memory that one byte may become: an empty map with its place in a list."""

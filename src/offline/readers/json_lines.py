@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from ...core.data.budget import Budget, Limits, corrupt, one_load
 from ...core.data.damage import at
 from ...core.errors import CheckpointError, LimitExceededError, RlconnectError
-from ...core.vault.own.json_text import check_text
+from ...core.vault.files.json_text import check_text
 from ..damaged import Damage
 from .places import Place
 

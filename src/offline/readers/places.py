@@ -14,8 +14,8 @@ from typing import IO, Final
 
 from ...core.data.budget import Limits
 from ...core.errors import CheckpointNotFoundError, CorruptCheckpointError, LimitExceededError
-from ...core.vault.limits import DEFAULT_LIMITS
-from ...core.vault.remote import fetched, is_url
+from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.files.remote import fetched, is_url
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 

@@ -15,9 +15,9 @@ from ...core.errors import (
     CorruptCheckpointError,
     UnknownFormatError,
 )
+from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.decoding import Decoding
-from ...core.vault.files import entries
-from ...core.vault.limits import DEFAULT_LIMITS
+from ...core.vault.files.reading import entries
 from ...core.vault.own.atomic import replaced_file
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..episodes.single_agent import SingleAgentEpisode

@@ -13,7 +13,7 @@ from ...core.data.checked import mapping
 from ...core.data.damage import at
 from ...core.errors import CheckpointNotFoundError, ConfigError
 from ...core.trust import together
-from ...core.vault.files import part_of
+from ...core.vault.files.reading import part_of
 from ...core.vault.one_save import of_one_save
 from ...core.vault.own.own_format import read_document
 from ..connectors.connector import ConnectorV2

@@ -19,8 +19,8 @@ from typing_extensions import override
 
 from ...core.errors import CorruptCheckpointError
 from ...core.text.visible import visible
-from ...core.vault.files import read_bytes, read_tail
-from ...core.vault.limits import DEFAULT_LIMITS
+from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.files.reading import read_bytes, read_tail
 from ...core.vault.own.atomic import replaced_file
 from .event_file import EventFile
 from .flat_result import flat, plain, scalars, shown

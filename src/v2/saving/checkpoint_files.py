@@ -20,10 +20,10 @@ import numpy as np
 
 from ...core.data.msgpack_arrays import encode_msgpack_object
 from ...core.errors import CheckpointNotFoundError, CheckpointWriteError, MissingPartError
+from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.decode.standins import mapping_of
 from ...core.vault.decoding import Decoding
 from ...core.vault.layout import Node, locate
-from ...core.vault.limits import DEFAULT_LIMITS
 from .reference_pickle import dump
 
 CHECKPOINT_VERSION: Final = "2.1"

@@ -22,7 +22,7 @@ from ...core.trust import Names as FileNames
 from ...core.trust import Trust, Words, resolve
 from ...core.trust.arguments import live_arguments
 from ...core.vault.decode.standins import class_path
-from ...core.vault.files import part_of
+from ...core.vault.files.reading import part_of
 from ...core.vault.one_save import of_one_save
 from ...core.vault.saved_tree import replaced_tree
 from .checkpoint_files import (

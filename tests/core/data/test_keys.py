@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rlconnect.core.data.keys import MAX_EQUAL_HASHES, MAX_NUMBER_KEYS, KeyGuard
 from rlconnect.core.errors import CorruptCheckpointError, LimitExceededError
-from rlconnect.core.vault.limits import Budget, Limits
+from rlconnect.core.vault.decode.load_limits import Budget, Limits
 
 
 def kind_of(value):

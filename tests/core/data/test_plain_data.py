@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from rlconnect.core.data.msgpack_arrays import encode_msgpack_object
 from rlconnect.core.data.plain_data import NotPlainError, from_data, to_data
 from rlconnect.core.errors import CorruptCheckpointError, LimitExceededError
+from rlconnect.core.vault.decode.load_limits import Budget, Limits
 from rlconnect.core.vault.decode.msgpack_file import decode_msgpack
-from rlconnect.core.vault.limits import Budget, Limits
 
 from tests.core.damaged_data import damaged
 

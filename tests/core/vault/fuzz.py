@@ -11,8 +11,8 @@ from pathlib import Path
 
 from rlconnect.core.errors import CheckpointError
 from rlconnect.core.vault import open_checkpoint
+from rlconnect.core.vault.decode.load_limits import Limits
 from rlconnect.core.vault.description import describe_checkpoint
-from rlconnect.core.vault.limits import Limits
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "checkpoints"
 # Mutated files are small; what they may unfold to is kept small too, so that runs are quick.

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from rlconnect.core.vault.decode.load_limits import DEFAULT_LIMITS
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
 from rlconnect.core.vault.decoding import Decoding
 from rlconnect.core.vault.filters_in_files import (
@@ -9,8 +10,7 @@ from rlconnect.core.vault.filters_in_files import (
     filter_from_params,
     filters_of,
 )
-from rlconnect.core.vault.limits import DEFAULT_LIMITS
-from rlconnect.core.vault.records import ConnectorRecord
+from rlconnect.core.vault.records.records import ConnectorRecord
 
 STAT = {"num_pushes": 5, "mean_array": np.array([1.0, 2.0]), "std_array": np.array([4.0, 16.0])}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rlconnect.core.vault import ModuleRecord, PolicyRecord
 from rlconnect.core.vault.network_words import network
-from rlconnect.core.vault.weights import WeightTable
+from rlconnect.core.vault.records.weights import WeightTable
 
 from .recorded import NEW_ALGORITHM, NEW_MODULE, RECORDINGS, open_once
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rlconnect.core.vault import open_checkpoint
+from rlconnect.core.vault.decode.load_limits import DEFAULT_LIMITS
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
 from rlconnect.core.vault.decoding import Decoding
-from rlconnect.core.vault.limits import DEFAULT_LIMITS
 from rlconnect.core.vault.old_policy import policy_record
 
 CHECKPOINT = (

@@ -234,6 +234,7 @@ def test_a_disk_that_refuses_leaves_the_old_one(tmp_path, monkeypatch, code, cal
     assert names(tmp_path) == before
 
 
+@pytest.mark.usefixtures("busy_threads")
 def test_writers_at_once_leave_one_whole_save(tmp_path, way):
     """The last one wins, wholly; the user's file stays whoever wins."""
     save(tmp_path / "x", "old")

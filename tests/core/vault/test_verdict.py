@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 from rlconnect.core.vault import Checkpoint, ModuleRecord, Problem, open_checkpoint
+from rlconnect.core.vault.records.weights import WeightTable
 from rlconnect.core.vault.verdict import judge, own_class, verdict
-from rlconnect.core.vault.weights import WeightTable
 
 from .recorded import (
     MULTI_AGENT,

@@ -23,23 +23,23 @@ sys.path.insert(0, str(Path(__file__).parent))
 import numpy as np
 from attacks import archives, arrays, bombs, calls, folders, packed
 from rlconnect.core.errors import CheckpointError
-from rlconnect.core.vault import archives as _archives  # noqa: F401
 from rlconnect.core.vault import (  # noqa: F401  # some are there so that no load imports them
     new_stack,
     old_stack,
     open_checkpoint,
     own_records,
-    remote,
     worker_file,
 )
 from rlconnect.core.vault.decode.constructors import CONSTRUCTORS
+from rlconnect.core.vault.decode.load_limits import Budget, Limits
 from rlconnect.core.vault.decode.msgpack_file import decode_msgpack
 from rlconnect.core.vault.decode.pickle_machine import PickleMachine
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque, PersistentRef
 from rlconnect.core.vault.decode.storages import Storage
 from rlconnect.core.vault.decode.torch_file import decode_torch
 from rlconnect.core.vault.description import describe_checkpoint
-from rlconnect.core.vault.limits import Budget, Limits
+from rlconnect.core.vault.files import archives as _archives  # noqa: F401
+from rlconnect.core.vault.files import remote  # noqa: F401
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "checkpoints"
 ATTACKS = [*calls.ATTACKS, *bombs.ATTACKS, *arrays.ATTACKS, *archives.ATTACKS, *packed.ATTACKS]

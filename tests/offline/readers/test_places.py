@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 from rlconnect.core.errors import CorruptCheckpointError, LimitExceededError
-from rlconnect.core.vault.limits import DEFAULT_LIMITS
+from rlconnect.core.vault.decode.load_limits import DEFAULT_LIMITS
 from rlconnect.offline import open_dataset
 
 

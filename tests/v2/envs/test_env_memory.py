@@ -9,8 +9,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from rlconnect.core.errors import CorruptCheckpointError
+from rlconnect.core.vault.decode.load_limits import Budget, Limits
 from rlconnect.core.vault.decode.msgpack_file import decode_msgpack
-from rlconnect.core.vault.limits import Budget, Limits
 from rlconnect.v2 import make_multi_agent
 from rlconnect.v2.envs.env_memory import memory_of, remember
 from rlconnect.v2.saving.checkpoint_files import packed_state

@@ -20,15 +20,15 @@ from ...errors import (
     LimitExceededError,
 )
 from ..decode.constructors import CONSTRUCTORS
+from ..decode.load_limits import Budget, Limits, one_load
 from ..decode.msgpack_file import array_in, decode_msgpack
 from ..decode.pickle_machine import DAMAGED, PickleMachine, Trace
 from ..decode.standins import GlobalRef, PersistentRef
 from ..decode.torch_file import MAX_MEMBERS
 from ..decode.walk import children
-from ..files import read_bytes, read_head
-from ..limits import Budget, Limits, one_load
-from ..own.json_text import check_text
-from ..records import CallRecord, Problem
+from ..files.json_text import check_text
+from ..files.reading import read_bytes, read_head
+from ..records.records import CallRecord, Problem
 from .calls import calls_of
 from .wrappings import (
     DAMAGED_ARCHIVE,

@@ -14,7 +14,7 @@ from ..decode.constructors import CONSTRUCTORS
 from ..decode.pickle_machine import Trace
 from ..decode.standins import BY_VALUE_CLASSES, GlobalRef, Opaque, shown
 from ..decode.walk import children, named_places
-from ..records import CallRecord
+from ..records.records import CallRecord
 from .kinds import FAMILIES, Kind, kind_of
 
 _GETATTR: Final = frozenset({("builtins", "getattr"), ("__builtin__", "getattr")})

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import CheckpointError, LimitExceededError
-from ..files import entries
-from ..limits import DEFAULT_LIMITS, Limits
-from ..records import CallRecord, Checkpoint, Problem
-from ..remote import fetched, is_url
+from ..decode.load_limits import DEFAULT_LIMITS, Limits
+from ..files.reading import entries
+from ..files.remote import fetched, is_url
+from ..records.records import CallRecord, Checkpoint, Problem
 from .auditor import Auditor
 from .kinds import KINDS
 

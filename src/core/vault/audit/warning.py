@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 
 from ...errors import UnsafeContentWarning
-from ..records import CallRecord
+from ..records.records import CallRecord
 
 
 def unsafe_line(calls: Sequence[CallRecord]) -> str:

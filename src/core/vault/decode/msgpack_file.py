@@ -18,7 +18,7 @@ import numpy as np
 from ...data.keys import KeyGuard
 from ...data.msgpack_arrays import decode_msgpack_object
 from ...errors import CorruptCheckpointError, LimitExceededError, UnsafeCheckpointError
-from ..limits import Budget, no_collection
+from .load_limits import Budget, no_collection
 from .standins import GlobalRef, Opaque
 
 Hook = Callable[[dict[Any, Any]], Any]

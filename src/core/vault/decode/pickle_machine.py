@@ -23,7 +23,7 @@ import numpy as np
 
 from ...data.keys import KeyGuard
 from ...errors import CheckpointError, CorruptCheckpointError, LimitExceededError
-from ..limits import Budget, no_collection
+from .load_limits import Budget, no_collection
 from .pickle_opcodes import HANDLERS, StopError
 from .standins import GlobalRef, Opaque
 from .walk import check_depth

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...errors import LimitExceededError
-from ..limits import DEFAULT_LIMITS, Budget
+from .load_limits import DEFAULT_LIMITS, Budget
 from .standins import GlobalRef, Opaque, PersistentRef, shown
 
 MAX_STEP: Final = 60

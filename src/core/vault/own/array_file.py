@@ -16,10 +16,10 @@ from typing import Any, Final
 import numpy as np
 
 from ...errors import CorruptCheckpointError, LimitExceededError
-from ..limits import DEFAULT_LIMITS, Limits
+from ..decode.load_limits import DEFAULT_LIMITS, Limits
+from ..files.json_text import Json, parse_json
 from .dtype_storage import STORED_DTYPES, Array
 from .file_bytes import FileBytes
-from .json_text import Json, parse_json
 
 _LENGTH_BYTES: Final = 8
 _MAX_DIMENSIONS: Final = 32

@@ -22,9 +22,9 @@ from ...errors import (
     MissingPartError,
     UnsafeCheckpointError,
 )
-from ..cached_links import cached_file
-from ..files import NO_FOLLOW, READ_FLAGS, access_error, checked_size
-from ..other_files import HEAD, pointer_error
+from ..files.cached_links import cached_file
+from ..files.other_files import HEAD, pointer_error
+from ..files.reading import NO_FOLLOW, READ_FLAGS, access_error, checked_size
 from .file_bytes import FileBytes
 
 _SMALL: Final = 1 << 16

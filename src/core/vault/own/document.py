@@ -28,9 +28,9 @@ import numpy as np
 
 from ...data.tagged import Path, place
 from ...errors import CheckpointWriteError
+from ..files.json_text import TAG, Json, compact
 from .dtype_storage import Array, dtype_name, to_stored
 from .inline_values import to_values
-from .json_text import TAG, Json, compact
 
 _MOST_READABLE: Final = 10_000
 MAX_WRITE_DEPTH: Final = 60

@@ -19,11 +19,11 @@ import numpy as np
 from ...data.budget import Budget, allowance
 from ...data.keys import KeyGuard, checked_keys
 from ...data.tagged import Path, TagReader, damaged, distinct
+from ..files.json_text import ESCAPED, TAG, Json
 from .array_file import byte_size, is_shape
 from .document import EXACT_INT, MAX_HEX_DIGITS
 from .dtype_storage import Array, dtype_from_name, from_stored, stored_layout
 from .inline_values import from_values
-from .json_text import ESCAPED, TAG, Json
 
 _HEX: Final = re.compile(rf"-?0x[0-9a-f]{{1,{MAX_HEX_DIGITS}}}")
 _NAN_BITS: Final = re.compile(r"0x[0-9a-f]{16}")

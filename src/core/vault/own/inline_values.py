@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 
 from ...data.budget import Budget
+from ..files.json_text import Json
 from .dtype_storage import Array, empty, from_stored, stored_layout, to_stored
-from .json_text import Json
 
 _SPECIAL: Final = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
 _PADDING: Final = 64

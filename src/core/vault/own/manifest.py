@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 
 from ...errors import CorruptCheckpointError, NotACheckpointError, UnknownFormatError
 from ...text.shell import command
-from ..limits import Limits
+from ..decode.load_limits import Limits
+from ..files.json_text import Json, parse_json
 from .array_file import is_sizes
 from .checked_folder import check_name
-from .json_text import Json, parse_json
 
 FORMAT: Final = "rlconnect"
 FORMAT_VERSION: Final = 1

@@ -26,14 +26,14 @@ from ...errors import (
     NotACheckpointError,
 )
 from ...text.shell import command
-from ..files import read_bytes
-from ..limits import DEFAULT_LIMITS, Limits, one_load
+from ..decode.load_limits import DEFAULT_LIMITS, Limits, one_load
+from ..files.json_text import Json, parse_json
+from ..files.reading import read_bytes
 from .array_file import ArrayFile
 from .checked_folder import CheckedFolder
 from .document_decoder import Reference, decode
 from .dtype_storage import Array, from_stored, stored_layout
 from .file_bytes import FileBytes
-from .json_text import Json, parse_json
 from .leftovers import survivor
 from .manifest import (
     ARRAYS,

@@ -16,11 +16,11 @@ from safetensors.numpy import save_file as save_arrays
 
 from ...errors import CheckpointError, CheckpointWriteError
 from ...version import __version__
-from ..files import read_head
+from ..files.json_text import Json, format_json, parse_json
+from ..files.reading import read_head
 from .atomic import make_parents, replaced_file, replaced_folder
 from .document import encode
 from .dtype_storage import Array
-from .json_text import Json, format_json, parse_json
 from .manifest import (
     ARRAYS,
     DOCUMENT,

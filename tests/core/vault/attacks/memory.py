@@ -36,10 +36,10 @@ from attacks.assembly import (
 )
 from rlconnect.core.errors import CheckpointError
 from rlconnect.core.vault.decode.constructors import CONSTRUCTORS
+from rlconnect.core.vault.decode.load_limits import Budget, Limits
 from rlconnect.core.vault.decode.msgpack_file import decode_msgpack
 from rlconnect.core.vault.decode.pickle_machine import PickleMachine
 from rlconnect.core.vault.decode.torch_file import decode_torch
-from rlconnect.core.vault.limits import Budget, Limits
 
 SIZE = 10_000_000
 NEAREST = [

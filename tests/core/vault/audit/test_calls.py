@@ -10,8 +10,8 @@ import pytest
 from rlconnect.core.errors import CheckpointError
 from rlconnect.core.vault.audit.calls import calls_of, unsafe_calls
 from rlconnect.core.vault.decode.constructors import CONSTRUCTORS
+from rlconnect.core.vault.decode.load_limits import DEFAULT_LIMITS, Budget
 from rlconnect.core.vault.decode.pickle_machine import PickleMachine, Trace
-from rlconnect.core.vault.limits import DEFAULT_LIMITS, Budget
 
 cloudpickle = pytest.importorskip("cloudpickle")
 

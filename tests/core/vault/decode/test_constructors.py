@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from rlconnect.core.vault.decode.constructors import CONSTRUCTORS
+from rlconnect.core.vault.decode.load_limits import Budget, Limits
 from rlconnect.core.vault.decode.pickle_machine import PickleMachine
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
-from rlconnect.core.vault.limits import Budget, Limits
 
 from ..attacks.assembly import call, name, program, row, text
 

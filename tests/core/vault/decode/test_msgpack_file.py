@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rlconnect.core.data.msgpack_arrays import encode_msgpack_object
 from rlconnect.core.errors import CorruptCheckpointError, LimitExceededError
+from rlconnect.core.vault.decode.load_limits import Budget, Limits
 from rlconnect.core.vault.decode.msgpack_file import decode_msgpack
 from rlconnect.core.vault.decode.standins import Opaque
-from rlconnect.core.vault.limits import Budget, Limits
 
 from ..fuzz import GOLDEN
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rlconnect.core.errors import CheckpointError, CorruptCheckpointError, LimitExceededError
 from rlconnect.core.vault.decode.constructors import CONSTRUCTORS
+from rlconnect.core.vault.decode.load_limits import Budget, Limits
 from rlconnect.core.vault.decode.pickle_machine import PickleMachine, Trace
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque, PersistentRef
-from rlconnect.core.vault.limits import Budget, Limits
 
 from ..attacks.assembly import call, name, program, put, row, text
 from ..fuzz import GOLDEN

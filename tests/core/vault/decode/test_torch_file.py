@@ -9,9 +9,9 @@ import pytest
 import torch
 from rlconnect.core.errors import CorruptCheckpointError, LimitExceededError
 from rlconnect.core.vault.decode.constructors import CONSTRUCTORS
+from rlconnect.core.vault.decode.load_limits import Budget, Limits
 from rlconnect.core.vault.decode.pickle_machine import PickleMachine
 from rlconnect.core.vault.decode.torch_file import decode_torch
-from rlconnect.core.vault.limits import Budget, Limits
 
 from ..attacks.archives import _NUMBERS, _TENSOR
 from ..attacks.arrays import zip_file

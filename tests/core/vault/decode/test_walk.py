@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from rlconnect.core.errors import LimitExceededError
+from rlconnect.core.vault.decode.load_limits import Budget, Limits
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque, PersistentRef
 from rlconnect.core.vault.decode.walk import MAX_PATH, check_depth, named_places
-from rlconnect.core.vault.limits import Budget, Limits
 
 WRAPS = {
     "list": lambda value: [value],

@@ -1,7 +1,6 @@
 """A folder or file is replaced as a whole, and only dead writers' leftovers are removed."""
 
 import os
-import sys
 import threading
 
 import pytest
@@ -178,15 +177,6 @@ def test_a_sweep_right_after_making_does_not_break_a_writer(tmp_path, monkeypatc
     assert not swept[0].exists()
     assert (tmp_path / "x" / "a").read_text() == "new"
     assert names(tmp_path) == ["x"]
-
-
-@pytest.fixture
-def busy_threads():
-    """Threads take turns far more often than usual: races that are rare come up."""
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(usual)
 
 
 @pytest.mark.usefixtures("busy_threads")

@@ -15,10 +15,10 @@ from rlconnect.core.errors import (
     CorruptCheckpointError,
     LimitExceededError,
 )
+from rlconnect.core.vault.files.json_text import format_json, parse_json
 from rlconnect.core.vault.own.document import encode, free_name
 from rlconnect.core.vault.own.document_decoder import decode
 from rlconnect.core.vault.own.dtype_storage import from_stored
-from rlconnect.core.vault.own.json_text import format_json, parse_json
 
 from .document_strategies import DOCUMENTS, VALUES, fingerprint
 

@@ -16,7 +16,7 @@ from rlconnect.core.errors import (
     UnknownFormatError,
     UnsafeCheckpointError,
 )
-from rlconnect.core.vault.limits import Limits
+from rlconnect.core.vault.decode.load_limits import Limits
 from rlconnect.core.vault.own.own_format import read_folder
 from rlconnect.core.vault.own.writer import save_folder
 

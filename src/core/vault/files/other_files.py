@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from ..errors import CheckpointError, MissingPartError, NotACheckpointError
+from ...errors import CheckpointError, MissingPartError, NotACheckpointError
 
 HEAD: Final = 512
 """How many bytes tell what a file is."""

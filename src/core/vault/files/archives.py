@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Final, TypeAlias
 
-from ..errors import CheckpointError, CorruptCheckpointError, LimitExceededError
-from .limits import Limits
+from ...errors import CheckpointError, CorruptCheckpointError, LimitExceededError
+from ..decode.load_limits import Limits
 
 _CHUNK: Final = 1 << 20
 _MOST_RATIO: Final = 1000

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import CorruptCheckpointError, LimitExceededError
-from ..limits import DEFAULT_LIMITS, Budget, Limits, one_load
+from ..decode.load_limits import DEFAULT_LIMITS, Budget, Limits, one_load
 
 Json = Any
 Bytes = NDArray[np.uint8]

@@ -153,7 +153,7 @@ class PolicyRecord:
     @property
     def custom_model(self) -> str:
         """Name of the user's own model or module class, or empty."""
-        from .decode.standins import class_path
+        from ..decode.standins import class_path
 
         name = self.model_config.get("custom_model")
         return class_path(name) if name is not None else self._own_module
@@ -161,7 +161,7 @@ class PolicyRecord:
     @property
     def _own_module(self) -> str:
         """The RLModule of its author's that an old policy of Ray 2.5 and later has."""
-        from .decode.standins import class_path, mapping_of
+        from ..decode.standins import class_path, mapping_of
 
         if not any(self.config.get(switch) is True for switch in _MODULE_SWITCHES):
             return ""

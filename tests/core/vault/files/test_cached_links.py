@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from rlconnect.core.errors import UnsafeCheckpointError
 from rlconnect.core.vault import Limits, open_checkpoint
-from rlconnect.core.vault.cached_links import cached_file
-from rlconnect.core.vault.files import part_of, read_bytes
+from rlconnect.core.vault.files.cached_links import cached_file
+from rlconnect.core.vault.files.reading import part_of, read_bytes
 from rlconnect.core.vault.own.checked_folder import CheckedFolder
 from rlconnect.core.vault.own.own_format import read_folder
 from rlconnect.core.vault.own.writer import save_folder
 
-from .recorded import RECORDINGS, cached, recordings
+from tests.core.vault.recorded import RECORDINGS, cached, recordings
 
 OLD = recordings(RECORDINGS)[0][1]
 NEW = RECORDINGS / "new/2.60.0-algo_pkl"

@@ -15,8 +15,8 @@ import stat
 from pathlib import Path, PureWindowsPath
 from typing import Any, BinaryIO, Final
 
-from ..data.budget import Budget, allowance
-from ..errors import (
+from ...data.budget import Budget, allowance
+from ...errors import (
     CheckpointAccessError,
     CheckpointError,
     CheckpointNotFoundError,
@@ -25,11 +25,11 @@ from ..errors import (
     MissingPartError,
     UnsafeCheckpointError,
 )
+from ..decode.load_limits import Limits
+from ..decode.walk import check_depth
 from .cached_links import cached_file
-from .decode.walk import check_depth
-from .limits import Limits
+from .json_text import measure
 from .other_files import HEAD, pointer_error
-from .own.json_text import measure
 
 READ_FLAGS: Final = (
     os.O_RDONLY

@@ -8,9 +8,9 @@ import zipfile
 import pytest
 from rlconnect.core.errors import CheckpointError, CorruptCheckpointError, LimitExceededError
 from rlconnect.core.vault import Limits, open_checkpoint
-from rlconnect.core.vault.archives import unpacked, write_zip
+from rlconnect.core.vault.files.archives import unpacked, write_zip
 
-from .recorded import PENDULUM, RECORDINGS
+from tests.core.vault.recorded import PENDULUM, RECORDINGS
 
 
 def test_a_zipped_folder_opens(tmp_path):

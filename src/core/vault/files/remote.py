@@ -13,15 +13,15 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from ..errors import (
+from ...errors import (
     CheckpointError,
     CheckpointNotFoundError,
     LimitExceededError,
     MissingExtraError,
     UnsafeCheckpointError,
 )
-from .layout import ENCODINGS
-from .limits import Limits
+from ..decode.load_limits import Limits
+from .encodings import ENCODINGS
 
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]+(::[a-z][a-z0-9+.-]+)*://", re.IGNORECASE)
 _NAMED: Final = re.compile(r"checkpoint-\d+(\.tune_metadata)?|\.tune_metadata|\.is_checkpoint")

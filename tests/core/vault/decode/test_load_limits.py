@@ -12,7 +12,7 @@ from threading import Event, Thread
 
 import pytest
 from rlconnect.core.errors import LimitExceededError
-from rlconnect.core.vault.limits import Budget, Limits, no_collection
+from rlconnect.core.vault.decode.load_limits import Budget, Limits, no_collection
 
 
 def test_memory_is_spent_until_it_is_gone():
@@ -95,7 +95,7 @@ def peaks():
     """Peak memory of decoding 10 MB files, each in a process of its own."""
     if not sys.platform.startswith("linux"):
         pytest.skip("peak memory is read as Linux tells it")
-    script = Path(__file__).parent / "attacks" / "memory.py"
+    script = Path(__file__).parents[1] / "attacks" / "memory.py"
     out = subprocess.run([sys.executable, str(script)], check=True, capture_output=True, text=True)
     return json.loads(out.stdout)
 

@@ -15,7 +15,7 @@ from rlconnect.core.vault import (
 )
 from rlconnect.core.vault.decode.standins import GlobalRef
 
-from .recorded import RECORDINGS, WORKER, open_once
+from tests.core.vault.recorded import RECORDINGS, WORKER, open_once
 
 WEIGHTS = WeightTable({"encoder.net.weight": np.zeros((2, 2))})
 

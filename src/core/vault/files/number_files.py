@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..errors import CorruptCheckpointError, LimitExceededError
-from ..types import Array
-from .files import read_bytes
-from .limits import DEFAULT_LIMITS
+from ...errors import CorruptCheckpointError, LimitExceededError
+from ...types import Array
+from ..decode.load_limits import DEFAULT_LIMITS
+from .reading import read_bytes
 
 _HEADERS: Final[dict[tuple[int, int], Any]] = {
     (1, 0): np.lib.format.read_array_header_1_0,

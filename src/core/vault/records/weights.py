@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UnknownNameError
+from ...errors import UnknownNameError
 
 
 class WeightTable(Mapping[str, "np.ndarray[Any, Any]"]):

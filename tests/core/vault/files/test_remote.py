@@ -14,10 +14,10 @@ from rlconnect.core.errors import (
     UnsafeCheckpointError,
 )
 from rlconnect.core.vault import Limits, open_checkpoint, save_records
-from rlconnect.core.vault.remote import _local_name, is_url
+from rlconnect.core.vault.files.remote import _local_name, is_url
 
 fsspec = pytest.importorskip("fsspec")
-RECORDINGS = Path(__file__).parents[2] / "golden/recordings"
+RECORDINGS = Path(__file__).parents[3] / "golden/recordings"
 OLD = RECORDINGS / "legacy/2.7.2/ppo_pendulum_norm_meanstd/algo_checkpoint"
 WORKER = RECORDINGS / "legacy/2.0.1/ppo_cartpole_meanstd/algo_checkpoint"
 

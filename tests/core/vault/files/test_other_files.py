@@ -6,7 +6,7 @@ import shutil
 import pytest
 from rlconnect.core.errors import MissingPartError, NotACheckpointError
 from rlconnect.core.vault import open_checkpoint
-from rlconnect.core.vault.other_files import other_kind, pointer_error
+from rlconnect.core.vault.files.other_files import other_kind, pointer_error
 
 POINTER = (
     b"version https://git-lfs.github.com/spec/v1\n"

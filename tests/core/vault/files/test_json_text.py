@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rlconnect.core.errors import CorruptCheckpointError, LimitExceededError
-from rlconnect.core.vault.limits import Budget, Limits
-from rlconnect.core.vault.own import json_text
-from rlconnect.core.vault.own.json_text import format_json, parse_json
+from rlconnect.core.vault.decode.load_limits import Budget, Limits
+from rlconnect.core.vault.files import json_text
+from rlconnect.core.vault.files.json_text import format_json, parse_json
 
 TREES = st.recursive(
     st.none()

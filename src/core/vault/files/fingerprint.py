@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from .files import READ_FLAGS
+from .reading import READ_FLAGS
 
 _BLOCK: Final = 1 << 20
 

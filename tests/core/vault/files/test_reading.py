@@ -14,7 +14,8 @@ from rlconnect.core.errors import (
     UnsafeCheckpointError,
 )
 from rlconnect.core.vault import Limits, open_checkpoint
-from rlconnect.core.vault.files import (
+from rlconnect.core.vault.decode.load_limits import Budget
+from rlconnect.core.vault.files.reading import (
     access_error,
     base_name,
     entries,
@@ -24,7 +25,6 @@ from rlconnect.core.vault.files import (
     read_head,
     read_json,
 )
-from rlconnect.core.vault.limits import Budget
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Final
 
-from ..data.budget import DEFAULT_LIMITS, MIB, Budget, Limits, one_load
+from ...data.budget import DEFAULT_LIMITS, MIB, Budget, Limits, one_load
 
 __all__ = ["DEFAULT_LIMITS", "MIB", "Budget", "Limits", "no_collection", "one_load"]
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from ..errors import CheckpointError
-from .limits import Limits
+from ...errors import CheckpointError
+from ..decode.load_limits import Limits
 
 _ARCHIVES: Final = (".zip", ".tgz", ".tar.gz", ".tar", ".tar.bz2", ".tar.xz")
 

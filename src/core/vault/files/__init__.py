@@ -1,0 +1,1 @@
+"""Bytes of a checkpoint: files, archives and URLs, sizes first, links of caches alone."""
