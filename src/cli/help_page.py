@@ -24,6 +24,12 @@ _PROOF: Final = (
     ("rlconnect migration check migrated", "does what migrate wrote still hold?"),
     ("rlconnect export ppo-pendulum-ray-2.7 --out policy.onnx", "one file for other programs"),
     ("rlconnect convert ppo-pendulum-ray-2.7 --out kept.zip", "a copy without a pickle in it"),
+    ("rlconnect evaluate kept.zip --data my_samples", "what recorded data say of it"),
+    (
+        "rlconnect act kept.zip --data my_samples --out acts",
+        "actions for recorded data",
+    ),
+    ("rlconnect runs ~/ray_results", "the trials that Tune wrote, best first"),
     ("rlconnect codemod .", "your own sources: from ray.rllib to rlconnect"),
 )
 _OPTIONS: Final = (

@@ -20,7 +20,7 @@ from rlconnect.core.errors import (
 )
 from rlconnect.legacy import Policy
 
-from tests.core.vault.recorded import PENDULUM, RECORDINGS, cached, copy_of, recordings
+from tests.core.vault.recorded import PENDULUM, RECORDINGS, cached, copy_of
 from tests.legacy.replay import GOLDEN
 
 CHECKPOINTS = GOLDEN.parent / "checkpoints"
@@ -35,7 +35,7 @@ PROGRAM = "examples/checkpoints/ppo-pendulum.onnx"
 def written(tmp_path_factory):
     """One policy as each of our writers leaves it."""
     folder = tmp_path_factory.mktemp("written")
-    rlconnect.load(recordings(RECORDINGS)[0][1]).save(folder / "saved")
+    rlconnect.load(OLD).save(folder / "saved")
     rlconnect.migrate(OLD, folder / "migrated")
     rlconnect.migrate(OLD, folder / "ray", to="ray")
     rlconnect.load(folder / "migrated").save(folder / "migrated, saved")
@@ -70,7 +70,7 @@ def test_what_is_loaded_is_one_kind_of_thing(rng):
 )
 def test_every_writer_of_ours_is_read(written, name, rng):
     """load, open_checkpoint and the verbs take what load, migrate and actors wrote."""
-    source = rlconnect.load(recordings(RECORDINGS)[0][1]).only
+    source = rlconnect.load(OLD).only
     policy = rlconnect.load(written / name).only
     obs = seen_by(source, rng)
 
@@ -81,7 +81,7 @@ def test_every_writer_of_ours_is_read(written, name, rng):
 
 def test_the_stages_of_a_policy_end_in_its_action(rng):
     """stages() of one observation or of a batch: what the network saw and gave."""
-    policy = rlconnect.load(recordings(RECORDINGS)[0][1]).only
+    policy = rlconnect.load(OLD).only
     obs = seen_by(policy, rng)
 
     many, one = policy.stages(obs), policy.stages(obs[0])
@@ -93,7 +93,7 @@ def test_the_stages_of_a_policy_end_in_its_action(rng):
 
 def test_verbs_take_what_verbs_gave(tmp_path, rng):
     """load -> adapt -> save -> load -> migrate -> adapt -> verify, nothing but the front."""
-    loaded = rlconnect.load(recordings(RECORDINGS)[0][1])
+    loaded = rlconnect.load(OLD)
     old = loaded.only.observation_space
     wider = gym.spaces.Box(-np.inf, np.inf, (old.shape[0] + 1,), old.dtype)
     change = {
@@ -234,7 +234,7 @@ def test_pipelines_alone_are_parts(tmp_path):
 
 def test_loaded_policies_travel_between_processes(rng):
     """They pickle without what they remember."""
-    policy = rlconnect.load(recordings(RECORDINGS)[0][1]).only
+    policy = rlconnect.load(OLD).only
     obs = seen_by(policy, rng)
 
     copy = pickle.loads(pickle.dumps(policy))
@@ -244,9 +244,9 @@ def test_loaded_policies_travel_between_processes(rng):
 
 def test_a_cached_policy_acts(tmp_path):
     """What needs every file of a folder finds every file."""
-    snapshot = cached(recordings(RECORDINGS)[0][1], tmp_path)
+    snapshot = cached(OLD, tmp_path)
 
-    assert rlconnect.load(snapshot).keys() == rlconnect.load(recordings(RECORDINGS)[0][1]).keys()
+    assert rlconnect.load(snapshot).keys() == rlconnect.load(OLD).keys()
 
 
 def test_a_policy_beside_a_call_loads_with_a_warning(tmp_path):

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import rlconnect
 from rlconnect.core.errors import CheckpointError
-from tests.core.vault.test_other_files import POINTER
+
+from tests.core.vault.files.test_other_files import POINTER
 
 RECORDED = Path(__file__).parents[2] / "golden" / "checkpoints"
 

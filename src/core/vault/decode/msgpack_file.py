@@ -67,7 +67,7 @@ def decode_msgpack(data: bytes | memoryview, budget: Budget, *, hook: Hook | Non
         LimitExceededError: Decoding would take more than the budget.
 
     Example:
-        >>> from ..limits import Limits
+        >>> from .load_limits import Limits
         >>> data = bytes.fromhex("82a16101a1629201c0")
         >>> decode_msgpack(data, Budget(Limits(), len(data)))
         {'a': 1, 'b': [1, None]}

@@ -90,7 +90,7 @@ class PickleMachine:
 
     Example:
         >>> import pickle
-        >>> from ..limits import Limits
+        >>> from .load_limits import Limits
         >>> data = pickle.dumps({"a": [1, 2.5, None]})
         >>> PickleMachine(data, Budget(Limits(), len(data)), constructors={}).load()
         {'a': [1, 2.5, None]}
