@@ -69,6 +69,47 @@ def test_a_text_without_encoding_is_seen(code, is_seen):
     assert bool([*calls_that_open_text(ast.parse(code))]) == is_seen
 
 
+def calls_that_take_the_default_int(tree):
+    """Calls whose `int` is 32 bits wide on Windows with numpy 1, and 64 elsewhere."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = getattr(node.func, "attr", "")
+        of_numpy = ast.unparse(node.func).startswith("np.")
+        places = [word.value for word in node.keywords if word.arg == "dtype"]
+        places += node.args[:1] if name in ("astype", "view") else []
+        places += node.args[1:] if of_numpy and name != "issubdtype" else []
+        if any(ast.unparse(place) in ("int", "np.int_", "'int'", "np.long") for place in places):
+            yield node
+
+
+def test_numbers_say_how_wide_they_are():
+    """What is saved or counted is as wide on every system: `np.int64`, or `np.intp` for places."""
+    found = [
+        f"{path.relative_to(ROOT)}:{call.lineno}"
+        for path in SOURCES
+        for call in calls_that_take_the_default_int(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("code", "is_seen"),
+    [
+        ("x.astype(int)", True),
+        ("np.zeros(3, int)", True),
+        ("np.full(3, 1, dtype=np.int_)", True),
+        ("np.zeros(3, np.int64)", False),
+        ("isinstance(x, int)", False),
+        ("np.issubdtype(x, int)", False),
+    ],
+)
+def test_a_default_int_is_seen(code, is_seen):
+    """The search above finds what it looks for."""
+    assert bool([*calls_that_take_the_default_int(ast.parse(code))]) == is_seen
+
+
 def test_no_module_needs_posix_to_be_imported():
     """`fcntl` and its kin are imported where they are used, and missed where they are not there."""
     found = [

@@ -152,7 +152,7 @@ def _vector(
     before, actor.autoreset = actor.autoreset, "next_step" if mode == "next_step" else "same_step"
     ids = [f"rollout-{seed}-{row}" for row in range(count)]
     found: list[list[tuple[float, int]]] = [[] for _ in range(count)]
-    totals, lengths = np.zeros(count), np.zeros(count, int)
+    totals, lengths = np.zeros(count), np.zeros(count, np.int64)
     obs, _ = env.reset(seed=seed)
     reward: Array | None = None
     ended = was_over = np.zeros(count, bool)

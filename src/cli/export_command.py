@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.data.damage import at
+from ..core.data.file_names import names_trouble
 from ..core.errors import PieceError
 from .environments import Environment
 from .options import PATH, Chosen, DryRun, Loading, print_json
@@ -91,9 +92,9 @@ def _files(
         )
     ending = "onnx" if to is None else to.value
     plain = {name: re.sub(r"[^\w.-]", "-", name).strip(".") or "policy" for name in names}
-    twice = len(set(plain.values())) < len(plain)
+    is_clear = len({*plain.values()}) == len(plain) and not names_trouble(plain.values(), "win32")
     return {
-        name: out / f"{plain[name]}{f'-{number}' if twice else ''}.{ending}"
+        name: out / f"{plain[name]}{'' if is_clear else f'-{number}'}.{ending}"
         for number, name in enumerate(names)
     }
 

@@ -36,7 +36,7 @@ def batch_of_episode(episode: SingleAgentEpisode, number: int) -> SampleBatch:
             "infos": list(episode.get_infos(slice(0, steps))),
             "eps_id": np.full(steps, int(own) if is_number(own) else number),
             "agent_index": np.zeros(steps, np.int64),
-            "t": np.arange(steps) + episode.t_started,
+            "t": np.arange(steps, dtype=np.int64) + episode.t_started,
             **{
                 name: episode.get_extra_model_outputs(name, slice(0, steps))
                 for name in episode.extra_model_outputs

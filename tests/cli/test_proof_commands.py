@@ -7,7 +7,9 @@ from pathlib import Path
 
 import gymnasium as gym
 import pytest
+from rlconnect.cli import export_command
 from rlconnect.cli.app import main
+from rlconnect.cli.options import Chosen
 
 CARTPOLE = str(Path(__file__).parents[2] / "examples" / "checkpoints" / "ppo-cartpole-ray-2.60")
 MY_ENV = "wider_cartpole:WiderCartPole"
@@ -446,3 +448,19 @@ def test_hints_speak_of_options(capsys):
         assert option in shell_hint(hint)
         assert "=..." not in shell_hint(hint)
     assert shell_hint("pass it: f(trust=[Net])", ["my.Net"]).endswith("--trust FILE.py:Net")
+
+
+@pytest.mark.parametrize(
+    ("ids", "names"),
+    [
+        (["left", "right"], ["left.onnx", "right.onnx"]),
+        (["a:b", "a b"], ["a-b-0.onnx", "a-b-1.onnx"]),
+        (["agent", "Agent"], ["agent-0.onnx", "Agent-1.onnx"]),
+        (["CON", "other"], ["CON-0.onnx", "other-1.onnx"]),
+    ],
+)
+def test_each_policy_gets_a_file_that_every_system_has(ids, names):
+    """What Windows keeps for itself or mixes up is numbered, here too."""
+    files = export_command._files(ids, "path", Path("out"), None, Chosen(None, True))
+
+    assert [file.name for file in files.values()] == names

@@ -5,7 +5,7 @@ import re
 import pytest
 from packaging.requirements import Requirement
 
-from tests.matrix.cells import CELLS, PROJECT, ROOT, answered_otherwise, lowest, requirements
+from tests.matrix.cells import CELLS, PROJECT, ROOT, STEPS, answered_otherwise, lowest, requirements
 
 WORKFLOW = ROOT / ".github" / "workflows" / "matrix.yml"
 
@@ -59,3 +59,31 @@ def test_the_workflow_runs_every_cell():
     assert {cell for _, cell, _ in rows} == {*CELLS}
     assert all(CELLS[cell].python == python for _, cell, python in rows)
     assert {os.split("-")[0] for os, _, _ in rows} == {"ubuntu", "windows", "macos"}
+
+
+def test_the_workflow_runs_what_a_checkout_runs():
+    """Its commands are those of the Makefile; nothing in it is of one machine."""
+    text = WORKFLOW.read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    commands = re.findall(r"- run: ([^#\n]+)", text)
+    targets = [word for each in commands if each.startswith("make ") for word in each.split()[1:]]
+
+    assert "tests/matrix/cells.py" in makefile
+    assert {"lint", "types", "test"} <= {*targets}
+    assert all(f"\n{target}:" in makefile for target in targets)
+    assert not re.search(r"https?://|--(extra-)?index-url|/home/|/root/|/opt/|[A-Z]:\\\\", text)
+    steps = {step for each in re.findall(r"--only (\S+)", text) for step in each.split(",")}
+    assert steps <= {*STEPS}
+
+
+def test_the_workflow_is_one_document():
+    """Read as YAML it has what a workflow has."""
+    yaml = pytest.importorskip("yaml")
+
+    held = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
+
+    assert {"name", "jobs", "permissions"} <= {*held}
+    for job in held["jobs"].values():
+        assert {"runs-on", "steps"} <= {*job}
+        assert all(len({"uses", "run"} & {*step}) == 1 for step in job["steps"])
+        assert {*([job["needs"]] if "needs" in job else [])} <= {*held["jobs"]}

@@ -92,7 +92,9 @@ class ExtendAction(Step):
             row = np.broadcast_to(values, (*value.shape[:-1], len(values)))
             return np.concatenate([value, row], -1)
 
-        return Bound(spaces.MultiDiscrete(sizes.astype(np.int64)), formula, (values.astype(int),))
+        return Bound(
+            spaces.MultiDiscrete(sizes.astype(np.int64)), formula, (values.astype(np.int64),)
+        )
 
 
 @step("project_action")

@@ -123,8 +123,8 @@ def _area_taps(source: int, target: int) -> tuple[Array, Array]:
     starts = np.arange(target) * scale
     ends = starts + scale
     covered = np.minimum(scale, source - starts)
-    last = np.minimum(np.floor(ends).astype(int), source - 1)
-    first = np.minimum(np.ceil(starts).astype(int), last)
+    last = np.minimum(np.floor(ends).astype(np.intp), source - 1)
+    first = np.minimum(np.ceil(starts).astype(np.intp), last)
     lead = np.where(first - starts > 1e-3, (first - starts) / covered, 0.0)
     tail = np.minimum(np.minimum(ends - last, 1.0), covered) / covered
     tail = np.where(ends - last > 1e-3, tail, 0.0)
@@ -138,7 +138,7 @@ def _area_taps(source: int, target: int) -> tuple[Array, Array]:
 
 def _linear_taps(source: int, target: int) -> tuple[Array, Array]:
     places = np.arange(target)
-    first = np.floor(places * (source / target)).astype(int)
+    first = np.floor(places * (source / target)).astype(np.intp)
     share = (places + 1) - (first + 1) * (target / source)
     share = np.where(share <= 0, 0.0, share - np.floor(share))
     share = np.where(first >= source - 1, 0.0, share)
@@ -149,7 +149,7 @@ def _linear_taps(source: int, target: int) -> tuple[Array, Array]:
 
 def _smooth_matrix(source: int, target: int) -> Array:
     centres = (np.arange(target) + 0.5) * (source / target) - 0.5
-    first = np.floor(centres).astype(int)
+    first = np.floor(centres).astype(np.intp)
     share = centres - first
     rows = np.arange(target)
     matrix = np.zeros((target, source))

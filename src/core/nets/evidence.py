@@ -298,7 +298,7 @@ def _seen(records: Records, facts: Facts) -> dict[str, Array] | None:
             if name == "prev_rewards":
                 found[name] = column.reshape(-1, 1)
             elif column.ndim == 1 and facts.action_width > 1:
-                found[name] = np.eye(facts.action_width, dtype=np.float32)[column.astype(int)]
+                found[name] = np.eye(facts.action_width, dtype=np.float32)[column.astype(np.intp)]
             else:
                 found[name] = column.reshape(len(column), -1)
     return found

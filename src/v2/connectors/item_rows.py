@@ -65,7 +65,7 @@ class Rows:
 
     def take(self, places: Sequence[int]) -> Rows:
         """Some of the rows."""
-        at = np.asarray(places, int)
+        at = np.asarray(places, np.intp)
         columns = {name: nest.taken(own, at) for name, own in self.columns.items()}
         keys = [self.keys[place] for place in places]
         return Rows(keys, columns, [self.places[place] for place in places])

@@ -132,7 +132,9 @@ class ItemReader(ItemStore):
         """Rows of arrays at any steps, in one read; on request all in the first one's dtype."""
         total = self.len_incl_lookback()
         length = total - self.lookback
-        places = np.array([position_of(step, length, self.lookback, neg) for step in steps], int)
+        places = np.array(
+            [position_of(step, length, self.lookback, neg) for step in steps], np.intp
+        )
         exists = (places >= 0) & (places < total)
         if exists.all():
             return self._encoded_many(nest.taken(self.raw, places), one_hot_discrete)
@@ -147,7 +149,7 @@ class ItemReader(ItemStore):
         if not exists.any():
             return gaps
         rows = self._encoded_many(rows, one_hot_discrete)
-        order = np.empty(len(places), int)
+        order = np.empty(len(places), np.intp)
         order[exists] = np.arange(int(exists.sum()))
         order[~exists] = np.arange(int(exists.sum()), len(places))
         joined = nest.taken(items.joined_rows([rows, gaps]), order)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Final, TypeAlias
 
+from ...data.file_names import names_trouble
 from ...errors import CheckpointError, CorruptCheckpointError, LimitExceededError
 from ..decode.load_limits import Limits
 
@@ -86,6 +87,12 @@ def _unpack(members: Iterator[_Member], path: Path, folder: Path, limits: Limits
         name = PurePosixPath(text)
         if name.is_absolute() or ".." in name.parts or "\\" in text or not name.parts:
             raise CorruptCheckpointError(f"a file in the archive is named {text[:80]!r}")
+        trouble = next(filter(None, (names_trouble([part]) for part in name.parts)), "")
+        if trouble:
+            raise CorruptCheckpointError(
+                f"a file in the archive cannot lie on this disk ({trouble[:200]})",
+                hint="unpack it on another system, and rename what is named so.",
+            )
         if number >= limits.max_entries:
             raise LimitExceededError(f"an archive of more than {limits.max_entries:,} files")
         target = folder / name

@@ -4,10 +4,13 @@ import io
 import shutil
 import tarfile
 import zipfile
+from functools import partial
 
 import pytest
+from rlconnect.core.data.file_names import names_trouble
 from rlconnect.core.errors import CheckpointError, CorruptCheckpointError, LimitExceededError
 from rlconnect.core.vault import Limits, open_checkpoint
+from rlconnect.core.vault.files import archives
 from rlconnect.core.vault.files.archives import unpacked, write_zip
 
 from tests.core.vault.recorded import PENDULUM, RECORDINGS
@@ -111,3 +114,15 @@ def test_a_cut_tar_is_a_typed_error(tmp_path):
 
     with pytest.raises(CorruptCheckpointError, match="unpacked"):
         open_checkpoint(tmp_path / "a.tgz")
+
+
+@pytest.mark.parametrize("name", ["C:/windows/x.json", "policies/a:b/x.json", "CON", "a./x.json"])
+def test_names_that_windows_reads_otherwise_are_refused_there(tmp_path, monkeypatch, name):
+    """A drive would lead out of the folder, a colon into a hidden stream of a file."""
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr(name, "{}")
+    on_windows = partial(names_trouble, platform="win32")
+    monkeypatch.setattr(archives, "names_trouble", on_windows)
+
+    with pytest.raises(CorruptCheckpointError, match="cannot lie on this disk"):
+        open_checkpoint(tmp_path / "a.zip")
