@@ -63,6 +63,7 @@ def once(python, backend, checkpoint):
         capture_output=True,
         text=True,
         env={**os.environ, **contest.THREADS},
+        encoding="utf-8",
     )
     wall = time.perf_counter() - start
     if done.returncode:

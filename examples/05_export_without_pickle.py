@@ -40,7 +40,9 @@ def main():
         again = Policy.from_checkpoint(before)
         again.agent_connectors.remove("ClipRewardAgentConnector")
         again.export_checkpoint(after)
-        one, two = ((p / "document.json").read_text().splitlines() for p in (before, after))
+        one, two = (
+            (p / "document.json").read_text(encoding="utf-8").splitlines() for p in (before, after)
+        )
         print("without the clipping of rewards:")
         for line in difflib.unified_diff(one, two, n=1, lineterm=""):
             print("   ", line)

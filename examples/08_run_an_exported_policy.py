@@ -22,7 +22,7 @@ parser.add_argument("--pendulums", type=int, default=64)
 parser.add_argument("--steps", type=int, default=200)
 args = parser.parse_args()
 
-manifest = json.loads(Path(f"{args.artifact}.json").read_text())
+manifest = json.loads(Path(f"{args.artifact}.json").read_text(encoding="utf-8"))
 session = onnxruntime.InferenceSession(str(args.artifact), providers=["CPUExecutionProvider"])
 print(f"{args.artifact.name}: {' -> '.join(manifest['pieces'])}")
 

@@ -25,6 +25,8 @@ def calls_that_open_text(tree):
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
         if name in ("read_text", "write_text"):
             yield node
+        if any(word.arg == "text" for word in node.keywords) and "subprocess" in ast.unparse(node):
+            yield node
         modes = [each.value for each in node.args if isinstance(each, ast.Constant)]
         modes += [getattr(word.value, "value", "") for word in node.keywords if word.arg == "mode"]
         is_text = not any(isinstance(mode, str) and "b" in mode for mode in modes)
@@ -41,12 +43,13 @@ def calls_that_open_text(tree):
             yield node
 
 
-@pytest.mark.parametrize("path", [ROOT / "src"], ids=["src"])
-def test_every_text_has_its_encoding(path):
+@pytest.mark.parametrize("name", ["src", "tests", "examples", "benchmarks"])
+def test_every_text_has_its_encoding(name):
     """A locale's encoding (cp1252, ASCII) would write files that other machines cannot read."""
     found = [
-        f"{source.relative_to(path)}:{call.lineno}"
-        for source in sorted(path.rglob("*.py"))
+        f"{source.relative_to(ROOT)}:{call.lineno}"
+        for source in sorted((ROOT / name).rglob("*.py"))
+        if "golden" not in source.parts
         for call in calls_that_open_text(ast.parse(source.read_text(encoding="utf-8")))
     ]
 
@@ -60,6 +63,7 @@ def test_every_text_has_its_encoding(path):
         ("path.open('a', newline='')", True),
         ("path.open(newline='')", True),
         ("open(p, 'w')", True),
+        ("subprocess.run(x, text=True)", True),
         ("path.open('rb')", False),
         ("path.write_text(x, encoding='utf-8')", False),
     ],

@@ -54,10 +54,10 @@ def imports(source):
 BLOCKS = [
     pytest.param(block, id=f"{page.name}-{number}")
     for page in PAGES
-    for number, block in enumerate(blocks(page.read_text()))
+    for number, block in enumerate(blocks(page.read_text(encoding="utf-8")))
 ]
 FIRST = [
-    pytest.param(blocks((ROOT / "docs" / page).read_text())[0], id=page)
+    pytest.param(blocks((ROOT / "docs" / page).read_text(encoding="utf-8"))[0], id=page)
     for page in ("adapting.md", "index.md", "legacy.md", "security.md", "v2.md")
 ]
 

@@ -14,7 +14,7 @@ SRC = Path(__file__).parents[1] / "src"
 def modules_with_examples():
     names = []
     for path in sorted(SRC.rglob("*.py")):
-        if ">>> " in path.read_text():
+        if ">>> " in path.read_text(encoding="utf-8"):
             parts = ("rlconnect", *path.relative_to(SRC).with_suffix("").parts)
             names.append(".".join(parts).removesuffix(".__init__"))
     return names

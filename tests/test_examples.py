@@ -36,7 +36,7 @@ def first_screen(text):
 ENTRY = "import sys; from rlconnect.cli.app import entry; sys.exit(entry())"
 
 
-PYTHON, COMMANDS = first_screen((ROOT / "README.md").read_text())
+PYTHON, COMMANDS = first_screen((ROOT / "README.md").read_text(encoding="utf-8"))
 
 
 def run(command, folder):
@@ -46,6 +46,7 @@ def run(command, folder):
         capture_output=True,
         text=True,
         env={**os.environ, "COLUMNS": "100", "PYTHONDONTWRITEBYTECODE": "1"},
+        encoding="utf-8",
     )
 
 

@@ -37,7 +37,7 @@ def import_name(path):
 EXPORTERS = [
     pytest.param(path, id=import_name(path))
     for path in sorted(SRC.rglob("*.py"))
-    if says_what_it_exports(path.read_text())
+    if says_what_it_exports(path.read_text(encoding="utf-8"))
 ]
 
 
@@ -55,7 +55,7 @@ def test_all_is_sorted_and_true(path):
 @pytest.mark.parametrize("package", PUBLIC)
 def test_a_public_package_that_imports_says_what_it_exports(package):
     """A public package's `__init__` is either a docstring alone or has an `__all__`."""
-    source = (SRC / package.replace(".", "/") / "__init__.py").read_text()
+    source = (SRC / package.replace(".", "/") / "__init__.py").read_text(encoding="utf-8")
     statements = ast.parse(source).body
 
     assert ast.get_docstring(ast.parse(source))

@@ -28,7 +28,9 @@ def loaded_by(code):
         f"{code}\n"
         "import json; print(json.dumps(sorted(set(sys.modules) - before)))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8"
+    )
     assert done.returncode == 0, done.stderr
     return set(json.loads(done.stdout.splitlines()[-1]))
 
@@ -87,16 +89,20 @@ def test_type_checkers_read_what_the_tables_say(front):
     """The stub of a package with lazy names is made of its table; `make stubs` makes it again."""
     path, text = stubs.stub(front)
 
-    assert path.read_text() == text
+    assert path.read_text(encoding="utf-8") == text
 
 
 def test_type_checkers_read_what_settings_there_are():
     """What each method of a config takes is made of the tables of settings, by `make stubs`."""
-    assert stubs.KEYWORDS.read_text() == stubs.keywords()
+    assert stubs.KEYWORDS.read_text(encoding="utf-8") == stubs.keywords()
 
 
 def test_every_package_of_lazy_names_is_typed():
     """A package whose table is all there is has a stub, or no type checker would know its names."""
-    tables = {path.parent for path in SRC.rglob("__init__.py") if "\n_HOME" in path.read_text()}
+    tables = {
+        path.parent
+        for path in SRC.rglob("__init__.py")
+        if "\n_HOME" in path.read_text(encoding="utf-8")
+    }
 
     assert tables == {SRC / front.replace(".", "/") for front in stubs.FRONTS}

@@ -70,7 +70,7 @@ def test_src_keeps_the_picture():
     found = [
         line
         for module, path in modules()
-        for line in violations(path.read_text(), module, path.name == "__init__.py")
+        for line in violations(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
     ]
 
     assert found == []

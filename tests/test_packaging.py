@@ -21,7 +21,7 @@ else:
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def shipped_files():
@@ -57,11 +57,12 @@ def test_the_version_is_written_once():
 
     assert "version" not in PROJECT["project"]
     assert getattr(importlib.import_module(module), name) == rlconnect.__version__
-    assert f'"{rlconnect.__version__}"' not in (ROOT / "pyproject.toml").read_text()
+    assert f'"{rlconnect.__version__}"' not in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert [
         path
         for path in SRC.rglob("*.py")
-        if f'"{rlconnect.__version__}"' in path.read_text() and path.stem != "version"
+        if f'"{rlconnect.__version__}"' in path.read_text(encoding="utf-8")
+        and path.stem != "version"
     ] == []
 
 
@@ -80,7 +81,7 @@ def test_constraints_pin_what_the_project_installs():
     own = [line for line in wanted if line.startswith("rlconnect[")]
     wanted = [line for line in wanted if line not in own]
     wanted += [line for each in own for extra in Requirement(each).extras for line in extras[extra]]
-    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = [Requirement(line) for line in lines if line and not line.startswith("#")]
 
     for requirement in map(Requirement, wanted):

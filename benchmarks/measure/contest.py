@@ -42,6 +42,7 @@ class Contestant:
             stderr=subprocess.DEVNULL if backend == "ray" else None,
             text=True,
             env={**os.environ, **THREADS},
+            encoding="utf-8",
         )
 
     def ask(self, name):

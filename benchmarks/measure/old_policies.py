@@ -70,7 +70,11 @@ def by_ray(folder):
 def write(folder, maker, python):
     """Have `python` write the policies by way of `maker`, "ray" or "rlconnect"."""
     done = subprocess.run(
-        [python, __file__, str(folder), maker], capture_output=True, text=True, check=False
+        [python, __file__, str(folder), maker],
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
     )
     if done.returncode:
         raise SystemExit(f"{maker} could not make the policies:\n{done.stderr[-2000:]}")

@@ -78,7 +78,7 @@ def own_document(folder):
 def own_arrays(folder):
     save_folder(folder / "a", {"modules": {"m": {"weights": {"w": np.ones(3)}}}}, kind="module")
     with_hole(folder / "a" / "arrays.safetensors")
-    manifest = json.loads((folder / "a" / "rlconnect.json").read_text())
+    manifest = json.loads((folder / "a" / "rlconnect.json").read_text(encoding="utf-8"))
     manifest["files"]["arrays.safetensors"]["size"] = GIB
     manifest["checksum"] = "0" * 64
     (folder / "a" / "rlconnect.json").write_bytes(sign(json.dumps(manifest).encode()))

@@ -70,7 +70,7 @@ def test_samples_of_any_kind_are_read():
 def test_what_holds_no_numbers_is_told(tmp_path):
     """Objects are not built, nothing else is taken for an array."""
     np.save(tmp_path / "objects.npy", np.array([{"a": 1}], object), allow_pickle=True)
-    (tmp_path / "text.npy").write_text("no array")
+    (tmp_path / "text.npy").write_text("no array", encoding="utf-8")
     np.savez(tmp_path / "empty.npz")
     np.save(tmp_path / "cut.npy", np.zeros(100))
     cut = (tmp_path / "cut.npy").read_bytes()[:-8]

@@ -206,7 +206,7 @@ def test_the_report_is_one_page_that_needs_nothing_else(tmp_path):
 
     verdict.save_report(tmp_path / "report.html")
 
-    page = (tmp_path / "report.html").read_text()
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "&lt;ours&gt;" in page
     assert "<ours>" not in page
     assert not re.search(r"(src|href)=|https?:|<script", page)
@@ -362,7 +362,7 @@ def test_a_verdict_carries_its_evidence(cartpole, tmp_path):
     evidence = verdict.evidence
     ours, theirs = evidence.sides
     verdict.save_report(tmp_path / "report.html")
-    page = (tmp_path / "report.html").read_text()
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
 
     assert evidence.seed == 7
     assert {"rlconnect", "python", "numpy", "torch", "gymnasium"} <= set(evidence.versions)

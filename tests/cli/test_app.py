@@ -62,7 +62,7 @@ def hostile_policy(folder):
     state["connector_configs"] = {"agent": ["AgentConnectorPipeline", pieces]}
     path = write_policy(folder, state)
     told = {"type": "Policy", "ray_version": HOSTILE, "checkpoint_version": HOSTILE}
-    (path / "rllib_checkpoint.json").write_text(json.dumps(told))
+    (path / "rllib_checkpoint.json").write_text(json.dumps(told), encoding="utf-8")
     return path
 
 
@@ -137,7 +137,7 @@ def bad_paths(folder):
     """Every mistaken path of a day's work, with words its complaint must hold."""
     empty = folder / "empty"
     empty.mkdir()
-    (folder / "model.onnx").write_text("x")
+    (folder / "model.onnx").write_text("x", encoding="utf-8")
     whole = copy_of(PENDULUM, folder)
     trial = folder / "experiment" / "trial"
     copy_of(PENDULUM, trial).rename(trial / "checkpoint_000001")
@@ -215,7 +215,7 @@ def test_no_permission_is_two_lines(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_full_disk_is_two_lines(options):
     """Output that cannot be written is told, without a traceback."""
-    with open("/dev/full", "w") as full:
+    with open("/dev/full", "w", encoding="utf-8") as full:
         done = run("inspect", str(RECORDINGS / PENDULUM), *options, stdout=full)
 
     assert done.returncode == 2
@@ -238,7 +238,11 @@ def run(*arguments, **options):
     options = {"stdout": subprocess.PIPE, **options}
     code = "from rlconnect.cli.app import entry; entry()"
     return subprocess.run(
-        [sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True, **options
+        [sys.executable, "-c", code, *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        **options,
     )
 
 
@@ -379,7 +383,9 @@ def test_help_and_version_load_little():
         "print(sorted({'torch', 'gymnasium', 'numpy', 'ray', 'optree'} & set(sys.modules)))"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8"
+    )
 
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
@@ -392,7 +398,9 @@ def test_inspect_loads_no_torch():
         "print(sorted({'torch', 'ray'} & set(sys.modules)))"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8"
+    )
 
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 

@@ -99,7 +99,7 @@ def test_the_proof_plays_and_the_report_shows_old_and_new(capsys, tmp_path):
     played = ["--env", "CartPole-v1", "--episodes", "1", "--samples", "1", "--seed", "3"]
     assert main(["migrate", CARTPOLE, *words, *played]) == 0
 
-    said, page = capsys.readouterr().out, report.read_text()
+    said, page = capsys.readouterr().out, report.read_text(encoding="utf-8")
     assert "returns: the same in all 1 episodes" in said
     assert str(report) in said
     assert not re.search(r"(src|href)=|https?:|<script", page)
@@ -133,7 +133,7 @@ def test_a_module_of_the_new_stack_has_no_step_to_take(capsys, tmp_path):
     assert main(["migration", "undo", out]) == 2
 
     assert "of the new stack already" in said
-    assert "of the new stack already" in (tmp_path / "r.html").read_text()
+    assert "of the new stack already" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
 def test_samples_of_rllib_are_recorded_observations(capsys, tmp_path):
@@ -141,7 +141,7 @@ def test_samples_of_rllib_are_recorded_observations(capsys, tmp_path):
     rows = {"obs": [[0.0] * 4, [1.0] * 4], "new_obs": [[1.0] * 4, [2.0] * 4], "actions": [1, 0]}
     rows |= {"rewards": [0.5, 1.0], "dones": [False, True], "eps_id": [7, 7]}
     data = tmp_path / "output.json"
-    data.write_text(json.dumps({"type": "SampleBatch", **rows}))
+    data.write_text(json.dumps({"type": "SampleBatch", **rows}), encoding="utf-8")
     words = ["--samples", "1", "--data", str(data), "--json"]
 
     assert main(["migrate", CARTPOLE, "--apply", *words]) == 0

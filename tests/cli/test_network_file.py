@@ -36,12 +36,12 @@ def test_from_the_error_to_a_policy_that_acts(place, capsys):
 
     assert main(["inspect", "trial/gauss", "--write-model", "network.toml"]) == 0
     assert "guesses" in capsys.readouterr().out
-    text = Path("network.toml").read_text()
+    text = Path("network.toml").read_text(encoding="utf-8")
     assert text.count("# activation: relu is a guess") == 3
-    Path("network.toml").write_text(text.replace('"relu"', '"tanh"'))
+    Path("network.toml").write_text(text.replace('"relu"', '"tanh"'), encoding="utf-8")
 
     policy = Policy.from_checkpoint("trial/gauss", model="network.toml")
-    kept = json.loads(Path("kept.json").read_text())
+    kept = json.loads(Path("kept.json").read_text(encoding="utf-8"))
     fetches = policy.compute_actions(np.array(kept["obs"], np.float32), explore=False)[2]
     np.testing.assert_allclose(fetches["vf_preds"], kept["vf_preds"], rtol=1e-5, atol=1e-5)
     assert main(["migrate", "trial/gauss", "--model", "network.toml", "--out", "new"]) == 0
@@ -53,8 +53,8 @@ def test_recorded_outputs_decide(place, capsys):
     assert main(["inspect", "trial/gauss", "--write-model", "n.toml", "--data", "kept.json"]) == 0
 
     assert "reproduces the 6 recorded steps" in capsys.readouterr().out
-    assert "guess" not in Path("n.toml").read_text()
-    assert Path("n.toml").read_text().count('"tanh"') == 3
+    assert "guess" not in Path("n.toml").read_text(encoding="utf-8")
+    assert Path("n.toml").read_text(encoding="utf-8").count('"tanh"') == 3
 
 
 def test_the_page_and_the_document_tell_the_proposal(place, capsys):
@@ -67,7 +67,7 @@ def test_the_page_and_the_document_tell_the_proposal(place, capsys):
     assert main(["inspect", "trial/gauss", "--json"]) == 0
     proposal = json.loads(capsys.readouterr().out)["policies"]["default_policy"]["proposal"]
     assert proposal["guessed"] == ["actor.0", "actor.2", "critic.0"]
-    Path("n.json").write_text(json.dumps(proposal["network"]))
+    Path("n.json").write_text(json.dumps(proposal["network"]), encoding="utf-8")
     assert main(["inspect", "trial/gauss", "--data", "kept.json", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["network"]["outputs"]["value"] == "critic.2"
     Policy.from_checkpoint("trial/gauss", model="n.json")
@@ -75,10 +75,10 @@ def test_the_page_and_the_document_tell_the_proposal(place, capsys):
 
 def test_a_file_with_something_else_stays(place, capsys):
     """What a user wrote is not written over; the same text may be written again."""
-    Path("n.toml").write_text("mine")
+    Path("n.toml").write_text("mine", encoding="utf-8")
     assert main(["inspect", "trial/gauss", "--write-model", "n.toml"]) == 2
     assert "there already" in capsys.readouterr().err
-    assert Path("n.toml").read_text() == "mine"
+    assert Path("n.toml").read_text(encoding="utf-8") == "mine"
 
     for _ in range(2):
         assert main(["inspect", "trial/gauss", "--write-model", "other.toml"]) == 0
@@ -100,7 +100,7 @@ def test_a_described_policy_needs_no_code(place, capsys):
 
 
 COMMANDS = re.findall(
-    r"```console\n\$ rlconnect (.*)\n(?:\$ rlconnect (.*)\n)?```", PAGE.read_text()
+    r"```console\n\$ rlconnect (.*)\n(?:\$ rlconnect (.*)\n)?```", PAGE.read_text(encoding="utf-8")
 )
 
 

@@ -43,7 +43,7 @@ class WiderCartPole(gym.Env):
 def my_env(tmp_path, monkeypatch):
     """An environment of the user's own, importable by name."""
     (tmp_path / "code").mkdir()
-    (tmp_path / "code" / "wider_cartpole.py").write_text(SOURCE)
+    (tmp_path / "code" / "wider_cartpole.py").write_text(SOURCE, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path / "code"))
     monkeypatch.setenv("COLUMNS", "100")
 
@@ -107,7 +107,7 @@ def test_verify_compares_two_checkpoints_and_writes_the_report(tmp_path, capsys)
 
     assert code == 0
     assert "outputs" in capsys.readouterr().out
-    assert "Both do the same" in report.read_text()
+    assert "Both do the same" in report.read_text(encoding="utf-8")
 
 
 def test_a_report_that_cannot_be_written_says_why(tmp_path, capsys):
@@ -196,7 +196,7 @@ def test_a_crash_in_the_users_code_shows_their_frames_and_3(
     name, options, my_env, tmp_path, capsys
 ):
     """Only their own lines stand there, none of ours."""
-    (tmp_path / "code" / "broken_env.py").write_text(BROKEN)
+    (tmp_path / "code" / "broken_env.py").write_text(BROKEN, encoding="utf-8")
 
     code = main(["rollout", CARTPOLE, "--env", f"broken_env:{name}", *options])
 
@@ -250,7 +250,7 @@ def test_an_environment_is_found_in_this_folder_and_takes_settings(
     """By module, by file, by what importing it registers; with JSON or KEY=VALUE."""
     gym.registry.pop("LongPole-v0", None)
     name = f"mine{abs(hash(request.node.name))}"
-    (in_folder / f"{name}.py").write_text(MINE)
+    (in_folder / f"{name}.py").write_text(MINE, encoding="utf-8")
 
     words = [each.format(name) for each in words]
     assert main(["rollout", CARTPOLE, *words, "--episodes", "1", "--json"]) == 0
@@ -335,7 +335,7 @@ def two_policies(tmp_path_factory):
 @pytest.mark.parametrize("kind", ["Two", "Parallel"])
 def test_several_agents_play_and_are_compared(kind, two_policies, my_env, tmp_path, capsys):
     """By --map each agent has its policy; the one that differs is told by its policy."""
-    (tmp_path / "code" / "two_agents.py").write_text(AGENTS)
+    (tmp_path / "code" / "two_agents.py").write_text(AGENTS, encoding="utf-8")
     given = ["--env", f"two_agents:{kind}", "--map", "a=x", "--map", "b=y", "--episodes", "2"]
     same, other = (str(two_policies / name) for name in ("same", "other"))
 
@@ -391,8 +391,8 @@ def test_options_that_cannot_be_used_say_why(words, match, capsys):
 
 def test_a_module_that_does_not_import_is_the_users(in_folder, capsys):
     """A mistake in it shows its own place and ends with 3."""
-    (in_folder / "half.py").write_text("x = 1\nimport not_a_package_of_anybody\n")
-    (in_folder / "odd.py").write_text("def f(:\n")
+    (in_folder / "half.py").write_text("x = 1\nimport not_a_package_of_anybody\n", encoding="utf-8")
+    (in_folder / "odd.py").write_text("def f(:\n", encoding="utf-8")
 
     assert main(["rollout", CARTPOLE, "--env", "half:Env"]) == 3
     told = capsys.readouterr().err

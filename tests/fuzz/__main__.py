@@ -38,6 +38,7 @@ class Worker:
             env=environment,
             text=True,
             bufsize=1,
+            encoding="utf-8",
         )
         self.number = first
         self.has_begun = False

@@ -230,7 +230,7 @@ def sign_folder(folder):
     file = folder / MANIFEST
     if not file.is_file():
         return
-    content = json.loads(file.read_text())
+    content = json.loads(file.read_text(encoding="utf-8"))
     if not isinstance(content, dict):
         return
     listed = content.get("files")

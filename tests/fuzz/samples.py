@@ -97,8 +97,8 @@ def all_samples(scratch):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             kinds = _write(made)
-        (made / "done").write_text(json.dumps(kinds))
-    kinds = json.loads((made / "done").read_text())
+        (made / "done").write_text(json.dumps(kinds), encoding="utf-8")
+    kinds = json.loads((made / "done").read_text(encoding="utf-8"))
     found = [_sample(name, GOLDEN / path, doors) for name, (path, doors) in RECORDED.items()]
     return found + [_sample(name, made / name, doors) for name, doors in kinds.items()]
 

@@ -87,7 +87,7 @@ def test_states_that_are_damaged_are_told_with_their_place(what, way, value, pla
 def test_commands_tell_a_damaged_file_without_a_traceback(command, tmp_path, capsys):
     """A plan or policy whose inside is of other types ends with 1 or 2 and a line or two."""
     (tmp_path / "rllib_checkpoint.json").write_text(
-        json.dumps({"type": "Policy", "checkpoint_version": "1.1"})
+        json.dumps({"type": "Policy", "checkpoint_version": "1.1"}), encoding="utf-8"
     )
     (tmp_path / "policy_state.pkl").write_bytes(b"\x80\x04}\x8c\x07weights]s.")
 
@@ -98,7 +98,7 @@ def test_commands_tell_a_damaged_file_without_a_traceback(command, tmp_path, cap
 def test_an_actor_whose_count_is_a_list_is_told(tmp_path):
     """A number of steps that is none is damage of the file that holds it."""
     module = Actor.from_checkpoint
-    (tmp_path / "metadata.json").write_text("[[[]]]")
+    (tmp_path / "metadata.json").write_text("[[[]]]", encoding="utf-8")
 
     with pytest.raises(RlconnectError):
         module(tmp_path)

@@ -18,7 +18,7 @@ from tests.fuzz.samples import GOLDEN
     [
         lambda path: os.system("true"),
         lambda path: subprocess.run(["true"], check=True),
-        lambda path: (path / "written").write_text("x"),
+        lambda path: (path / "written").write_text("x", encoding="utf-8"),
         lambda path: os.mkdir(path / "made"),
         lambda path: __import__("fuzz_canary").fire(1),
         lambda path: __import__("fuzz_canary").Piece(),
@@ -41,7 +41,7 @@ def test_what_must_not_happen_is_seen(act, watch, tmp_path):
 
 def test_files_in_the_scratch_folder_may_be_written(watch):
     """What a save may do is no finding."""
-    with watch, open(os.path.join(watch.scratch, "mine"), "w") as file:
+    with watch, open(os.path.join(watch.scratch, "mine"), "w", encoding="utf-8") as file:
         file.write("x")
 
     assert not watch.findings()

@@ -57,7 +57,7 @@ def our_tree() -> Tree:
     """What lies in `src`; what packages hand out lazily is read from their stubs."""
     found = dict(modules())
     return Tree(
-        {module: path.read_text() for module, path in found.items()},
+        {module: path.read_text(encoding="utf-8") for module, path in found.items()},
         frozenset(module for module, path in found.items() if path.name == "__init__.py"),
         {_dotted(stub.parent): _homes(stub) for stub in SRC.rglob("__init__.pyi")},
     )
@@ -68,7 +68,7 @@ def _dotted(folder: Path) -> str:
 
 
 def _homes(stub: Path) -> dict[str, str]:
-    found = imports(stub.read_text(), _dotted(stub.parent), is_package=True)
+    found = imports(stub.read_text(encoding="utf-8"), _dotted(stub.parent), is_package=True)
     return {item.target.rpartition(".")[2]: item.target.rpartition(".")[0] for item in found}
 
 

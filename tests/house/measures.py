@@ -88,7 +88,7 @@ def old_steps() -> Iterator[tuple[str, set[str]]]:
 
 def page() -> str:
     """Everything that is measured."""
-    sources = {module: path.read_text() for module, path in modules()}
+    sources = {module: path.read_text(encoding="utf-8") for module, path in modules()}
     lines = {module: len(text.splitlines()) for module, text in sources.items()}
     by_layer: Counter[str] = Counter()
     for module, count in lines.items():

@@ -43,13 +43,21 @@ class Verdict(NamedTuple):
 
 def known_equal() -> dict[str, str]:
     """Mutations that change nothing anyone can see, and why."""
-    rows = [line for line in EQUAL.read_text().splitlines() if line and not line.startswith("#")]
+    rows = [
+        line
+        for line in EQUAL.read_text(encoding="utf-8").splitlines()
+        if line and not line.startswith("#")
+    ]
     return {row.rpartition(" | ")[0]: row.rpartition(" | ")[2] for row in rows}
 
 
 def drawn(count: int, seed: int) -> list[Mutation]:
     """The sample."""
-    every = [each for module, path in modules() for each in mutations(path.read_text(), module)]
+    every = [
+        each
+        for module, path in modules()
+        for each in mutations(path.read_text(encoding="utf-8"), module)
+    ]
     return sample(every, count, seed, known_equal())
 
 
@@ -82,7 +90,9 @@ def in_order(mutation: Mutation, files: Mapping[str, str]) -> list[list[str]]:
 def copy_of_tree(folder: Path) -> Path:
     """A copy of what git holds or would, with `rlconnect` as a link to its `src`."""
     listing = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
-    names = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    names = subprocess.run(
+        listing, cwd=ROOT, capture_output=True, text=True, check=True, encoding="utf-8"
+    ).stdout
     for name in names.strip("\0").split("\0"):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +110,13 @@ def failing(folder: Path, tests: list[str]) -> str:
     wait = 120 + 30 * len(tests)
     try:
         done = subprocess.run(
-            [*line, *tests], cwd=folder, env=env, capture_output=True, text=True, timeout=wait
+            [*line, *tests],
+            cwd=folder,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=wait,
+            encoding="utf-8",
         )
     except subprocess.TimeoutExpired:
         return f"{tests[0]} and {len(tests) - 1} more, which took longer than {wait} seconds"
@@ -114,18 +130,18 @@ def tried(mutation: Mutation, folder: Path, groups: int) -> Verdict:
     """Put a mutation in, run tests until one fails, take it out again."""
     path = folder / dict(modules())[mutation.module].relative_to(ROOT)
     found = sorted((folder / "tests").rglob("test_*.py"))
-    files = {str(test.relative_to(folder)): test.read_text() for test in found}
-    source = path.read_text()
+    files = {str(test.relative_to(folder)): test.read_text(encoding="utf-8") for test in found}
+    source = path.read_text(encoding="utf-8")
     count = 0
     for group in in_order(mutation, files)[:groups]:
         todo = group
         while todo:
             some, todo = todo[:STEP], todo[STEP:]
-            path.write_text(mutation.applied(source))
+            path.write_text(mutation.applied(source), encoding="utf-8")
             try:
                 failed = failing(folder, some)
             finally:
-                path.write_text(source)
+                path.write_text(source, encoding="utf-8")
             # What fails without the mutation, too, has not noticed it.
             if failed and ("::" not in failed or not failing(folder, [failed])):
                 return Verdict(mutation, failed, count)
@@ -136,7 +152,7 @@ def tried(mutation: Mutation, folder: Path, groups: int) -> Verdict:
 def diff(mutation: Mutation) -> str:
     """The mutation as a diff of its file."""
     path = dict(modules())[mutation.module]
-    source = path.read_text()
+    source = path.read_text(encoding="utf-8")
     rows = difflib.unified_diff(
         source.splitlines(), mutation.applied(source).splitlines(), str(path.relative_to(ROOT)), n=3
     )

@@ -185,5 +185,5 @@ def picture(tree: Tree) -> str:
 
 if __name__ == "__main__":
     if "--write" in sys.argv[1:]:
-        LIST.write_text(today(our_tree()))
+        LIST.write_text(today(our_tree()), encoding="utf-8")
     print(picture(our_tree()))

@@ -49,11 +49,11 @@ class Kind:
     def put_note(self):
         """Put a user's file beside ours."""
         if self.has_note and self.target.is_dir():
-            (self.target / "notes.txt").write_text(NOTE)
+            (self.target / "notes.txt").write_text(NOTE, encoding="utf-8")
 
     def check_note(self):
         """See that it is there."""
-        if self.has_note and (self.target / "notes.txt").read_text() != NOTE:
+        if self.has_note and (self.target / "notes.txt").read_text(encoding="utf-8") != NOTE:
             raise Mixture("the note changed")
 
     def expected_names(self):
@@ -491,7 +491,7 @@ class Plan(Migrated):
         return one_label([label, chr(found.policy.global_timestep)])
 
     def expected_names(self):
-        return {self.name, json.loads(self.target.read_text())["source"]}
+        return {self.name, json.loads(self.target.read_text(encoding="utf-8"))["source"]}
 
 
 class Artifact(Kind):
@@ -517,7 +517,7 @@ class Artifact(Kind):
         data = self.target.read_bytes()
         beside = self.target.with_name(self.name + ".json")
         if beside.exists():
-            said = json.loads(beside.read_text())["sha256"]
+            said = json.loads(beside.read_text(encoding="utf-8"))["sha256"]
             if said != hashlib.sha256(data).hexdigest():
                 raise Mixture("the manifest of another artifact")
         return next(label for label, whole in self.files.items() if data == whole)
@@ -537,10 +537,13 @@ class TrainableSave(Kind):
 
             def save_checkpoint(self, checkpoint_dir):
                 for name in ("one", "two", "three"):
-                    (Path(checkpoint_dir) / name).write_text(self.value * 1000)
+                    (Path(checkpoint_dir) / name).write_text(self.value * 1000, encoding="utf-8")
 
             def load_checkpoint(self, checkpoint):
-                texts = {(Path(checkpoint) / n).read_text() for n in ("one", "two", "three")}
+                texts = {
+                    (Path(checkpoint) / n).read_text(encoding="utf-8")
+                    for n in ("one", "two", "three")
+                }
                 self.value = one_label(texts)[0]
 
         self.mine = Mine({})
@@ -652,7 +655,7 @@ class Results(Kind):
     def label(self):
         import csv
 
-        with self.target.open(newline="") as file:
+        with self.target.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         if any(None in row or None in row.values() for row in rows):
             raise Mixture("half a row")

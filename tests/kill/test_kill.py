@@ -30,6 +30,7 @@ def killed(*arguments):
         capture_output=True,
         text=True,
         check=False,
+        encoding="utf-8",
     )
     return done.returncode, done.stdout + done.stderr
 
@@ -67,7 +68,7 @@ def test_kinds_look_at_what_they_load(tmp_path):
     kind = TrainableSave(tmp_path)
     kind.save("A")
     forget_save(tmp_path / "saved")
-    (tmp_path / "saved" / "two").write_text("B" * 1000)
+    (tmp_path / "saved" / "two").write_text("B" * 1000, encoding="utf-8")
 
     with pytest.raises(AssertionError, match="parts of"):
         kind.label()

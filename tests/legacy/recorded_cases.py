@@ -14,7 +14,7 @@ def recorded_cases(topic):
     spec = importlib.util.spec_from_file_location(f"{topic}_cases", GOLDEN / topic / "cases.py")
     cases = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(cases)
-    return cases, json.loads((GOLDEN / topic / "recorded.json").read_text())
+    return cases, json.loads((GOLDEN / topic / "recorded.json").read_text(encoding="utf-8"))
 
 
 def pairs_of(recorded, own_way):

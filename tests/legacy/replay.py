@@ -71,7 +71,7 @@ class Recording:
         self.folder = folder
         self.name = f"{folder.parent.name}/{folder.name}"
         self.release = tuple(int(part) for part in folder.parent.name.split(".")[:2])
-        self.meta = json.loads((folder / "io.json").read_text())
+        self.meta = json.loads((folder / "io.json").read_text(encoding="utf-8"))
         self.is_noisy = "noisy" in self.name
 
     @cached_property

@@ -31,7 +31,7 @@ OURS = SimpleNamespace(
         for name in names
     }
 )
-RECORDED = json.loads((FOLDER / "recorded.json").read_text())
+RECORDED = json.loads((FOLDER / "recorded.json").read_text(encoding="utf-8"))
 spec = importlib.util.spec_from_file_location("connector_scenarios", FOLDER / "scenarios.py")
 scenarios = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(scenarios)

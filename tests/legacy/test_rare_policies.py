@@ -70,7 +70,7 @@ def arrays(obs):
 @pytest.mark.parametrize("name", sorted(path.name for path in RARE.iterdir() if path.is_dir()))
 def test_acts_as_ray_did(name):
     """Actions and fetches of several steps are those Ray gave."""
-    recorded = json.loads((RARE / name / "answers.json").read_text())["answers"]
+    recorded = json.loads((RARE / name / "answers.json").read_text(encoding="utf-8"))["answers"]
     policies = loaded(name)
 
     assert set(policies) == set(recorded)

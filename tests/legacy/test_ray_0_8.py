@@ -21,7 +21,7 @@ def saved(folder, state, *, trial=TRIAL, params=None, **more):
     place = folder / trial / "checkpoint_9"
     place.mkdir(parents=True)
     if params is not None:
-        (place.parent / "params.json").write_text(json.dumps(params))
+        (place.parent / "params.json").write_text(json.dumps(params), encoding="utf-8")
     inner = pickle.dumps({"filters": {}, "state": {"default_policy": state, **more}})
     (place / "checkpoint-9").write_bytes(pickle.dumps({"worker": inner}))
     return place

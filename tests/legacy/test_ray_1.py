@@ -20,7 +20,7 @@ def bare(tmp_path):
 
 def assert_as_ray(policy):
     """The policy answers as Ray 1.13 did, filter and swish among it."""
-    want = json.loads((TRIAL / "answers.json").read_text())
+    want = json.loads((TRIAL / "answers.json").read_text(encoding="utf-8"))
     for i, obs in enumerate(want["obs"]):
         ((action, _, fetches),) = local_policy_inference(
             policy, i, "a", np.array(obs, np.float32), explore=False
@@ -63,7 +63,7 @@ def test_lost_settings_are_an_error_that_says_how_to_give_them(bare):
 
 def test_given_settings_stand_for_lost_ones(bare):
     """What the author remembers is enough."""
-    config = json.loads((TRIAL / "params.json").read_text())
+    config = json.loads((TRIAL / "params.json").read_text(encoding="utf-8"))
 
     policy = Policy.from_checkpoint(bare, config=config)["default_policy"]
 

@@ -140,7 +140,7 @@ def test_both_folders_of_a_policy_hold_the_same_policy(part):
 
 def check_truth(folder):
     """Hold a checkpoint against the outputs known of its weights."""
-    truth = json.loads((folder / "truth" / "truth.json").read_text())
+    truth = json.loads((folder / "truth" / "truth.json").read_text(encoding="utf-8"))
     for policy_id, policy in Policy.from_checkpoint(folder / "checkpoint", None).items():
         with np.load(folder / "truth" / f"{policy_id}.npz") as held:
             known = dict(held)

@@ -145,7 +145,7 @@ def interpreter(version: str) -> str | None:
 
 
 def _output(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, encoding="utf-8")
     return done.stdout.strip() if done.returncode == 0 else ""
 
 

@@ -10,7 +10,7 @@ from rlconnect.legacy import Policy
 from rlconnect.offline import evaluate, open_dataset
 
 CASE = Path(__file__).parents[1] / "golden/offline/2.60.0/ope_episodes"
-TRUTH = json.loads((CASE / "truth.json").read_text())
+TRUTH = json.loads((CASE / "truth.json").read_text(encoding="utf-8"))
 
 
 TRUTH_MODEL = {

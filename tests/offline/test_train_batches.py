@@ -34,7 +34,7 @@ def config_of(told, **offline):
 
 def made_of(case, **offline):
     """The one batch of a case, by path, and what RLlib made."""
-    told, truth = json.loads(case.read_text()), np.load(case.with_suffix(".npz"))
+    told, truth = json.loads(case.read_text(encoding="utf-8")), np.load(case.with_suffix(".npz"))
     weights = {key[7:]: truth[key] for key in truth.files if key.startswith("before|")}
     (batch,) = train_batches(
         open_dataset(case.parent / "data"),

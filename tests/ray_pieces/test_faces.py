@@ -27,7 +27,11 @@ from rlconnect.v2 import SingleAgentEpisode
 def run(script):
     """A script in a process of its own, where Ray's names are rlconnect's: a stand-in for Ray."""
     ran = subprocess.run(
-        [sys.executable, "-c", STAND_IN + script], capture_output=True, text=True, check=False
+        [sys.executable, "-c", STAND_IN + script],
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
     )
     assert ran.returncode == 0, ran.stderr[-1500:]
 

@@ -128,7 +128,9 @@ def main():
     import torch._dynamo  # noqa: F401  # it makes a folder of its own when an optimiser is first made
 
     with tempfile.TemporaryDirectory(prefix="slots-") as scratch:
-        Path(scratch, "fuzz_unread.py").write_text("raise SystemExit('imported')\n")
+        Path(scratch, "fuzz_unread.py").write_text(
+            "raise SystemExit('imported')\n", encoding="utf-8"
+        )
         tempfile.tempdir = scratch
         os.chdir(scratch)
         sys.path.append(scratch)

@@ -70,7 +70,7 @@ def sites() -> dict[tuple[str, str, str], list[int]]:
     found: dict[tuple[str, str, str], list[int]] = {}
     for path in sorted(SRC.rglob("*.py")):
         name = path.relative_to(SRC).as_posix()
-        for kind, expression, line in sites_of(path.read_text()):
+        for kind, expression, line in sites_of(path.read_text(encoding="utf-8")):
             found.setdefault((name, kind, expression), []).append(line)
     return found
 

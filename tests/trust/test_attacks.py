@@ -183,7 +183,8 @@ def here(tmp_path, monkeypatch):
         "import gymnasium as gym\n"
         "from tests.trust.hostile import FIRED\n"
         "FIRED.append('imported')\n"
-        "gym.register('Lying-v0', 'gymnasium.envs.classic_control:CartPoleEnv')\n"
+        "gym.register('Lying-v0', 'gymnasium.envs.classic_control:CartPoleEnv')\n",
+        encoding="utf-8",
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))

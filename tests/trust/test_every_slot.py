@@ -17,7 +17,9 @@ def test_a_gadget_in_a_slot_does_nothing():
     command = [sys.executable, "-m", "tests.trust.every_slot", "--count", "40", "--recorded"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, encoding="utf-8"
+    )
 
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     told = json.loads(done.stdout.splitlines()[-1])

@@ -11,7 +11,9 @@ LIST = Path(__file__).parent / "allowed.txt"
 
 def allowed():
     """Reasons by file, kind and expression."""
-    lines = [line for line in LIST.read_text().splitlines() if not line.startswith("#")]
+    lines = [
+        line for line in LIST.read_text(encoding="utf-8").splitlines() if not line.startswith("#")
+    ]
     entries = [
         (*line.split(" | ", 2)[:2], *line.split(" | ", 2)[2].rsplit(" | ", 1)) for line in lines
     ]

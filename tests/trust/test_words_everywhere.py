@@ -104,7 +104,7 @@ def test_a_policy_keeps_the_words_it_was_loaded_with(theirs):
 def test_the_command_line_takes_words(theirs, tmp_path, monkeypatch, capsys):
     """`--trust module:NAME` imports what the user names, from the current folder too."""
     (tmp_path / "my_pieces.py").write_text(
-        "from tests.trust.test_words_everywhere import Also, Passing\n"
+        "from tests.trust.test_words_everywhere import Also, Passing\n", encoding="utf-8"
     )
     monkeypatch.chdir(tmp_path)
     words = ["--trust", "my_pieces:Passing", "--trust", "my_pieces:Also"]
@@ -127,8 +127,10 @@ def test_the_command_line_takes_words(theirs, tmp_path, monkeypatch, capsys):
 
 def test_a_module_beside_a_checkpoint_stands_in_for_nothing(tmp_path, monkeypatch, capsys):
     """The current folder is looked at last: a file there replaces no library."""
-    (tmp_path / "json.py").write_text("raise SystemExit('imported')\n")
-    (tmp_path / "mine.py").write_text("import json\n\n\ndef fn():\n    return json.dumps(1)\n")
+    (tmp_path / "json.py").write_text("raise SystemExit('imported')\n", encoding="utf-8")
+    (tmp_path / "mine.py").write_text(
+        "import json\n\n\ndef fn():\n    return json.dumps(1)\n", encoding="utf-8"
+    )
     monkeypatch.chdir(tmp_path)
 
     code = main(

@@ -88,5 +88,5 @@ def _annotation(setting):
 if __name__ == "__main__":
     for each in FRONTS:
         path, text = stub(each)
-        path.write_text(text)
-    KEYWORDS.write_text(keywords())
+        path.write_text(text, encoding="utf-8")
+    KEYWORDS.write_text(keywords(), encoding="utf-8")

@@ -45,6 +45,7 @@ def checked(tmp_path_factory):
             env={**os.environ, "MYPYPATH": str(site)},
             capture_output=True,
             text=True,
+            encoding="utf-8",
         )
         return done.stdout
 
@@ -54,7 +55,7 @@ def checked(tmp_path_factory):
 @pytest.mark.slow
 def test_a_script_over_the_whole_front_passes(checked):
     """Every verb, both stacks, pieces, episodes and trials, without a cast or an ignore."""
-    source = SCRIPT.read_text()
+    source = SCRIPT.read_text(encoding="utf-8")
 
     assert "Success" in checked(SCRIPT)
     assert not re.search(r"cast\(|type: *ignore", source)
@@ -63,7 +64,7 @@ def test_a_script_over_the_whole_front_passes(checked):
 @pytest.mark.slow
 def test_what_is_wrong_is_seen(checked, tmp_path):
     """Types are those that come back, and what is misspelt or of another kind is an error."""
-    (tmp_path / "wrong.py").write_text(WRONG)
+    (tmp_path / "wrong.py").write_text(WRONG, encoding="utf-8")
 
     said = checked(tmp_path / "wrong.py")
 

@@ -12,9 +12,9 @@ from rlconnect.core.errors import RlconnectError
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "modules"
 RULES: dict = {}
-exec((GOLDEN / "formula.py").read_text(), RULES)
-CASES = json.loads((GOLDEN / "cases.json").read_text())
-RECORDED = json.loads((GOLDEN / "recorded.json").read_text())
+exec((GOLDEN / "formula.py").read_text(encoding="utf-8"), RULES)
+CASES = json.loads((GOLDEN / "cases.json").read_text(encoding="utf-8"))
+RECORDED = json.loads((GOLDEN / "recorded.json").read_text(encoding="utf-8"))
 
 # Where we do better than what was recorded.
 OURS = {

@@ -357,10 +357,10 @@ def test_saving_replaces_a_checkpoint_and_keeps_strangers_files(tmp_path):
     module.save_to_path(folder)
 
     assert not (folder / "module_state.msgpack").exists()
-    (folder / "notes.txt").write_text("mine")
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
     other = small()
     other.save_to_path(folder)
-    assert (folder / "notes.txt").read_text() == "mine"
+    assert (folder / "notes.txt").read_text(encoding="utf-8") == "mine"
     np.testing.assert_array_equal(answer(v2.RLModule.from_checkpoint(folder)), answer(other))
     assert [path.name for path in tmp_path.iterdir()] == ["module"]
 
@@ -386,7 +386,7 @@ def test_the_json_file_says_which_layout_it_is(tmp_path):
     """Names of the files and the version of the layout, as RLlib writes them; which save it is."""
     small().save_to_path(tmp_path / "module")
 
-    said = json.loads((tmp_path / "module" / "metadata.json").read_text())
+    said = json.loads((tmp_path / "module" / "metadata.json").read_text(encoding="utf-8"))
     assert said.pop("ray_ignores")["generation"] == 1
     assert said == {
         "checkpoint_version": "2.1",

@@ -27,7 +27,9 @@ TORCHLESS = [
 
 def loads_torch(code):
     script = f"import sys\n{code}\nprint('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8"
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip() == "True"
 

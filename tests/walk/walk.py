@@ -100,7 +100,9 @@ class Walk:
         self.whose, path, room = "", str(self.path), self.room / "by command"
         room.mkdir()
         one = ["--policy", names[0]] if len(names) > 1 else []
-        (room / "played.py").write_text(ENVIRONMENT.format(path=path, name=names[0]))
+        (room / "played.py").write_text(
+            ENVIRONMENT.format(path=path, name=names[0]), encoding="utf-8"
+        )
         env = ["--env", f"{room / 'played.py'}:Played"]
         out = [str(room / each) for each in ("copy", "adapted", "migrated", "policy.onnx")]
         self.command("inspect", path)

@@ -345,19 +345,19 @@ def test_a_smaller_actor_takes_the_place_of_a_larger_one(others, tmp_path):
     three, two = dict(zip("abc", modules, strict=True)), dict(zip("ab", modules[:2], strict=True))
     Actor(three, policy_mapping_fn={0: "a", 1: "b", 2: "c"}).save(tmp_path / "saved")
     for name in others:
-        (tmp_path / "saved" / name).write_text("mine")
+        (tmp_path / "saved" / name).write_text("mine", encoding="utf-8")
 
     Actor(two, policy_mapping_fn={0: "a", 1: "b"}).save(tmp_path / "saved")
 
     assert not (tmp_path / "saved" / "player_2").exists()
-    assert all((tmp_path / "saved" / name).read_text() == "mine" for name in others)
+    assert all((tmp_path / "saved" / name).read_text(encoding="utf-8") == "mine" for name in others)
     assert list(Actor.from_checkpoint(tmp_path / "saved").players) == ["a", "b"]
 
 
 @pytest.mark.parametrize("content", ["{}", "[]", '{"format": "rlconnect actor", "players": []}'])
 def test_a_foreign_actor_file_is_refused(content, tmp_path):
     """A file of that name that we did not write says so."""
-    (tmp_path / "actor.json").write_text(content)
+    (tmp_path / "actor.json").write_text(content, encoding="utf-8")
 
     with pytest.raises(CorruptCheckpointError, match="actor"):
         Actor.from_checkpoint(tmp_path)

@@ -36,7 +36,7 @@ PENDULUM = GOLDEN / "legacy" / "2.7.2" / "ppo_pendulum_norm_meanstd" / "algo_che
 
 def runner(path):
     """What runs a file: named arrays in, arrays out."""
-    manifest = json.loads(path.with_name(f"{path.name}.json").read_text())
+    manifest = json.loads(path.with_name(f"{path.name}.json").read_text(encoding="utf-8"))
     names = [each["name"] for each in manifest["inputs"]]
     if path.suffix == ".onnx":
         onnxruntime = pytest.importorskip("onnxruntime")
@@ -55,7 +55,7 @@ def runner(path):
 
 def played(path, actor, rng, rows=4):
     """Hold a file to an actor over a course of steps."""
-    manifest = json.loads(path.with_name(f"{path.name}.json").read_text())
+    manifest = json.loads(path.with_name(f"{path.name}.json").read_text(encoding="utf-8"))
     run = runner(path)
     names = [each["name"] for each in manifest["outputs"]]
     actions = sum(name.startswith("action") for name in names)
@@ -269,7 +269,9 @@ def test_an_artifact_never_lies_beside_the_manifest_of_another(tmp_path, monkeyp
     def is_pair():
         if not beside.exists():
             return None
-        return json.loads(beside.read_text()) == json.loads(manifest(target.read_bytes()))
+        return json.loads(beside.read_text(encoding="utf-8")) == json.loads(
+            manifest(target.read_bytes())
+        )
 
     artifact.write_artifact(target, b"old", manifest(b"old"))
     assert is_pair()

@@ -121,6 +121,7 @@ def ask(python, root, *, with_us, script="ask_ray.py"):
         capture_output=True,
         text=True,
         check=False,
+        encoding="utf-8",
     )
     assert run.returncode == 0, run.stderr[-2000:]
     with np.load(out) as held:

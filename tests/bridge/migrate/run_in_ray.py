@@ -105,7 +105,7 @@ def run(case):
     settings |= {**SMALL, "env": "random", "env_config": {}}
     (case / "class_and_ctor_args.pkl").write_bytes(ray.cloudpickle.dumps(saved))
     algorithm = Algorithm.from_checkpoint(case)
-    needs = json.loads((case / "ray.json").read_text())
+    needs = json.loads((case / "ray.json").read_text(encoding="utf-8"))
     try:
         runner = algorithm.env_runner
         if (case / "asked.pkl").exists():

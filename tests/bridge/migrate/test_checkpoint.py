@@ -127,7 +127,7 @@ def test_a_certificate_is_plain_json(tmp_path):
     """Anybody can read what the source made of which observations."""
     migrate(policy_of(POLICIES["own value net"]), tmp_path / "v2")
 
-    held = json.loads((tmp_path / "v2" / "certificate.json").read_text())
+    held = json.loads((tmp_path / "v2" / "certificate.json").read_text(encoding="utf-8"))
 
     assert set(held) == {"observations", "steps"}
 
@@ -165,7 +165,7 @@ def test_no_file_of_a_migration_is_a_pickle(name, tmp_path):
 
     files = [file for file in (tmp_path / "v2").rglob("*") if file.is_file()]
     assert {file.suffix for file in files} == {".json", ".safetensors"}
-    held = json.loads((tmp_path / "v2" / "migration.json").read_text())
+    held = json.loads((tmp_path / "v2" / "migration.json").read_text(encoding="utf-8"))
     assert held["not_kept"] == []
     assert "without_source" not in held
 
@@ -181,7 +181,7 @@ def test_folders_with_pickles_load_as_before(tmp_path):
     module_to_env.save_to_path(old / "module_to_env_connector")
     shutil.copy(tmp_path / "new" / "certificate.json", old)
     said = {"policy": "default_policy", "source": "", "explore": True, "proof": {}, "steps": []}
-    (old / "migration.json").write_text(json.dumps(said))
+    (old / "migration.json").write_text(json.dumps(said), encoding="utf-8")
 
     migrated = load_migrated(old, check=True)
 
@@ -227,9 +227,9 @@ def test_what_a_folder_asks_of_proofs_is_held_to_bounds(tmp_path):
     """A stranger's folder cannot ask for a billion episodes."""
     migrate(policy_of(POLICIES["own value net"]), tmp_path / "v2")
     file = tmp_path / "v2" / "migration.json"
-    said = json.loads(file.read_text())
+    said = json.loads(file.read_text(encoding="utf-8"))
     said["proofs"]["samples"] = 10**9
-    file.write_text(json.dumps(said))
+    file.write_text(json.dumps(said), encoding="utf-8")
     forget_save(tmp_path / "v2")
 
     with pytest.raises(CorruptCheckpointError, match="samples"):
@@ -243,7 +243,7 @@ def test_a_migration_is_checked_against_its_source(tmp_path):
     save_migrated(plan_migration(source).apply(), tmp_path / "v2")
 
     good = check_migration(tmp_path / "v2", samples=1)
-    (source / "more").write_text("something")
+    (source / "more").write_text("something", encoding="utf-8")
     changed = check_migration(tmp_path / "v2", samples=1)
     save_migrated(MigrationPlan.load(tmp_path / "v2").revert("network"), tmp_path / "v2")
     left = check_migration(tmp_path / "v2", samples=1)

@@ -173,7 +173,10 @@ def test_a_plan_goes_on_in_another_process(tmp_path):
     plan.save(tmp_path / "plan.json")
     again = MigrationPlan.load(tmp_path / "plan.json")
 
-    assert json.loads((tmp_path / "plan.json").read_text())["format"] == "rlconnect-migration"
+    assert (
+        json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"))["format"]
+        == "rlconnect-migration"
+    )
     assert [step.to_data() for step in again.steps] == [step.to_data() for step in plan.steps]
     assert again.apply().is_done
 
@@ -191,8 +194,8 @@ def test_a_plan_of_a_live_policy_brings_the_policy_along(tmp_path):
 
 def test_a_file_that_is_no_plan_is_told(tmp_path):
     """Other JSON, and no JSON, are refused by name."""
-    (tmp_path / "a.json").write_text("[1]")
-    (tmp_path / "b.json").write_text("{")
+    (tmp_path / "a.json").write_text("[1]", encoding="utf-8")
+    (tmp_path / "b.json").write_text("{", encoding="utf-8")
 
     for name in ("a.json", "b.json", "missing.json"):
         with pytest.raises(CorruptCheckpointError, match=name):

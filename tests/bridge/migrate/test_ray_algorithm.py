@@ -116,7 +116,9 @@ def test_each_goes_on_with_an_algorithm_that_ray_has(given, algorithm, trains, t
 
     assert needs.algorithm == settings_of(tmp_path / "ray")[0] == algorithm
     assert (needs.no_training == "") == trains
-    assert json.loads((tmp_path / "ray" / "ray.json").read_text())["words"] == str(needs)
+    assert json.loads((tmp_path / "ray" / "ray.json").read_text(encoding="utf-8"))["words"] == str(
+        needs
+    )
 
 
 def test_a_learner_is_told_what_its_module_is(tmp_path):

@@ -102,7 +102,7 @@ def test_what_ray_lacks_is_named(name, faces, code, tmp_path):
     """The export says what has to be beside Ray, to the caller and in its own folder."""
     needs = to_ray(plan_of(name), tmp_path / "ray")
 
-    told = json.loads((tmp_path / "ray" / "ray.json").read_text())
+    told = json.loads((tmp_path / "ray" / "ray.json").read_text(encoding="utf-8"))
     assert set(faces) <= set(needs.faces)
     assert set(code) <= set(needs.code)
     assert told["words"] == str(needs)

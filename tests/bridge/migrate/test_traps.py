@@ -19,8 +19,8 @@ from rlconnect.legacy import (
 from rlconnect.v2 import MeanStdFilter, SingleAgentEpisode
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "migrate"
-OLD = json.loads((GOLDEN / "old.json").read_text())
-NEW = json.loads((GOLDEN / "new.json").read_text())
+OLD = json.loads((GOLDEN / "old.json").read_text(encoding="utf-8"))
+NEW = json.loads((GOLDEN / "new.json").read_text(encoding="utf-8"))
 ASKED = {
     "float32": np.array([[1.0, 2e-7, 3.0], [900.0, 1.0, 3.5], [-7.0, 0.0, -3.0]], np.float32),
     "float64": np.array([[1.0, 2e-7, 3.0], [900.0, 1.0, 3.5], [-7.0, 0.0, -3.0]], np.float64),

@@ -94,7 +94,7 @@ def test_the_documented_adaptation_is_one_file(ending, tmp_path, rng):
 
 
 def _run(path, obs):
-    manifest = json.loads(path.with_name(f"{path.name}.json").read_text())
+    manifest = json.loads(path.with_name(f"{path.name}.json").read_text(encoding="utf-8"))
     assert [each["name"] for each in manifest["inputs"]] == ["obs"]
     if path.suffix == ".onnx":
         onnxruntime = pytest.importorskip("onnxruntime")

@@ -121,7 +121,7 @@ def test_what_strangers_import_is_there(module):
 
 def test_names_lie_where_upstream_has_them():
     """A module of the table has no name that upstream's has not, but for lists of constants."""
-    upstream = json.loads(GOLDEN.read_text())["names"]
+    upstream = json.loads(GOLDEN.read_text(encoding="utf-8"))["names"]
 
     strangers = {
         f"{module}.{name}"

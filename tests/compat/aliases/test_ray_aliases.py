@@ -55,7 +55,7 @@ def test_deactivate_ends_every_activation():
 def test_steps_aside_where_ray_is_installed(tmp_path, monkeypatch):
     """A real `ray` on the import path is what `import ray` gives, unless it is forced away."""
     (tmp_path / "ray").mkdir()
-    (tmp_path / "ray" / "__init__.py").write_text("real = True\n")
+    (tmp_path / "ray" / "__init__.py").write_text("real = True\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
 
     with ray_aliases.activate() as activation:
@@ -272,12 +272,13 @@ def test_registered_environments_are_found_again(ray_names):
 def test_a_script_runs_as_it_is(tmp_path):
     """`python -m rlconnect.compat.ray_aliases SCRIPT ARGS` gives it arguments and neighbours."""
     (tmp_path / "neighbour.py").write_text(
-        "from ray.rllib.connectors.connector_v2 import ConnectorV2\n"
+        "from ray.rllib.connectors.connector_v2 import ConnectorV2\n", encoding="utf-8"
     )
     script = tmp_path / "script.py"
     script.write_text(
         "import sys\nfrom neighbour import ConnectorV2\n"
-        "if __name__ == '__main__':\n    print(ConnectorV2.__module__, sys.argv[1:])\n"
+        "if __name__ == '__main__':\n    print(ConnectorV2.__module__, sys.argv[1:])\n",
+        encoding="utf-8",
     )
     command = [
         sys.executable,
@@ -288,7 +289,7 @@ def test_a_script_runs_as_it_is(tmp_path):
         "--n=1",
     ]
 
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
 
     assert done.stdout.strip() == "rlconnect.v2.connectors.connector ['--n=1']"
 
@@ -297,7 +298,7 @@ def test_a_missing_script_is_told(tmp_path):
     """A wrong path is a message and exit code 2 on the command line, an error from Python."""
     command = [sys.executable, "-m", "rlconnect.compat.ray_aliases", str(tmp_path / "none.py")]
 
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, encoding="utf-8")
 
     assert done.returncode == 2
     assert "no script at" in done.stderr

@@ -16,7 +16,7 @@ from rlconnect.compat import ray_aliases
 
 USER_CODE = Path(__file__).parent / "user_code"
 GOLDEN = Path(__file__).parents[2] / "golden" / "aliases"
-RECORDED = json.loads((GOLDEN / "user_code.json").read_text())["results"]
+RECORDED = json.loads((GOLDEN / "user_code.json").read_text(encoding="utf-8"))["results"]
 TORCH_TOLERANCE = {"rtol": 1e-5, "atol": 1e-6}
 
 
@@ -43,7 +43,11 @@ def test_user_code_gives_what_ray_gives(name, user_modules):
 
 def test_every_file_of_user_code_was_recorded():
     """No file is left out because it failed when it was recorded."""
-    runnable = {path.stem for path in USER_CODE.glob("*.py") if "def run(" in path.read_text()}
+    runnable = {
+        path.stem
+        for path in USER_CODE.glob("*.py")
+        if "def run(" in path.read_text(encoding="utf-8")
+    }
 
     assert runnable == set(RECORDED)
     assert len(runnable) >= 25

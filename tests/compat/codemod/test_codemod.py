@@ -25,9 +25,9 @@ def rewritten(tmp_path):
 
     def rewrite(source):
         file = tmp_path / "source.py"
-        file.write_text(dedent(source))
+        file.write_text(dedent(source), encoding="utf-8")
         report = codemod(file, write=True)
-        return file.read_text(), report
+        return file.read_text(encoding="utf-8"), report
 
     return rewrite
 
@@ -373,11 +373,11 @@ def test_a_dry_run_writes_nothing_and_shows_the_diff(tmp_path):
     """Without `write` the files stay as they are and the diff says what would change."""
     file = tmp_path / "package" / "a.py"
     file.parent.mkdir()
-    file.write_text("from ray.rllib.core.columns import Columns\n")
+    file.write_text("from ray.rllib.core.columns import Columns\n", encoding="utf-8")
 
     report = codemod(tmp_path)
 
-    assert file.read_text() == "from ray.rllib.core.columns import Columns\n"
+    assert file.read_text(encoding="utf-8") == "from ray.rllib.core.columns import Columns\n"
     assert "--- a/package/a.py" in report.diff
     assert "+from rlconnect.v2 import Columns" in report.diff
     assert not report.written
@@ -387,12 +387,14 @@ def test_a_dry_run_writes_nothing_and_shows_the_diff(tmp_path):
 
 def test_unreadable_files_are_told_and_left(tmp_path):
     """Python of another age, odd encodings and other people's folders are not touched."""
-    (tmp_path / "old.py").write_text("from ray.rllib import x\nprint 'two'\n")
+    (tmp_path / "old.py").write_text("from ray.rllib import x\nprint 'two'\n", encoding="utf-8")
     (tmp_path / "bytes.py").write_bytes(b"# -*- coding: nonsense -*-\nimport ray\n")
-    (tmp_path / "mine.py").write_text("import os\n")
+    (tmp_path / "mine.py").write_text("import os\n", encoding="utf-8")
     for hidden in (".git", "venv", "__pycache__"):
         (tmp_path / hidden).mkdir()
-        (tmp_path / hidden / "x.py").write_text("from ray.rllib.core.columns import Columns\n")
+        (tmp_path / hidden / "x.py").write_text(
+            "from ray.rllib.core.columns import Columns\n", encoding="utf-8"
+        )
     before = {file: file.read_bytes() for file in tmp_path.rglob("*.py")}
 
     report = codemod(tmp_path, write=True)
@@ -419,7 +421,7 @@ def test_rewritten_user_code_runs_and_a_second_run_changes_nothing(tmp_path, mon
     """Code written against Ray runs on rlconnect alone once rewritten, with the same results."""
     tree = tmp_path / "user_code"
     shutil.copytree(USER_CODE, tree, ignore=shutil.ignore_patterns("__pycache__"))
-    recorded = json.loads(GOLDEN.read_text())["results"]
+    recorded = json.loads(GOLDEN.read_text(encoding="utf-8"))["results"]
 
     first = codemod(tree, write=True)
     second = codemod(tree, write=True)

@@ -66,7 +66,7 @@ def test_spaces_whose_values_are_huge_are_refused(space):
 
 def test_the_docs_list_each_bound():
     """The page of bounds says what the table says."""
-    page = (Path(__file__).parents[3] / "docs/bounds.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/bounds.md").read_text(encoding="utf-8")
 
     for name, bound in BOUNDS.items():
         assert f"| {name} | {bound.most:,} | {bound.unit} | {bound.reason} |" in page

@@ -75,9 +75,9 @@ def test_records_beside_a_checkpoint_count_where_they_fit():
 
 def test_records_that_nothing_gives_are_told(tmp_path):
     """Given records of another policy end in the closest network, and in words that say so."""
-    kept = json.loads((GOLDEN / "old" / "mlp.json").read_text())
+    kept = json.loads((GOLDEN / "old" / "mlp.json").read_text(encoding="utf-8"))
     kept["action_dist_inputs"] = (np.array(kept["action_dist_inputs"]) + 1).tolist()
-    (tmp_path / "x.json").write_text(json.dumps(kept))
+    (tmp_path / "x.json").write_text(json.dumps(kept), encoding="utf-8")
 
     found = proposed_network(record_of("old/mlp"), [read_records(tmp_path / "x.json")], given=True)
 
@@ -299,7 +299,7 @@ def test_any_names_and_shapes(names, data):
 )
 def test_files_that_are_no_records(content, match, tmp_path):
     """What is in the file, and what would be right."""
-    (tmp_path / "x.json").write_text(content)
+    (tmp_path / "x.json").write_text(content, encoding="utf-8")
 
     with pytest.raises(ConfigError, match=match):
         read_records(tmp_path / "x.json")
@@ -307,10 +307,10 @@ def test_files_that_are_no_records(content, match, tmp_path):
 
 def test_records_in_lines_and_arrays(tmp_path):
     """One JSON object a line, as RLlib writes samples, and `.npz` hold the same."""
-    kept = json.loads((GOLDEN / "old" / "mlp.json").read_text())
+    kept = json.loads((GOLDEN / "old" / "mlp.json").read_text(encoding="utf-8"))
     names = ("obs", "action_dist_inputs", "vf_preds")
     rows = [{name: kept[name][i : i + 2] for name in names} for i in (0, 2, 4)]
-    (tmp_path / "x.json").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "x.json").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     np.savez(tmp_path / "x.npz", **{name: np.array(kept[name]) for name in names})
 
     record = record_of("old/mlp")

@@ -77,8 +77,8 @@ def plain_repr(text):
     return "".join(text.replace("'", "").split())
 
 
-RECORDED = json.loads((GOLDEN / "ray_2.60.json").read_text("utf-8"))["spaces"]
-CHECKPOINTS = json.loads((GOLDEN / "checkpoints.json").read_text("utf-8"))["spaces"]
+RECORDED = json.loads((GOLDEN / "ray_2.60.json").read_text(encoding="utf-8"))["spaces"]
+CHECKPOINTS = json.loads((GOLDEN / "checkpoints.json").read_text(encoding="utf-8"))["spaces"]
 
 
 @pytest.mark.parametrize("name", RECORDED)

@@ -55,7 +55,7 @@ open_once = functools.cache(rlconnect.open_checkpoint)
 
 def facts_in(path):
     """The content of a JSON file of facts."""
-    return json.loads(path.read_text())
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def plain(value):
@@ -277,7 +277,7 @@ def cut(path, share=0.5):
 
 def rewrite(path, **changes):
     """Change entries of a JSON file."""
-    path.write_text(json.dumps({**facts_in(path), **changes}))
+    path.write_text(json.dumps({**facts_in(path), **changes}), encoding="utf-8")
 
 
 def policy_state(**changes):

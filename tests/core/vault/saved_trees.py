@@ -14,7 +14,7 @@ def write_part(folder, label, ending="pkl", stem="state"):
     (folder / "class_and_ctor_args.pkl").write_bytes(pickle.dumps(label))
     (folder / f"{stem}.{ending}").write_bytes(pickle.dumps({"label": label}))
     said = {"class_and_ctor_args_file": "class_and_ctor_args.pkl", "state_file": stem}
-    (folder / "metadata.json").write_text(json.dumps(said))
+    (folder / "metadata.json").write_text(json.dumps(said), encoding="utf-8")
 
 
 def save(target, label, parts=("a", "b"), ending="pkl"):

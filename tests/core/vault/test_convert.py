@@ -104,7 +104,9 @@ def test_a_changed_document_is_refused(tmp_path):
 def test_converting_nothing_is_an_error(tmp_path):
     """A checkpoint without policies or parts says so."""
     (tmp_path / "a").mkdir()
-    (tmp_path / "a/rllib_checkpoint.json").write_text(json.dumps({"type": "Algorithm"}))
+    (tmp_path / "a/rllib_checkpoint.json").write_text(
+        json.dumps({"type": "Algorithm"}), encoding="utf-8"
+    )
 
     with pytest.raises(MissingPartError):
         convert(tmp_path / "a", tmp_path / "copy")
@@ -117,7 +119,7 @@ def test_what_appears_meanwhile_is_not_replaced(tmp_path, ending, monkeypatch):
     compare = converting._compare
 
     def slowly(*args):
-        out.write_text("mine")
+        out.write_text("mine", encoding="utf-8")
         return compare(*args)
 
     monkeypatch.setattr(converting, "_compare", slowly)
@@ -125,5 +127,5 @@ def test_what_appears_meanwhile_is_not_replaced(tmp_path, ending, monkeypatch):
     with pytest.raises(CheckpointWriteError):
         convert(RECORDINGS / PENDULUM, out)
 
-    assert out.read_text() == "mine"
+    assert out.read_text(encoding="utf-8") == "mine"
     assert [p.name for p in tmp_path.iterdir()] == [out.name]

@@ -93,7 +93,7 @@ def test_a_state_file_of_another_name_is_read(tmp_path):
     path = write_policy(tmp_path / "policy")
     (path / "policy_state.pkl").rename(path / "my_state.pkl")
     (path / "rllib_checkpoint.json").write_text(
-        '{"type": "Policy", "state_file": "C:\\\\runs\\\\my_state.pkl"}'
+        '{"type": "Policy", "state_file": "C:\\\\runs\\\\my_state.pkl"}', encoding="utf-8"
     )
 
     assert list(open_checkpoint(path).policies) == ["policy"]
@@ -160,7 +160,7 @@ def test_an_empty_folder_is_no_checkpoint(tmp_path):
 
 def test_a_folder_of_something_else_is_no_checkpoint(tmp_path):
     """Other people's files make no checkpoint; neither do a folder or a pipe of the right name."""
-    (tmp_path / "notes.txt").write_text("hello")
+    (tmp_path / "notes.txt").write_text("hello", encoding="utf-8")
     (tmp_path / "policy_state.pkl").mkdir()
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "algorithm_state.pkl")
@@ -197,7 +197,7 @@ def test_a_tune_experiment_offers_its_checkpoints(name, level, tmp_path):
     wanted = [str(trial / "checkpoint_000001"), str(trial / "checkpoint_000002")]
     for target in wanted:
         shutil.copytree(source, target)
-    (trial / "params.json").write_text("{}")
+    (trial / "params.json").write_text("{}", encoding="utf-8")
 
     with pytest.raises(NotACheckpointError, match="but holds some") as caught:
         open_checkpoint(tmp_path / "experiment" / level)

@@ -101,7 +101,7 @@ def test_a_policy_folder_with_json_alone_says_what_is_missing(tmp_path):
     folder = tmp_path / "default_policy"
     folder.mkdir()
     (folder / "rllib_checkpoint.json").write_text(
-        '{"type": "Policy", "state_file": "D:\\\\x\\\\policy_state.msgpck"}'
+        '{"type": "Policy", "state_file": "D:\\\\x\\\\policy_state.msgpck"}', encoding="utf-8"
     )
 
     with pytest.raises(MissingPartError, match=r"policy_state\.msgpck is not here"):

@@ -71,7 +71,9 @@ def test_what_fails_gives_its_memory_back(tmp_path):
     honest.mkdir(parents=True)
     weights = {"w": np.ones(4, np.float32)}
     (tmp_path / "algorithm_state.pkl").write_bytes(b"\x80\x04(" + b"]" * 600_000 + b"t.")
-    (tmp_path / "rllib_checkpoint.json").write_text(json.dumps({"type": "Algorithm"}))
+    (tmp_path / "rllib_checkpoint.json").write_text(
+        json.dumps({"type": "Algorithm"}), encoding="utf-8"
+    )
     (honest / "policy_state.pkl").write_bytes(pickle.dumps({"weights": weights}))
 
     held = rlconnect.open_checkpoint(tmp_path)

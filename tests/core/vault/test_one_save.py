@@ -64,7 +64,7 @@ def test_folders_of_others_are_watched_as_well(tmp_path):
     def read(kept):
         if not seen:
             with replaced_folder(tmp_path / "x") as folder:
-                (folder / "new").write_text("")
+                (folder / "new").write_text("", encoding="utf-8")
         seen.append(os.listdir(tmp_path / "x"))
         return seen[-1]
 

@@ -24,7 +24,7 @@ def test_a_whole_save_is_let_through(tmp_path):
     """Its parts alone, too; as is a folder without a manifest, and one with a user's files."""
     save(tmp_path / "x", "new")
     write_formerly(tmp_path / "y", "old")
-    (tmp_path / "x" / "a" / "notes.txt").write_text("mine")
+    (tmp_path / "x" / "a" / "notes.txt").write_text("mine", encoding="utf-8")
 
     for folder in ("x", "x/a", "y", "y/a", "nothing"):
         check_save(tmp_path / folder)
@@ -94,13 +94,13 @@ def test_files_may_be_links(tmp_path):
 def test_a_file_is_read_once_however_many_names_lead_to_it(tmp_path, monkeypatch):
     """A manifest cannot make much work of little: links to one file cost one reading."""
     save(tmp_path / "x", "new")
-    held = json.loads((tmp_path / "x" / "metadata.json").read_text())
+    held = json.loads((tmp_path / "x" / "metadata.json").read_text(encoding="utf-8"))
     said = held[KEY]
     for number in range(50):
         (tmp_path / "x" / f"{number}.pkl").symlink_to("state.pkl")
         said["files"][f"{number}.pkl"] = said["files"]["state.pkl"]
     said["checksum"] = _checksum(said)
-    (tmp_path / "x" / "metadata.json").write_text(json.dumps(held))
+    (tmp_path / "x" / "metadata.json").write_text(json.dumps(held), encoding="utf-8")
     opened = []
     monkeypatch.setattr(os, "open", lambda *args, real=os.open: opened.append(args) or real(*args))
 
@@ -124,11 +124,11 @@ def test_a_file_is_read_once_however_many_names_lead_to_it(tmp_path, monkeypatch
 def test_an_odd_manifest_is_refused(tmp_path, change, match):
     """Whatever it says, signed or not, ends in one error that names it."""
     save(tmp_path / "x", "new")
-    held = json.loads((tmp_path / "x" / "metadata.json").read_text())
+    held = json.loads((tmp_path / "x" / "metadata.json").read_text(encoding="utf-8"))
     said = held[KEY]
     change(said)
     said["checksum"] = _checksum(said)
-    (tmp_path / "x" / "metadata.json").write_text(json.dumps(held))
+    (tmp_path / "x" / "metadata.json").write_text(json.dumps(held), encoding="utf-8")
 
     with pytest.raises(CorruptCheckpointError, match=match):
         read_manifest(tmp_path / "x")
@@ -139,7 +139,7 @@ def test_a_cut_manifest_is_refused_and_replaced(tmp_path, data):
     """One in a file of its own is told when loading; the next save begins anew."""
     with replaced_tree(tmp_path / "x") as folder:
         write_part(folder / "a", "old")
-    (tmp_path / "x" / SAVE_MANIFEST).write_text(data)
+    (tmp_path / "x" / SAVE_MANIFEST).write_text(data, encoding="utf-8")
 
     with pytest.raises(CheckpointError, match="save"):
         check_save(tmp_path / "x")
@@ -154,26 +154,29 @@ def test_an_edited_manifest_is_refused_and_a_forgotten_one_is_not(tmp_path):
     """Its own checksum tells; without it files changed by hand are read as they are."""
     save(tmp_path / "x", "new")
     file = tmp_path / "x" / "metadata.json"
-    file.write_text(file.read_text().replace('"generation": 1', '"generation": 2'))
+    file.write_text(
+        file.read_text(encoding="utf-8").replace('"generation": 1', '"generation": 2'),
+        encoding="utf-8",
+    )
 
     with pytest.raises(CorruptCheckpointError, match="checksum differs"):
         check_save(tmp_path / "x")
     forget_save(tmp_path / "x")
     check_save(tmp_path / "x")
-    assert KEY not in file.read_text()
+    assert KEY not in file.read_text(encoding="utf-8")
 
 
 def test_files_of_holes_cost_no_time(tmp_path):
     """A manifest that lists many files that are large by holes alone is refused soon."""
     save(tmp_path / "x", "new")
-    held = json.loads((tmp_path / "x" / "metadata.json").read_text())
+    held = json.loads((tmp_path / "x" / "metadata.json").read_text(encoding="utf-8"))
     said = held[KEY]
     for number in range(20):
         with (tmp_path / "x" / f"{number}.pkl").open("wb") as file:
             file.truncate(2**30)
         said["files"][f"{number}.pkl"] = {"size": 2**30, "crc32": 0}
     said["checksum"] = _checksum(said)
-    (tmp_path / "x" / "metadata.json").write_text(json.dumps(held))
+    (tmp_path / "x" / "metadata.json").write_text(json.dumps(held), encoding="utf-8")
 
     with pytest.raises(CheckpointError, match="on the disk"):
         check_save(tmp_path / "x")

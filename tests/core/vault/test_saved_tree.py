@@ -40,12 +40,12 @@ def test_what_is_the_users_stays(tmp_path, way, linking):
     """Files, folders, empty ones and links beside ours and among them are as they were."""
     target, elsewhere = tmp_path / "x", tmp_path / "elsewhere"
     elsewhere.mkdir()
-    (elsewhere / "thesis").write_text("mine")
+    (elsewhere / "thesis").write_text("mine", encoding="utf-8")
     save(target, "old")
-    (target / "notes.txt").write_text("mine")
-    (target / "a" / "notes.txt").write_text("mine, too")
+    (target / "notes.txt").write_text("mine", encoding="utf-8")
+    (target / "a" / "notes.txt").write_text("mine, too", encoding="utf-8")
     (target / "b" / "own" / "deep").mkdir(parents=True)
-    (target / "b" / "own" / "deep" / "file").write_text("deep")
+    (target / "b" / "own" / "deep" / "file").write_text("deep", encoding="utf-8")
     (target / "b" / "own").chmod(0o500)
     (target / "empty").mkdir()
     (target / "link").symlink_to(elsewhere)
@@ -54,28 +54,28 @@ def test_what_is_the_users_stays(tmp_path, way, linking):
     save(target, "new", parts=("a",))
 
     assert labels(target) == {"new"}
-    assert (target / "notes.txt").read_text() == "mine"
-    assert (target / "a" / "notes.txt").read_text() == "mine, too"
-    assert (target / "b" / "own" / "deep" / "file").read_text() == "deep"
+    assert (target / "notes.txt").read_text(encoding="utf-8") == "mine"
+    assert (target / "a" / "notes.txt").read_text(encoding="utf-8") == "mine, too"
+    assert (target / "b" / "own" / "deep" / "file").read_text(encoding="utf-8") == "deep"
     assert (target / "b" / "own").stat().st_mode & 0o777 == 0o500
     assert set(os.listdir(target / "b")) == {"own"}
     assert (target / "empty").is_dir()
     assert os.readlink(target / "link") == str(elsewhere)
     assert os.readlink(target / "dangling") == "nowhere"
-    assert (elsewhere / "thesis").read_text() == "mine"
+    assert (elsewhere / "thesis").read_text(encoding="utf-8") == "mine"
     assert set(os.listdir(tmp_path)) == {"x", "elsewhere"}
 
 
 def test_a_users_file_stays_the_same_file(tmp_path):
     """Who holds a file open goes on writing into the one that lies there."""
     save(tmp_path / "x", "old")
-    with (tmp_path / "x" / "progress.csv").open("a") as file:
+    with (tmp_path / "x" / "progress.csv").open("a", encoding="utf-8") as file:
         file.write("1\n")
         file.flush()
         save(tmp_path / "x", "new")
         file.write("2\n")
 
-    assert (tmp_path / "x" / "progress.csv").read_text() == "1\n2\n"
+    assert (tmp_path / "x" / "progress.csv").read_text(encoding="utf-8") == "1\n2\n"
 
 
 def test_what_the_user_changes_during_a_save_is_kept(tmp_path, monkeypatch, way, linking):
@@ -83,23 +83,23 @@ def test_what_the_user_changes_during_a_save_is_kept(tmp_path, monkeypatch, way,
     target = tmp_path / "x"
     save(target, "old")
     for name in ("grown", "replaced"):
-        (target / name).write_text("old")
+        (target / name).write_text("old", encoding="utf-8")
     commit = atomic._commit
 
     def late(*args):
-        with (target / "grown").open("a") as file:
+        with (target / "grown").open("a", encoding="utf-8") as file:
             file.write(" and new")
-        (target / "other").write_text("new")
+        (target / "other").write_text("new", encoding="utf-8")
         os.replace(target / "other", target / "replaced")
-        (target / "made").write_text("new")
+        (target / "made").write_text("new", encoding="utf-8")
         commit(*args)
 
     monkeypatch.setattr(atomic, "_commit", late)
     save(target, "new")
 
-    assert (target / "grown").read_text() == "old and new"
-    assert (target / "replaced").read_text() == "new"
-    assert (target / "made").read_text() == "new"
+    assert (target / "grown").read_text(encoding="utf-8") == "old and new"
+    assert (target / "replaced").read_text(encoding="utf-8") == "new"
+    assert (target / "made").read_text(encoding="utf-8") == "new"
     assert os.listdir(tmp_path) == ["x"]
 
 
@@ -107,19 +107,19 @@ def test_what_the_user_changes_during_a_save_is_kept(tmp_path, monkeypatch, way,
 def test_the_other_encoding_goes(tmp_path, formerly):
     """After pickle, msgpack: no older state stays beside the new one, whoever wrote it."""
     (write_formerly if formerly else save)(tmp_path / "x", "old")
-    (tmp_path / "x" / "notes.txt").write_text("mine")
+    (tmp_path / "x" / "notes.txt").write_text("mine", encoding="utf-8")
 
     save(tmp_path / "x", "new", ending="msgpack")
 
     assert labels(tmp_path / "x") == {"new"}
     assert not list((tmp_path / "x").rglob("state.pkl"))
-    assert (tmp_path / "x" / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "x" / "notes.txt").read_text(encoding="utf-8") == "mine"
 
 
 def test_a_removed_part_goes(tmp_path):
     """The folder of a part that is no more goes with the save that wrote it."""
     save(tmp_path / "x", "old")
-    (tmp_path / "x" / "notes.txt").write_text("mine")
+    (tmp_path / "x" / "notes.txt").write_text("mine", encoding="utf-8")
 
     save(tmp_path / "x", "new", parts=("a",))
 
@@ -162,9 +162,9 @@ def test_generations_count_saves(tmp_path):
         save(tmp_path / "x", "new")
 
     assert read_manifest(tmp_path / "x").generation == 3
-    assert json.loads((tmp_path / "x" / "a" / "metadata.json").read_text())["ray_ignores"] == {
-        "generation": 3
-    }
+    assert json.loads((tmp_path / "x" / "a" / "metadata.json").read_text(encoding="utf-8"))[
+        "ray_ignores"
+    ] == {"generation": 3}
 
 
 def test_a_link_at_the_path_is_followed(tmp_path):
@@ -181,13 +181,13 @@ def test_a_link_at_the_path_is_followed(tmp_path):
 def test_a_users_file_in_the_way_is_told(tmp_path):
     """A file where a folder is to be is neither lost nor overwritten."""
     save(tmp_path / "x", "old", parts=())
-    (tmp_path / "x" / "a").write_text("mine")
+    (tmp_path / "x" / "a").write_text("mine", encoding="utf-8")
 
     with pytest.raises(CheckpointWriteError, match="x/a: it is a file where"):
         save(tmp_path / "x", "new")
     (tmp_path / "x" / "a").unlink()
     (tmp_path / "x" / "b" / "state.pkl").mkdir(parents=True)
-    (tmp_path / "x" / "b" / "state.pkl" / "notes").write_text("mine")
+    (tmp_path / "x" / "b" / "state.pkl" / "notes").write_text("mine", encoding="utf-8")
     with pytest.raises(CheckpointWriteError, match=r"state\.pkl: it is a folder where"):
         save(tmp_path / "x", "new")
 
@@ -212,7 +212,7 @@ def test_a_disk_that_refuses_leaves_the_old_one(tmp_path, monkeypatch, code, cal
     """Whatever the disk refuses, the error gives its reason and the old save is there, alone."""
     save(tmp_path / "x", "old")
     (tmp_path / "x" / "own").mkdir()
-    (tmp_path / "x" / "own" / "notes.txt").write_text("mine")
+    (tmp_path / "x" / "own" / "notes.txt").write_text("mine", encoding="utf-8")
     before = names(tmp_path)
 
     def refused(*args, **kwargs):
@@ -238,7 +238,7 @@ def test_a_disk_that_refuses_leaves_the_old_one(tmp_path, monkeypatch, code, cal
 def test_writers_at_once_leave_one_whole_save(tmp_path, way):
     """The last one wins, wholly; the user's file stays whoever wins."""
     save(tmp_path / "x", "old")
-    (tmp_path / "x" / "notes.txt").write_text("mine")
+    (tmp_path / "x" / "notes.txt").write_text("mine", encoding="utf-8")
     failures = []
 
     def write(label):
@@ -257,5 +257,5 @@ def test_writers_at_once_leave_one_whole_save(tmp_path, way):
     assert failures == []
     assert len(labels(tmp_path / "x")) == 1
     check_save(tmp_path / "x")
-    assert (tmp_path / "x" / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "x" / "notes.txt").read_text(encoding="utf-8") == "mine"
     assert os.listdir(tmp_path) == ["x"]

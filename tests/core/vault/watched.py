@@ -156,7 +156,7 @@ def layouts(data, kind, folder):
             if name == "new" and kind == "pickle":
                 (path.parent / "class_and_ctor_args.pkl").write_bytes(data)
         (top / "rllib_checkpoint.json").write_text(
-            json.dumps({"type": "Algorithm", "checkpoint_version": metadata})
+            json.dumps({"type": "Algorithm", "checkpoint_version": metadata}), encoding="utf-8"
         )
         yield top
     if kind == "pickle":
@@ -262,4 +262,4 @@ if __name__ == "__main__":
         session = Session(Path(made).resolve(), *map(int, sys.argv[2:]))
         session.run()
         session.control()
-    Path(sys.argv[1]).write_text(json.dumps(session.notes))
+    Path(sys.argv[1]).write_text(json.dumps(session.notes), encoding="utf-8")

@@ -17,7 +17,7 @@ from rlconnect.legacy.exploration.noise import (
 )
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "exploration" / "schedules.json"
-RECORDED = json.loads(GOLDEN.read_text())
+RECORDED = json.loads(GOLDEN.read_text(encoding="utf-8"))
 BOX = Box(np.float32([-2, 0]), np.float32([3, 1]))
 
 

@@ -18,7 +18,7 @@ DENSE = {"layers": [{"dense": "fc"}], "outputs": {"logits": "fc"}}
 
 
 def recorded(name):
-    return json.loads((OLD / f"{name}.json").read_text())
+    return json.loads((OLD / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def columns(kept):
@@ -66,7 +66,7 @@ def test_every_form_of_a_description(form, tmp_path):
     given["policies"] = {"policies": {"default_policy": data}}
     if form == "json":
         given["json"] = tmp_path / "net.json"
-        given["json"].write_text(json.dumps(data))
+        given["json"].write_text(json.dumps(data), encoding="utf-8")
 
     check(Policy.from_checkpoint(OLD / "mlp", model=given[form]), recorded("mlp"))
 

@@ -22,7 +22,7 @@ def formula():
 @pytest.fixture(scope="session")
 def catalog(formula):
     """What Ray 2.60 answers for each case: `arrays` by name and `facts` by case."""
-    index = json.loads((GOLDEN / "catalog.json").read_text())
+    index = json.loads((GOLDEN / "catalog.json").read_text(encoding="utf-8"))
     arrays = formula.unpacked("catalog", index["arrays"].items())
     return SimpleNamespace(arrays=arrays, facts=index["facts"])
 
@@ -30,7 +30,7 @@ def catalog(formula):
 @pytest.fixture(scope="session")
 def recorded(formula):
     """Weights, inputs and outputs of policies that real Ray saved, by case and part."""
-    index = json.loads((GOLDEN / "recorded.json").read_text())
+    index = json.loads((GOLDEN / "recorded.json").read_text(encoding="utf-8"))
     names = [name.split("|", 2) for name in index["order"]]
     cases = index["cases"]
     shapes = [("|".join(n), cases[n[0]][n[1]][n[2]][1]) for n in names]
@@ -47,6 +47,6 @@ def recorded(formula):
 @pytest.fixture(scope="session")
 def rlmodules(formula):
     """RLModules of Ray 2.60: `cases` and `arrays`."""
-    index = json.loads((GOLDEN / "rlmodule.json").read_text())
+    index = json.loads((GOLDEN / "rlmodule.json").read_text(encoding="utf-8"))
     arrays = formula.unpacked("rlmodule", index["arrays"].items())
     return SimpleNamespace(arrays=arrays, cases=index["cases"])

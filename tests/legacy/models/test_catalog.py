@@ -18,10 +18,10 @@ from rlconnect.legacy.models.visionnet import VisionNetwork
 from rlconnect.legacy.models.weights import load_weights
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "models"
-CASES = json.loads((GOLDEN / "cases.json").read_text())
+CASES = json.loads((GOLDEN / "cases.json").read_text(encoding="utf-8"))
 RECORDED = [
     name
-    for name in json.loads((GOLDEN / "recorded.json").read_text())["cases"]
+    for name in json.loads((GOLDEN / "recorded.json").read_text(encoding="utf-8"))["cases"]
     if name != "2.7.2/ppo_rlmodule"
 ]
 VECTOR = gym.spaces.Box(-1, 1, (4,))

@@ -17,8 +17,8 @@ from rlconnect.legacy.models.catalog import build_model
 from rlconnect.legacy.models.numpy_forward import NumpyNet
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "models"
-CASES = json.loads((GOLDEN / "cases.json").read_text())
-RECORDED = json.loads((GOLDEN / "recorded.json").read_text())["cases"]
+CASES = json.loads((GOLDEN / "cases.json").read_text(encoding="utf-8"))
+RECORDED = json.loads((GOLDEN / "recorded.json").read_text(encoding="utf-8"))["cases"]
 VECTOR = gym.spaces.Box(-1, 1, (4,))
 TWO = gym.spaces.Discrete(2)
 
@@ -203,7 +203,9 @@ def test_torch_is_never_imported():
         "assert 'torch' not in sys.modules\n"
     )
 
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8"
+    )
 
     assert done.returncode == 0, done.stderr
 

@@ -28,6 +28,8 @@ def test_light_names_load_no_torch():
         "assert 'torch' not in sys.modules"
     )
 
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8"
+    )
 
     assert done.returncode == 0, done.stderr

@@ -19,7 +19,7 @@ from rlconnect.legacy import (
 from tests.legacy.replay import GOLDEN, Recording, gap, leaves, named, nested
 
 ANSWERS = GOLDEN.parent / "policies"
-KNOWN = json.loads((ANSWERS / "answers.json").read_text())["cases"]
+KNOWN = json.loads((ANSWERS / "answers.json").read_text(encoding="utf-8"))["cases"]
 ROWS = 12
 VECTOR = Box(-1, 1, (3,), np.float32)
 

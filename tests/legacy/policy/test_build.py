@@ -246,7 +246,9 @@ def test_loading_runs_nothing_of_the_file(tmp_path):
     folder = tmp_path / "evil"
     folder.mkdir()
     (folder / "policy_state.pkl").write_bytes(pickle.dumps({"weights": Evil()}))
-    (folder / "rllib_checkpoint.json").write_text('{"type": "Policy", "checkpoint_version": "1.1"}')
+    (folder / "rllib_checkpoint.json").write_text(
+        '{"type": "Policy", "checkpoint_version": "1.1"}', encoding="utf-8"
+    )
 
     with pytest.raises(rlconnect.RlconnectError):
         Policy.from_checkpoint(folder)

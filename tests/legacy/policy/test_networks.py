@@ -67,7 +67,11 @@ def test_acting_with_a_dense_policy_loads_no_torch():
     )
 
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ},
+        encoding="utf-8",
     )
 
     assert done.stdout.strip() == "False", done.stderr

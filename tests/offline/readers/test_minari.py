@@ -27,7 +27,7 @@ def as_plain(value):
 @pytest.mark.parametrize("case", CASES)
 def test_episodes_are_those_that_were_recorded(case):
     """Observations, actions, rewards, infos, ends and spaces are what Minari was given."""
-    meta = json.loads((GOLDEN / case / "truth.json").read_text())
+    meta = json.loads((GOLDEN / case / "truth.json").read_text(encoding="utf-8"))
     truth = np.load(GOLDEN / case / "truth.npz")
 
     data = open_dataset(GOLDEN / case / "data")

@@ -39,7 +39,7 @@ def written(folder, *lines):
     """A file of these batches or texts."""
     texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
     path = folder / "output-0.json"
-    path.write_text("\n".join(texts))
+    path.write_text("\n".join(texts), encoding="utf-8")
     return path
 
 
@@ -67,7 +67,7 @@ def all_rows(data):
 @pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_rows_are_what_ray_held(case):
     """Every recorded column comes back with its numbers, and packed ones with their dtypes."""
-    meta = json.loads((case / "truth.json").read_text())
+    meta = json.loads((case / "truth.json").read_text(encoding="utf-8"))
     truth = np.load(case / "truth.npz")
 
     held = all_rows(open_dataset(case / "data"))
@@ -86,7 +86,7 @@ def test_rows_are_what_ray_held(case):
 @pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_episodes_are_those_that_were_played(case):
     """Each episode comes once, with the rewards and the end of each of its agents."""
-    meta = json.loads((case / "truth.json").read_text())
+    meta = json.loads((case / "truth.json").read_text(encoding="utf-8"))
     truth = np.load(case / "truth.npz")
     wanted = {}
     for policy, parts in meta["episodes"].items():
@@ -140,7 +140,7 @@ def test_agents_that_wait_keep_their_place_in_time():
 def test_damage_costs_its_line_alone(case, lines, tmp_path, monkeypatch):
     """What cannot be read is told with its line, the rest is read, and nothing is run."""
     monkeypatch.chdir(tmp_path)
-    meta = json.loads((GOLDEN / "damaged" / case / "truth.json").read_text())
+    meta = json.loads((GOLDEN / "damaged" / case / "truth.json").read_text(encoding="utf-8"))
     data = open_dataset(GOLDEN / "damaged" / case / "data")
 
     info = data.info()
@@ -305,7 +305,7 @@ def test_batches_gather_whole_lines(tmp_path):
 
 def test_what_is_no_data_is_told(tmp_path):
     """A path with nothing, and a file of something else, say what was expected."""
-    (tmp_path / "a.json").write_text('{"a": 1}\n')
+    (tmp_path / "a.json").write_text('{"a": 1}\n', encoding="utf-8")
 
     with pytest.raises(CheckpointNotFoundError, match="no recorded data"):
         open_dataset(tmp_path / "b.json")

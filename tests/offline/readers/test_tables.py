@@ -26,7 +26,7 @@ CASES = ["episodes_tuple", "episodes_chunks", "columns_tuple", "columns_dict_pla
 @pytest.mark.parametrize("case", CASES)
 def test_episodes_are_those_that_were_played(case):
     """Every recorded episode or piece comes once, with the numbers and dtypes Ray held."""
-    meta = json.loads((GOLDEN / "2.60.0" / case / "truth.json").read_text())
+    meta = json.loads((GOLDEN / "2.60.0" / case / "truth.json").read_text(encoding="utf-8"))
     truth = np.load(GOLDEN / "2.60.0" / case / "truth.npz")
     has_time = case.startswith("episodes")
     wanted = {
@@ -54,7 +54,9 @@ def test_episodes_are_those_that_were_played(case):
 def test_batches_in_tables_are_those_of_lines():
     """A row of Ray Data's Parquet is a batch like a line of JSON."""
     data = open_dataset(GOLDEN / "2.7.2/dataset_parquet_multi/data")
-    meta = json.loads((GOLDEN / "2.7.2/dataset_parquet_multi/truth.json").read_text())
+    meta = json.loads(
+        (GOLDEN / "2.7.2/dataset_parquet_multi/truth.json").read_text(encoding="utf-8")
+    )
 
     info = data.info()
 
@@ -66,7 +68,7 @@ def test_batches_in_tables_are_those_of_lines():
 @pytest.mark.parametrize("case", ["parquet_cut", "parquet_item_cut"])
 def test_a_damaged_file_costs_itself_alone(case):
     """A file without a footer, or a cut episode, is told; its neighbours are read."""
-    meta = json.loads((GOLDEN / "damaged" / case / "truth.json").read_text())
+    meta = json.loads((GOLDEN / "damaged" / case / "truth.json").read_text(encoding="utf-8"))
     data = open_dataset(GOLDEN / "damaged" / case / "data")
 
     info = data.info()

@@ -51,7 +51,9 @@ for number, setting in enumerate(wild):
 
 def test_wild_positions_end_in_errors_of_ours():
     """Positions far beyond a generator's table, which end a process by a segmentation fault."""
-    done = subprocess.run([sys.executable, "-c", _WILD], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", _WILD], capture_output=True, text=True, encoding="utf-8"
+    )
 
     assert (done.returncode, done.stdout.split()) == (0, ["0", "1", "2", "3"]), done.stderr
 

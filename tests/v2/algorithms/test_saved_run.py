@@ -68,7 +68,7 @@ def test_a_subclass_says_what_is_written(algo, tmp_path):
 def test_a_folder_can_be_copied_and_opened(tmp_path):
     """`to_directory` copies, `as_directory` lends."""
     (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "file").write_text("held")
+    (tmp_path / "a" / "file").write_text("held", encoding="utf-8")
     folder = SavedFolder.from_directory(tmp_path / "a")
 
     copied = folder.to_directory(tmp_path / "b")

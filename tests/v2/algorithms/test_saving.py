@@ -128,7 +128,7 @@ def test_a_save_takes_the_place_of_the_one_before(tmp_path):
     """Beside a user's file, too: no older state in the other encoding, and no mixture is loaded."""
     algo = small().build_algo()
     algo.save_to_path(tmp_path / "a")
-    (tmp_path / "a" / "notes.txt").write_text("mine")
+    (tmp_path / "a" / "notes.txt").write_text("mine", encoding="utf-8")
     kept = (tmp_path / "a" / "learner_group" / "learner" / "state.pkl").read_bytes()
     algo.train()
     weights = algo.get_module().get_state()
@@ -137,7 +137,7 @@ def test_a_save_takes_the_place_of_the_one_before(tmp_path):
     algo.stop()
 
     assert list((tmp_path / "a").rglob("*state.pkl")) == []
-    assert (tmp_path / "a" / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "a" / "notes.txt").read_text(encoding="utf-8") == "mine"
     again = Algorithm.from_checkpoint(tmp_path / "a")
     assert again.iteration == 1
     for name, value in again.get_module().get_state().items():
@@ -172,7 +172,7 @@ def test_layout_is_rllibs(tmp_path, use_msgpack):
     ):
         assert name in found
     assert not any(name.startswith("env_runner/rl_module") for name in found)
-    assert json.loads((tmp_path / "a" / "rllib_checkpoint.json").read_text())
+    assert json.loads((tmp_path / "a" / "rllib_checkpoint.json").read_text(encoding="utf-8"))
     module = RLModule.from_checkpoint(tmp_path / "a/learner_group/learner/rl_module")
     held = module["default_policy"].get_state()
     for name, value in algo.get_module().get_state().items():

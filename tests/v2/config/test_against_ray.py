@@ -8,7 +8,9 @@ import pytest
 from rlconnect import v2
 
 RAY = json.loads(
-    (Path(__file__).parents[2] / "golden" / "v2_config" / "ray_2_60.json").read_text("utf-8")
+    (Path(__file__).parents[2] / "golden" / "v2_config" / "ray_2_60.json").read_text(
+        encoding="utf-8"
+    )
 )
 
 # Not here, and why.

@@ -9,7 +9,7 @@ from rlconnect.core.errors import ConfigError
 from rlconnect.v2 import PPOConfig, tuning
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "tuning" / "draws.json"
-RECORDED = json.loads(GOLDEN.read_text())
+RECORDED = json.loads(GOLDEN.read_text(encoding="utf-8"))
 SPACES = {
     "choice": tuning.choice([1, 2, 3]),
     "uniform": tuning.uniform(0, 1),

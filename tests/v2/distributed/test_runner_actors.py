@@ -70,7 +70,7 @@ class Deadly(RLlibCallback):
         flag = env_runner.config.env_config["flag"]
         is_second = env_runner.num_env_steps_sampled_lifetime > 0
         if env_runner.worker_index == 1 and is_second and not os.path.exists(flag):
-            open(flag, "w").close()
+            open(flag, "w", encoding="utf-8").close()
             kill(env_runner)
 
 

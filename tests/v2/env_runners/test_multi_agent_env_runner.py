@@ -13,7 +13,7 @@ from rlconnect.core.errors import ConfigError, RlconnectError
 from .together import CASES, COUNTS, plain, play, worlds
 
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "v2_multi_agent_runner"
-RECORDED = json.loads((GOLDEN / "recorded.json").read_text())
+RECORDED = json.loads((GOLDEN / "recorded.json").read_text(encoding="utf-8"))
 API = types.SimpleNamespace(
     PPOConfig=v2.PPOConfig,
     RLlibCallback=v2.RLlibCallback,

@@ -53,7 +53,9 @@ def test_a_script_that_begins_itself_anew_is_told_of_the_guard(tmp_path):
         encoding="utf-8",
     )
 
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, encoding="utf-8"
+    )
 
     assert done.returncode != 0
     assert "EnvProcessError: its process has ended" in done.stderr

@@ -12,8 +12,8 @@ import pytest
 from rlconnect.v2 import MultiAgentEpisode
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "v2_episodes"
-SCENARIOS = json.loads((GOLDEN / "scenarios.json").read_text())["scenarios"]
-RECORDED = json.loads((GOLDEN / "recorded.json").read_text())["recorded"]
+SCENARIOS = json.loads((GOLDEN / "scenarios.json").read_text(encoding="utf-8"))["scenarios"]
+RECORDED = json.loads((GOLDEN / "recorded.json").read_text(encoding="utf-8"))["recorded"]
 
 # Ray adds one environment step too many to the map of an agent that ends unseen.
 WRONG_MAPS = {"leaver_unseen"}

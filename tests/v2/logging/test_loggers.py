@@ -76,7 +76,10 @@ def test_names_and_texts_of_results_are_spelt_out(tmp_path, name):
     lines = (tmp_path / "progress.csv").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 3
     assert f"learners/{visible(name)}/loss" in next(csv.reader(lines))
-    assert json.loads((tmp_path / "result.json").read_text().splitlines()[0])["told"] == name
+    assert (
+        json.loads((tmp_path / "result.json").read_text(encoding="utf-8").splitlines()[0])["told"]
+        == name
+    )
 
 
 def test_csv_learns_new_columns(tmp_path):
@@ -88,7 +91,7 @@ def test_csv_learns_new_columns(tmp_path):
     again = CSVLogger({}, tmp_path)
     again.on_result({"b": {"c": 1.5}})
     again.close()
-    with (tmp_path / "progress.csv").open(newline="") as file:
+    with (tmp_path / "progress.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert rows == [
         {"a": "1", "b/c": ""},
@@ -103,10 +106,10 @@ def test_json_lines(tmp_path):
     logger.on_result(RESULT)
     logger.on_result(RESULT)
     logger.close()
-    lines = (tmp_path / "result.json").read_text().splitlines()
+    lines = (tmp_path / "result.json").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 2
     assert json.loads(lines[0])["env_runners"] == {"episode_return_mean": 20.5, "num_episodes": 3}
-    assert json.loads((tmp_path / "params.json").read_text())["lr"] == 0.1
+    assert json.loads((tmp_path / "params.json").read_text(encoding="utf-8"))["lr"] == 0.1
 
 
 @pytest.mark.parametrize(
@@ -169,10 +172,10 @@ def test_an_algorithm_writes_its_results(tmp_path):
     algo.train()
     algo.train()
     assert algo.logdir == str(tmp_path / "run")
-    with (tmp_path / "run" / "progress.csv").open(newline="") as file:
+    with (tmp_path / "run" / "progress.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["num_env_steps_sampled_lifetime"] for row in rows] == ["32", "64"]
-    assert len((tmp_path / "run" / "result.json").read_text().splitlines()) == 2
+    assert len((tmp_path / "run" / "result.json").read_text(encoding="utf-8").splitlines()) == 2
     algo.stop()
 
 
@@ -223,14 +226,14 @@ def test_loggers_write_through_no_link(tmp_path, name, is_there):
     """A run's folder cannot make its logger go on in a file of somebody else's."""
     elsewhere = tmp_path / "mine.txt"
     if is_there:
-        elsewhere.write_text("precious")
+        elsewhere.write_text("precious", encoding="utf-8")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / name).symlink_to(elsewhere)
 
     with pytest.raises(UnsafeCheckpointError, match="is a link"):
         UnifiedLogger({}, tmp_path / "run", [CSVLogger if "csv" in name else JsonLogger])
 
-    assert (elsewhere.read_text() if is_there else elsewhere.exists()) == (
+    assert (elsewhere.read_text(encoding="utf-8") if is_there else elsewhere.exists()) == (
         "precious" if is_there else False
     )
 
@@ -257,7 +260,7 @@ def test_a_long_half_line_is_cut(tmp_path):
 
 def test_a_table_that_is_none_is_told(tmp_path):
     """A field without end in the file of an earlier run is an error of ours."""
-    (tmp_path / "progress.csv").write_text("a," + "b" * 200_000 + "\n")
+    (tmp_path / "progress.csv").write_text("a," + "b" * 200_000 + "\n", encoding="utf-8")
 
     with pytest.raises(CorruptCheckpointError, match="no table that can go on"):
         CSVLogger({}, tmp_path)

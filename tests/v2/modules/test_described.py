@@ -23,7 +23,7 @@ def tensors(value):
 
 def check(module, name):
     """The module's outputs, values and states are those of the recording."""
-    kept = json.loads((NEW / f"{name}.json").read_text())
+    kept = json.loads((NEW / f"{name}.json").read_text(encoding="utf-8"))
     batch = {"obs": tensors(kept["obs"])}
     if "state_in" in kept:
         names = module.get_initial_state()

@@ -96,7 +96,10 @@ for path in sys.argv[2:]:
     honest = saved(tmp_path / "honest", "lstm")
 
     done = subprocess.run(
-        [sys.executable, "-c", script, honest, *paths], capture_output=True, text=True
+        [sys.executable, "-c", script, honest, *paths],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
     )
 
     assert (done.returncode, done.stdout.split()) == (0, ["refused"] * len(paths)), done.stderr

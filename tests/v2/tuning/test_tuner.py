@@ -31,10 +31,10 @@ class Steps(tuning.Trainable):
         return {"score": (self.n % 3) * 10 + self.n, "id": self.trial_id}
 
     def save_checkpoint(self, checkpoint_dir):
-        (Path(checkpoint_dir) / "n.txt").write_text(str(self.n))
+        (Path(checkpoint_dir) / "n.txt").write_text(str(self.n), encoding="utf-8")
 
     def load_checkpoint(self, checkpoint):
-        self.n = int((Path(checkpoint) / "n.txt").read_text())
+        self.n = int((Path(checkpoint) / "n.txt").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_an_algorithm_by_name_over_a_grid(fit):
     results = fit("PPO", config, stop={"num_env_steps_sampled_lifetime": 40})
     best = results.get_best_result("env_runners/episode_return_mean", "max")
     again = PPO.from_checkpoint(best.checkpoint.path)
-    written = (Path(best.path) / "result.json").read_text().splitlines()
+    written = (Path(best.path) / "result.json").read_text(encoding="utf-8").splitlines()
 
     assert [each.config["lr"] for each in results] == [0.01, 0.001]
     assert [each.metrics["training_iteration"] for each in results] == [2, 2]
@@ -139,17 +139,17 @@ def test_a_function_s_checkpoints_are_copied(fit, tmp_path):
 
     def saving(config):
         for step in range(3):
-            (tmp_path / "state.txt").write_text(str(step))
+            (tmp_path / "state.txt").write_text(str(step), encoding="utf-8")
             (tmp_path / "run").mkdir(exist_ok=True)
             own = tmp_path / "own"
             own.mkdir(exist_ok=True)
-            (own / "state.txt").write_text(str(step))
+            (own / "state.txt").write_text(str(step), encoding="utf-8")
             tuning.report({"score": step}, checkpoint=tuning.Checkpoint.from_directory(own))
 
     (result,) = fit(saving, checkpoint_config=SAVING(num_to_keep=1))
 
     assert folders(result) == ["checkpoint_000002"]
-    assert (Path(result.checkpoint.to_directory()) / "state.txt").read_text() == "2"
+    assert (Path(result.checkpoint.to_directory()) / "state.txt").read_text(encoding="utf-8") == "2"
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_a_trial_that_fails_leaves_the_others(fit):
 
     assert (results.num_errors, results.num_terminated) == (1, 1)
     assert isinstance(results[0].error, ValueError)
-    assert "the third step" in (Path(results[0].path) / "error.txt").read_text()
+    assert "the third step" in (Path(results[0].path) / "error.txt").read_text(encoding="utf-8")
     assert results[0].metrics["training_iteration"] == 2
     assert results[1].metrics["training_iteration"] == 5
 
@@ -368,7 +368,7 @@ def test_a_save_that_fails_leaves_the_one_before(tmp_path):
     """What `save_checkpoint` wrote before it failed is nowhere; a user's own file stays."""
     steps = Steps({})
     steps.save(tmp_path / "saved")
-    (tmp_path / "saved" / "notes.txt").write_text("mine")
+    (tmp_path / "saved" / "notes.txt").write_text("mine", encoding="utf-8")
     steps.n, write = 5, steps.save_checkpoint
     steps.save_checkpoint = lambda folder: [write(folder), 1 / 0]
 
@@ -377,7 +377,7 @@ def test_a_save_that_fails_leaves_the_one_before(tmp_path):
     steps.restore(tmp_path / "saved")
 
     assert steps.n == 0
-    assert (tmp_path / "saved" / "notes.txt").read_text() == "mine"
-    (tmp_path / "saved" / "n.txt").write_text("7")
+    assert (tmp_path / "saved" / "notes.txt").read_text(encoding="utf-8") == "mine"
+    (tmp_path / "saved" / "n.txt").write_text("7", encoding="utf-8")
     with pytest.raises(CorruptCheckpointError, match=r"n\.txt"):
         steps.restore(tmp_path / "saved")

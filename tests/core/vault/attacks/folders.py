@@ -173,7 +173,7 @@ def _odd_weights(folder: Path) -> None:
         below = folder / file[:6]
         below.mkdir()
         (below / file).write_bytes(program(content))
-        (below / "metadata.json").write_text('{"checkpoint_version": "2.1"}')
+        (below / "metadata.json").write_text('{"checkpoint_version": "2.1"}', encoding="utf-8")
 
 
 def _by_file() -> Any:

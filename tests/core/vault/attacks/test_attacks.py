@@ -35,14 +35,16 @@ def notes(tmp_path_factory):
     for how in (fcntl.LOCK_NB, 0):  # first what nobody else does yet, then wait for the others
         for part, result in enumerate(results):
             with (
-                open(result.with_suffix(".lock"), "w") as lock,
+                open(result.with_suffix(".lock"), "w", encoding="utf-8") as lock,
                 contextlib.suppress(BlockingIOError),
             ):
                 fcntl.flock(lock, fcntl.LOCK_EX | how)
                 if not result.exists():
                     _audit(result, part)
     noted = defaultdict(list)
-    for note in itertools.chain(*(json.loads(result.read_text()) for result in results)):
+    for note in itertools.chain(
+        *(json.loads(result.read_text(encoding="utf-8")) for result in results)
+    ):
         noted[note["attack"]].append(note)
     return noted
 

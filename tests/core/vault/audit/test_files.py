@@ -186,6 +186,6 @@ def test_numbers_of_json_cost_nothing(tmp_path):
     """A number without end hides no text beside it, nor does a key that stands twice."""
     held = base64.b64encode(EVIL).decode()
     text = f'{{"n": {"9" * 100_000}, "a": "{held}", "a": "x"}}'
-    (tmp_path / "f.json").write_text(text)
+    (tmp_path / "f.json").write_text(text, encoding="utf-8")
 
     assert audit(tmp_path).unsafe

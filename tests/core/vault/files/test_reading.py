@@ -109,7 +109,7 @@ def test_json_that_is_no_object_is_refused(text, tmp_path):
 @pytest.mark.parametrize("text", ["[" * 200_000, '{"a":' + "[" * 5000 + "]" * 5000 + "}"])
 def test_json_nested_without_end_is_refused(text, tmp_path):
     """Depth is bounded, whether or not Python's own parser gives up first."""
-    (tmp_path / "x.json").write_text(text)
+    (tmp_path / "x.json").write_text(text, encoding="utf-8")
 
     with pytest.raises(LimitExceededError):
         read_json(tmp_path / "x.json", Limits())

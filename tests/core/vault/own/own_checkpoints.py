@@ -20,7 +20,7 @@ DOCUMENT = {
 def sign(folder, change=lambda manifest: None):
     """Change the manifest and make every checksum fit again, as a forger would."""
     path = folder / "rlconnect.json"
-    manifest = json.loads(path.read_text())
+    manifest = json.loads(path.read_text(encoding="utf-8"))
     for name, entry in manifest["files"].items():
         if (folder / name).is_file():
             data = (folder / name).read_bytes()

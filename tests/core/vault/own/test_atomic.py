@@ -19,7 +19,7 @@ def way(request, monkeypatch):
 
 def fill(target, text):
     with replaced_folder(target) as folder:
-        (folder / "a").write_text(text)
+        (folder / "a").write_text(text, encoding="utf-8")
 
 
 def names(folder):
@@ -29,12 +29,12 @@ def names(folder):
 def test_folder_is_replaced_whole(tmp_path, way):
     """The block's files take the place of all older ones; nothing else is left."""
     fill(tmp_path / "x", "old")
-    (tmp_path / "x" / "more").write_text("old")
+    (tmp_path / "x" / "more").write_text("old", encoding="utf-8")
 
     fill(tmp_path / "x", "new")
 
     assert names(tmp_path / "x") == ["a"]
-    assert (tmp_path / "x" / "a").read_text() == "new"
+    assert (tmp_path / "x" / "a").read_text(encoding="utf-8") == "new"
     assert names(tmp_path) == ["x"]
 
 
@@ -44,43 +44,43 @@ def test_a_block_that_fails_changes_nothing(tmp_path, way):
 
     def fail():
         with replaced_folder(tmp_path / "x") as folder:
-            (folder / "a").write_text("new")
+            (folder / "a").write_text("new", encoding="utf-8")
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail()
 
-    assert (tmp_path / "x" / "a").read_text() == "old"
+    assert (tmp_path / "x" / "a").read_text(encoding="utf-8") == "old"
     assert names(tmp_path) == ["x"]
 
 
 def test_file_is_replaced_whole(tmp_path):
     """The same holds for one file."""
-    (tmp_path / "x").write_text("old")
+    (tmp_path / "x").write_text("old", encoding="utf-8")
 
     def fail():
         with replaced_file(tmp_path / "x") as file:
-            file.write_text("half")
+            file.write_text("half", encoding="utf-8")
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail()
-    assert (tmp_path / "x").read_text() == "old"
+    assert (tmp_path / "x").read_text(encoding="utf-8") == "old"
     with replaced_file(tmp_path / "x") as file:
-        file.write_text("new")
+        file.write_text("new", encoding="utf-8")
 
-    assert (tmp_path / "x").read_text() == "new"
+    assert (tmp_path / "x").read_text(encoding="utf-8") == "new"
     assert names(tmp_path) == ["x"]
 
 
 def test_exchange_works_on_this_disk_or_says_no(tmp_path):
     """An exchange swaps two names in one step; for missing names it says no and does nothing."""
-    (tmp_path / "a").write_text("a")
-    (tmp_path / "b").write_text("b")
+    (tmp_path / "a").write_text("a", encoding="utf-8")
+    (tmp_path / "b").write_text("b", encoding="utf-8")
 
     done = atomic.exchange(tmp_path / "a", tmp_path / "b")
 
-    assert (tmp_path / "a").read_text() == ("b" if done else "a")
+    assert (tmp_path / "a").read_text(encoding="utf-8") == ("b" if done else "a")
     assert not atomic.exchange(tmp_path / "a", tmp_path / "missing")
 
 
@@ -89,11 +89,11 @@ def test_sweep_removes_what_dead_writers_left(tmp_path):
     (tmp_path / "x").mkdir()
     dead = tmp_path / ".x.tmp-0123456789ab"
     dead.mkdir()
-    (dead / "a").write_text("half")
+    (dead / "a").write_text("half", encoding="utf-8")
     (tmp_path / ".x.old-0123456789ab").mkdir()
-    (tmp_path / ".x.tmp-0123456789ac").write_text("half a file")
+    (tmp_path / ".x.tmp-0123456789ac").write_text("half a file", encoding="utf-8")
     for other in (".x.tmp-mine", ".y.tmp-0123456789ab", "x.tmp-0123456789ab"):
-        (tmp_path / other).write_text("mine")
+        (tmp_path / other).write_text("mine", encoding="utf-8")
 
     sweep(tmp_path / "x")
 
@@ -103,10 +103,10 @@ def test_sweep_removes_what_dead_writers_left(tmp_path):
 def test_sweep_spares_what_a_living_writer_holds(tmp_path):
     """A save in progress keeps its folder, whoever saves to the same place meanwhile."""
     with replaced_folder(tmp_path / "x") as folder:
-        (folder / "a").write_text("slow")
+        (folder / "a").write_text("slow", encoding="utf-8")
         fill(tmp_path / "x", "quick")
-        assert (folder / "a").read_text() == "slow"
-    assert (tmp_path / "x" / "a").read_text() == "slow"
+        assert (folder / "a").read_text(encoding="utf-8") == "slow"
+    assert (tmp_path / "x" / "a").read_text(encoding="utf-8") == "slow"
 
     assert names(tmp_path) == ["x"]
 
@@ -132,7 +132,7 @@ def test_links_are_never_followed_when_cleaning(tmp_path):
     """Neither a link in place of a leftover nor a link inside one leads out."""
     precious = tmp_path / "precious"
     precious.mkdir()
-    (precious / "thesis").write_text("mine")
+    (precious / "thesis").write_text("mine", encoding="utf-8")
     (tmp_path / ".x.tmp-0123456789ab").symlink_to(precious)
     dead = tmp_path / ".x.tmp-0123456789ac"
     dead.mkdir()
@@ -142,20 +142,20 @@ def test_links_are_never_followed_when_cleaning(tmp_path):
     sweep(tmp_path / "x")
 
     assert names(tmp_path) == [".x.tmp-0123456789ab", "precious"]
-    assert (precious / "thesis").read_text() == "mine"
+    assert (precious / "thesis").read_text(encoding="utf-8") == "mine"
 
 
 def test_a_folder_moved_aside_is_found_and_put_back(tmp_path):
     """After a crash between the two renames readers find the old one; a sweep puts it back."""
     aside = tmp_path / ".x.old-0123456789ab"
     aside.mkdir()
-    (aside / "a").write_text("old")
+    (aside / "a").write_text("old", encoding="utf-8")
 
     assert survivor(tmp_path / "x") == aside
     sweep(tmp_path / "x")
 
     assert survivor(tmp_path / "x") is None
-    assert (tmp_path / "x" / "a").read_text() == "old"
+    assert (tmp_path / "x" / "a").read_text(encoding="utf-8") == "old"
     assert names(tmp_path) == ["x"]
 
 
@@ -172,10 +172,10 @@ def test_a_sweep_right_after_making_does_not_break_a_writer(tmp_path, monkeypatc
     monkeypatch.setattr(leftovers, "_lock", swept_first)
 
     with replaced_folder(tmp_path / "x") as folder:
-        (folder / "a").write_text("new")
+        (folder / "a").write_text("new", encoding="utf-8")
 
     assert not swept[0].exists()
-    assert (tmp_path / "x" / "a").read_text() == "new"
+    assert (tmp_path / "x" / "a").read_text(encoding="utf-8") == "new"
     assert names(tmp_path) == ["x"]
 
 
@@ -188,8 +188,8 @@ def test_writers_at_once_leave_one_whole_folder(tmp_path, way):
         try:
             for _ in range(15):
                 with replaced_folder(tmp_path / "x") as folder:
-                    (folder / "a").write_text(label)
-                    (folder / "b").write_text(label)
+                    (folder / "a").write_text(label, encoding="utf-8")
+                    (folder / "b").write_text(label, encoding="utf-8")
         except BaseException as error:
             failures.append(error)
 
@@ -201,5 +201,7 @@ def test_writers_at_once_leave_one_whole_folder(tmp_path, way):
     sweep(tmp_path / "x")
 
     assert failures == []
-    assert (tmp_path / "x" / "a").read_text() == (tmp_path / "x" / "b").read_text()
+    assert (tmp_path / "x" / "a").read_text(encoding="utf-8") == (tmp_path / "x" / "b").read_text(
+        encoding="utf-8"
+    )
     assert names(tmp_path) == ["x"]

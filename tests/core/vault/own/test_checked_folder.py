@@ -8,13 +8,13 @@ from rlconnect.core.vault.own.checked_folder import CheckedFolder
 def test_a_replaced_folder_is_still_read(tmp_path):
     """Once open, the same folder is read on, although another one took its place."""
     (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "n").write_text("old")
+    (tmp_path / "a" / "n").write_text("old", encoding="utf-8")
     with CheckedFolder(tmp_path / "a") as folder:
         assert not folder.is_replaced()
         (tmp_path / "a").rename(tmp_path / "b")
         assert folder.is_replaced()
         (tmp_path / "a").mkdir()
-        (tmp_path / "a" / "n").write_text("new")
+        (tmp_path / "a" / "n").write_text("new", encoding="utf-8")
 
         assert folder.is_replaced()
         assert folder.read("n", 10) == b"old"

@@ -216,8 +216,10 @@ def test_an_array_file_is_not_believed(folder, data, match):
 
 def test_a_reference_must_fit_its_array(folder):
     """Dtype and shape in the document are those of the array file."""
-    text = (folder / "document.json").read_text()
-    (folder / "document.json").write_text(text.replace('"shape": [3, 4]', '"shape": [4, 3]'))
+    text = (folder / "document.json").read_text(encoding="utf-8")
+    (folder / "document.json").write_text(
+        text.replace('"shape": [3, 4]', '"shape": [4, 3]'), encoding="utf-8"
+    )
     sign(folder)
 
     with pytest.raises(CorruptCheckpointError, match=r"weights/fc\.weight' has another dtype"):
@@ -260,7 +262,7 @@ def test_depth_bombs_are_refused_wherever_they_are(folder, data):
     with pytest.raises(LimitExceededError, match=r"document\.json is nested 100,000 deep"):
         read_folder(folder)
     (folder / "arrays.safetensors").write_bytes(with_header(data))
-    (folder / "document.json").write_text("{}")
+    (folder / "document.json").write_text("{}", encoding="utf-8")
     sign(folder)
     with pytest.raises(LimitExceededError, match=r"header of arrays\.safetensors is nested"):
         read_folder(folder)

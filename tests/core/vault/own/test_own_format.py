@@ -139,8 +139,8 @@ def test_a_folder_moved_aside_by_a_dead_writer_is_read(folder):
 
 def test_hand_edits_can_be_read_on_request(folder):
     """Without verification an edited value is read; sizes and structure still count."""
-    text = (folder / "document.json").read_text()
-    (folder / "document.json").write_text(text.replace("0.001", "0.002"))
+    text = (folder / "document.json").read_text(encoding="utf-8")
+    (folder / "document.json").write_text(text.replace("0.001", "0.002"), encoding="utf-8")
 
     with pytest.raises(CorruptCheckpointError, match="verify=False"):
         read_folder(folder)
@@ -149,7 +149,7 @@ def test_hand_edits_can_be_read_on_request(folder):
 
 def test_unknown_entries_and_files_are_kept(folder):
     """What a later writer adds to the manifest is offered as it is."""
-    (folder / "notes.txt").write_text("hello")
+    (folder / "notes.txt").write_text("hello", encoding="utf-8")
     sign(folder, lambda manifest: manifest.update(added={"by": "later"}))
     sign(
         folder,
@@ -167,7 +167,7 @@ def test_unknown_entries_and_files_are_kept(folder):
 def test_wrong_paths_are_typed(folder, monkeypatch):
     """Nothing there, a file that is none of ours, half of ours, no permission: each is said."""
     (folder.parent / "empty").mkdir()
-    (folder.parent / "other.json").write_text("{}")
+    (folder.parent / "other.json").write_text("{}", encoding="utf-8")
 
     with pytest.raises(CheckpointNotFoundError, match="nothing lies at"):
         read_folder(folder.parent / "nowhere")

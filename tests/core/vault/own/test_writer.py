@@ -25,8 +25,8 @@ def test_folder_is_what_the_specification_says(tmp_path):
     """Any JSON reader and the safetensors library can read a save without our code."""
     save_folder(tmp_path / "a", document(), kind="policy", meta={"from": "there"})
 
-    manifest = json.loads((tmp_path / "a" / "rlconnect.json").read_text())
-    tree = json.loads((tmp_path / "a" / "document.json").read_text())
+    manifest = json.loads((tmp_path / "a" / "rlconnect.json").read_text(encoding="utf-8"))
+    tree = json.loads((tmp_path / "a" / "document.json").read_text(encoding="utf-8"))
     arrays = load_file(tmp_path / "a" / "arrays.safetensors")
 
     assert list(manifest)[:5] == ["format", "format_version", "checksum", "kind", "written_by"]
@@ -167,7 +167,7 @@ def test_overwrite_false_keeps_the_old_one(tmp_path):
 
 def test_single_file_is_replaced_only_if_ours(tmp_path):
     """One JSON file follows the same rules as a folder."""
-    (tmp_path / "mine.json").write_text('{"mine": 1}')
+    (tmp_path / "mine.json").write_text('{"mine": 1}', encoding="utf-8")
     save_file(tmp_path / "ours.json", {"n": 1}, kind="policy")
 
     save_file(tmp_path / "ours.json", {"n": 2}, kind="policy")
@@ -177,7 +177,7 @@ def test_single_file_is_replaced_only_if_ours(tmp_path):
         save_file(tmp_path, {"n": 2}, kind="policy")
 
     assert read_folder(tmp_path / "ours.json").document == {"n": 2}
-    assert (tmp_path / "mine.json").read_text() == '{"mine": 1}'
+    assert (tmp_path / "mine.json").read_text(encoding="utf-8") == '{"mine": 1}'
     assert sorted(os.listdir(tmp_path)) == ["mine.json", "ours.json"]
 
 
@@ -185,7 +185,7 @@ def test_is_own_looks_at_the_first_lines_only(tmp_path):
     """Ours is told from other folders and files without reading them."""
     save_folder(tmp_path / "a", {"n": 1}, kind="policy")
     save_file(tmp_path / "a.json", {"n": 1}, kind="policy")
-    (tmp_path / "b.json").write_text('{"n": 1}')
+    (tmp_path / "b.json").write_text('{"n": 1}', encoding="utf-8")
 
     assert is_own(tmp_path / "a")
     assert is_own(tmp_path / "a.json")

@@ -32,11 +32,20 @@ def largest_file(size):
 @pytest.mark.parametrize(
     ("prepare", "match"),
     [
-        (lambda at: at.write_text("mine"), "a file lies there"),
-        (lambda at: [at.mkdir(), (at / "thesis.txt").write_text("mine")], r"\(thesis\.txt\)"),
-        (lambda at: [at.mkdir(), (at / "document.json").write_text("mine")], "did not write"),
+        (lambda at: at.write_text("mine", encoding="utf-8"), "a file lies there"),
         (
-            lambda at: [save_folder(at, {}, kind="x"), (at / "notes.md").write_text("mine")],
+            lambda at: [at.mkdir(), (at / "thesis.txt").write_text("mine", encoding="utf-8")],
+            r"\(thesis\.txt\)",
+        ),
+        (
+            lambda at: [at.mkdir(), (at / "document.json").write_text("mine", encoding="utf-8")],
+            "did not write",
+        ),
+        (
+            lambda at: [
+                save_folder(at, {}, kind="x"),
+                (at / "notes.md").write_text("mine", encoding="utf-8"),
+            ],
             r"\(notes\.md\)",
         ),
     ],
@@ -63,13 +72,16 @@ def test_foreign_files_that_come_during_the_save_are_kept(tmp_path, monkeypatch)
     monkeypatch.setattr(
         atomic,
         "flush_folder",
-        lambda folder: [flush(folder), (tmp_path / "a" / "notes.md").write_text("mine")],
+        lambda folder: [
+            flush(folder),
+            (tmp_path / "a" / "notes.md").write_text("mine", encoding="utf-8"),
+        ],
     )
 
     with pytest.raises(CheckpointWriteError, match=r"notes\.md"):
         save_folder(tmp_path / "a", {"n": 2}, kind="policy")
 
-    assert (tmp_path / "a" / "notes.md").read_text() == "mine"
+    assert (tmp_path / "a" / "notes.md").read_text(encoding="utf-8") == "mine"
     assert read_folder(tmp_path / "a").document == {"n": 1}
 
 
@@ -173,7 +185,7 @@ def test_a_folder_we_may_not_write_is_a_typed_error(tmp_path):
 
 def test_a_path_through_a_file_is_a_typed_error(tmp_path):
     """A parent that is a file, or a name too long for the disk, is said in two lines."""
-    (tmp_path / "file").write_text("mine")
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
 
     with pytest.raises(CheckpointWriteError, match=r"(?s)not a directory|file exists"):
         save_folder(tmp_path / "file" / "a", {"new": 1}, kind="policy")

@@ -88,7 +88,7 @@ def test_train_batches_are_rays(sample):
         module_class=Tenth, observation_space=BOX, action_space=ACT, model_config={}
     )
     modules = MultiRLModule(rl_module_specs=dict.fromkeys(ids, spec))
-    recorded = json.loads(GOLDEN.read_text())[sample.__name__]
+    recorded = json.loads(GOLDEN.read_text(encoding="utf-8"))[sample.__name__]
 
     batch = pipeline(rl_module=modules, batch={}, episodes=episodes, explore=False)
 

@@ -23,6 +23,7 @@ class Saver:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            encoding="utf-8",
         )
 
     def __enter__(self):
