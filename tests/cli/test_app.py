@@ -240,9 +240,7 @@ def run(*arguments, **options):
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
         stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        **options,
+        **{"encoding": "utf-8", **options},
     )
 
 

@@ -35,7 +35,7 @@ def read_manifest(file: Path) -> dict[str, Any]:
     beside = file.with_name(f"{file.name}.json")
     if not beside.exists():
         raise MissingPartError(
-            f"{file.name} lies without its manifest, {beside.name}, which says what it takes",
+            f"{file.name} is a file without its manifest, {beside.name}, which says what it takes",
             hint="copy both, or export it again; a program from elsewhere is run by its own means.",
             file=beside.name,
         )
