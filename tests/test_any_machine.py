@@ -43,7 +43,7 @@ def calls_that_open_text(tree):
             yield node
 
 
-@pytest.mark.parametrize("name", ["src", "tests", "examples", "benchmarks"])
+@pytest.mark.parametrize("name", ["src", "examples", "benchmarks"])
 def test_every_text_has_its_encoding(name):
     """A locale's encoding (cp1252, ASCII) would write files that other machines cannot read."""
     found = [
