@@ -80,7 +80,13 @@ CELLS = {
     ),
     "numpy-1": Cell(
         "3.11",
-        pins=("numpy==1.26.4", "gymnasium==1.0.0", "torch==2.9.1", "onnxscript==0.6.2"),
+        pins=(
+            "numpy==1.26.4",
+            "gymnasium==1.0.0",
+            "torch==2.9.1",
+            "onnxscript==0.6.2",
+            "pyarrow==21.0.0",  # newer ones want numpy 2
+        ),
         answered_otherwise=_OLD_NUMPY,
     ),
     "pinned": Cell("3.11", constraints="constraints.txt", is_strict=True),
