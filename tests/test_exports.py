@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import rlconnect
+from rlconnect.core.importing.torch_needed import has_torch
 
 SRC = Path(__file__).parents[1] / "src"
 PUBLIC = ["", "core", "core.vault", "legacy", "v2", "bridge"]
@@ -44,7 +45,12 @@ EXPORTERS = [
 @pytest.mark.parametrize("path", EXPORTERS)
 def test_all_is_sorted_and_true(path):
     """Every name in an `__all__` is there, once, in order; a lazy module serves each of them."""
-    module = importlib.import_module(import_name(path))
+    try:
+        module = importlib.import_module(import_name(path))
+    except ModuleNotFoundError as missing:  # a module of the library's own about torch alone
+        if missing.name != "torch" or has_torch():
+            raise
+        pytest.skip("torch is not installed")
 
     exported = list(module.__all__)
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from rlconnect.cli.app import main
 
+pytestmark = pytest.mark.torch  # what is estimated are networks of torch
+
 CASE = Path(__file__).parents[1] / "golden/offline/2.60.0/ope_episodes"
 GIVEN = ["evaluate", str(CASE / "policy"), "--data", str(CASE / "data"), "--gamma", "0.9"]
 

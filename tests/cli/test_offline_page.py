@@ -19,7 +19,13 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+def needing_torch(command):
+    """Commands that let a policy act, marked."""
+    acts = command.split()[1] in ("act", "evaluate")
+    return pytest.param(command, marks=[pytest.mark.torch] if acts else [])
+
+
+@pytest.mark.parametrize("command", [needing_torch(each) for each in COMMANDS])
 def test_a_command_of_the_page_runs(command, tmp_path, monkeypatch, capsys):
     """With a checkpoint and samples in its places; 1 tells what was found."""
     monkeypatch.chdir(tmp_path)

@@ -3,7 +3,11 @@
 import tempfile
 from collections import Counter
 
+import pytest
+
 from tests.fuzz.cases import Cases
+
+pytestmark = pytest.mark.torch
 
 CASES = 90
 

@@ -12,6 +12,8 @@ from tests.fuzz import gadgets
 from tests.fuzz.encodings import pickled, read_tree
 from tests.fuzz.samples import GOLDEN
 
+pytestmark = pytest.mark.torch
+
 
 @pytest.mark.parametrize(
     "act",

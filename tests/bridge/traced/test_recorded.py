@@ -11,6 +11,8 @@ from rlconnect.bridge.traced.tape import Untraceable
 
 from tests.bridge.traced.functions import held, traced
 
+pytestmark = pytest.mark.torch  # what is recorded runs on tensors
+
 W = np.array([[0.5, -1.0, 2.0], [1.5, 0.25, -0.5]])
 
 ANY = [
