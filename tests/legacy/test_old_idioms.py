@@ -35,9 +35,15 @@ OWN_WAY = {
     "filter": {"filter std", "stat one"},  # as for the connector
 }
 """Where rlconnect goes its own way, and why."""
+DRAWN = ("categorical sampled", "multi categorical sampled")
 
 
-@pytest.mark.parametrize(("group", "name"), pairs_of(RECORDED, OWN_WAY))
+def marked(group, name):
+    """Older torch draws others under the same seed."""
+    return pytest.param(group, name, marks=[pytest.mark.torch("2.9")] if name in DRAWN else [])
+
+
+@pytest.mark.parametrize(("group", "name"), [marked(*pair) for pair in pairs_of(RECORDED, OWN_WAY)])
 def test_as_on_ray(group, name):
     """Columns, dtypes, numbers, texts and refusals are those of Ray 2.60."""
     assert_alike(FOUND[group][name], RECORDED[group][name])
