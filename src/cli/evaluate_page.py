@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ..bridge.over_data.appraisal import Appraisal, Weights
     from ..offline.intervals import Interval
 
+_NARROW: Final = 9
 _WIDE: Final = 41
 _BAR: Final = 30
 _Row = tuple[str, float, "Interval"]
@@ -84,23 +86,36 @@ def _table(rows: list[_Row], mark: float) -> Table:
             f"{value:.5g}",
             f"{interval.low:.5g}",
             f"{interval.high:.5g}",
-            _drawn(value, interval, low, high, mark),
+            _Drawn(value, interval, (low, high), mark),
         )
     return table
 
 
-def _drawn(value: float, interval: Interval, low: float, high: float, mark: float) -> Text:
-    span = (high - low) or 1.0
+class _Drawn(NamedTuple):
+    """A value with its interval on an axis, as wide as the terminal leaves room for."""
 
-    def place(at: float) -> int:
-        return round((_WIDE - 1) * (min(max(at, low), high) - low) / span)
+    value: float
+    interval: Interval
+    axis: tuple[float, float]
+    mark: float
 
-    cells = [" "] * _WIDE
-    cells[place(mark)] = "┊"
-    for each in range(place(interval.low), place(interval.high) + 1):
-        cells[each] = "─"
-    cells[place(value)] = "●"
-    return Text("".join(cells), "name")
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(_NARROW, _WIDE)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        wide = max(min(options.max_width, _WIDE), 1)
+        low, high = self.axis
+        span = (high - low) or 1.0
+
+        def place(at: float) -> int:
+            return round((wide - 1) * (min(max(at, low), high) - low) / span)
+
+        cells = [" "] * wide
+        cells[place(self.mark)] = "┊"
+        for each in range(place(self.interval.low), place(self.interval.high) + 1):
+            cells[each] = "─"
+        cells[place(self.value)] = "●"
+        yield Text("".join(cells), "name")
 
 
 def _weights(weights: Weights) -> Table:
