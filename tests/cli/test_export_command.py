@@ -9,7 +9,7 @@ from rlconnect.cli.app import main
 from tests.core.vault.recorded import PENDULUM, RECORDINGS
 
 
-@pytest.mark.torch
+@pytest.mark.torch("2.9")
 def test_the_command_line_exports(tmp_path, capsys):
     """`rlconnect export` writes the file, its manifest, and says what goes in and comes out."""
     out = tmp_path / "pendulum.pt2"

@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 from gymnasium.spaces import (
     Box,
     Dict,
@@ -12,7 +13,6 @@ from gymnasium.spaces import (
     Graph,
     MultiBinary,
     MultiDiscrete,
-    OneOf,
     Sequence,
     Text,
     Tuple,
@@ -237,8 +237,13 @@ SPACES = Dict(
         "choice": Tuple([Discrete(3, start=1), MultiDiscrete([2, 3]), MultiBinary(2)]),
         "text": Text(5, charset="abc"),
         "many": Sequence(Discrete(2)),
-        "one": OneOf([Discrete(2), Box(0, 1, (1,))]),
         "graph": Graph(Box(0, 1, (2,)), Discrete(2)),
+        # gymnasium 0.29 has no such space
+        **(
+            {"one": spaces.OneOf([Discrete(2), Box(0, 1, (1,))])}
+            if hasattr(spaces, "OneOf")
+            else {}
+        ),
     }
 )
 

@@ -1,6 +1,7 @@
 """See what happens to the process: programs that run, files written, modules loaded by name."""
 
 import os
+import platform
 import sys
 import types
 
@@ -20,6 +21,9 @@ _WRITES = (
 )
 _READS_BY_NAME = ("pickle.find_class",)
 _UNREAD = ("fuzz_unread", "antigravity", "this", "ray", "gym", "ale_py")
+
+
+platform.processor()  # Libraries ask when they are loaded: by a program, once a process.
 
 
 class Watch:

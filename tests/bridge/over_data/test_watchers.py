@@ -175,6 +175,7 @@ def test_continuous_actions_have_densities(rng):
         list(answers_to(watcher_of(policy, Manner(is_greedy=True)), held))
 
 
+@pytest.mark.torch("2.9")
 @pytest.mark.parametrize("model", MODELS)
 def test_an_exported_program_takes_its_best_action_for_sure(model, rng, tmp_path):
     """It says of each action whether it would have taken it, after what was really done."""
