@@ -203,6 +203,18 @@ def taken(column: Nest, at: Any) -> Nest:
     return mapped(lambda leaf: leaf[at], column)
 
 
+def joined(parts: Sequence[Nest]) -> Nest:
+    """Columns one after the other; one alone as it is.
+
+    Example:
+        >>> joined([{"a": np.zeros(1)}, {"a": np.ones(2)}])
+        {'a': array([0., 1., 1.])}
+    """
+    if len(parts) == 1:
+        return parts[0]
+    return mapped(lambda *leaves: np.concatenate(leaves), *parts)
+
+
 def map_structure_up_to(shallow: Nest, function: Callable[..., Any], *nests: Nest) -> Nest:
     """Apply `function` where `shallow` has leaves; deeper parts of the nests are handed over whole.
 

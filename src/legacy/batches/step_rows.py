@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -150,3 +151,8 @@ def stack_arrays(arrays: list[Array]) -> Array:
             found=f"shapes {sorted({np.shape(array) for array in arrays}, key=str)[:4]}",
         )
     return batch
+
+
+def joined_batches(batches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The rows of many batches of the same columns as one batch."""
+    return {name: nest.joined([batch[name] for batch in batches]) for name in batches[0]}

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core import nest
 from ...core.errors import ConfigError, PieceError
+from ..batches.step_rows import joined_batches
 from ..connectors.records import BuiltRecords, Records, answers_of
 from ..connectors.types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
 from .endings import remembers
@@ -215,7 +216,7 @@ def _acted(
     if isinstance(ready, BuiltRecords):
         batch, asked = ready.columns, ready.raw
     else:
-        batch = _joined([output.sample_batch for output in ready.data])
+        batch = joined_batches([output.sample_batch for output in ready.data])
         asked = [output.raw_dict for output in ready.data]
     found = policy.compute_actions_from_input_dict(batch, explore=explore, timestep=timestep)
     answers = answers_of(ready.slots, asked, found)
@@ -271,14 +272,3 @@ def _slots(obs_batch: Any, count: int) -> Any:
             )
         return obs_batch
     return [nest.map_structure(lambda leaf, i=i: leaf[i], obs_batch) for i in range(count)]
-
-
-def _joined(batches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The rows of many one-row batches as one batch."""
-    first = batches[0]
-    return {
-        name: nest.map_structure(
-            lambda *leaves: np.concatenate(leaves), *[batch[name] for batch in batches]
-        )
-        for name in first
-    }

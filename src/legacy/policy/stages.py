@@ -12,6 +12,7 @@ from ...core import nest
 from ...core.arrays.batching import batch as batch_items
 from ...core.errors import PieceError
 from ...core.types import Nest
+from ..batches.step_rows import joined_batches
 from ..connectors.adapted import acted_space, seen_space
 from ..connectors.agent.obs_preproc import ObsPreprocessorConnector
 from ..connectors.connector import ActionConnector
@@ -95,7 +96,7 @@ class LegacyStages:
                     found=f"{type(agent.connectors[-1]).__name__}" if agent.connectors else "none",
                 )
         batches = [record.data.sample_batch for record in ready]
-        columns = {name: _joined([each[name] for each in batches]) for name in batches[0]}
+        columns = joined_batches(batches)
         actions, states, fetches = self.policy.compute_actions_from_input_dict(
             columns, explore=False
         )
@@ -136,10 +137,6 @@ def _detail(connector: Any) -> str:
         return ""
     steps = chain.action if isinstance(connector, ActionConnector) else chain.obs
     return ", ".join(type(step).__name__ for step in steps)
-
-
-def _joined(parts: list[Nest]) -> Nest:
-    return nest.map_structure(lambda *leaves: np.concatenate(leaves), *parts)
 
 
 def _plain(action: Nest) -> Nest:

@@ -10,7 +10,7 @@ from ...core import nest
 from ...core.columns import Columns
 from ...core.types import Nest
 from ..envs.multi_agent_envs import ALL
-from ..episodes.column_items import joined_rows, stacked
+from ..episodes.column_items import stacked
 from ..episodes.item_store import ItemStore, listed
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..episodes.single_agent import SingleAgentEpisode
@@ -119,4 +119,4 @@ def _complete(column: ItemStore, *rows: Nest) -> None:
     """Put rows behind the items of a column, which becomes arrays."""
     data = column.raw
     before = [stacked(data) if type(data) is list else data] if column.len_incl_lookback() else []
-    column.data = joined_rows([*before, *rows])
+    column.data = nest.joined([*before, *rows])

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any
 
+from ...core import nest
 from ...core.errors import EpisodeError
 from . import column_items as items
 from .errors import EpisodeKeyError
@@ -259,7 +260,7 @@ class AgentReading:
             return column
         rows = column.rows(0, None)
         if column.finalized:
-            longer = items.joined_rows([rows, items.stacked([hanging])])
+            longer = nest.joined([rows, items.stacked([hanging])])
         else:
             longer = [*rows, hanging]
         return InfiniteLookbackBuffer.of_parts(

@@ -186,13 +186,6 @@ def repeated(item: Nest, count: int) -> Nest:
     return nest.map_structure(lambda leaf: np.repeat(leaf[None], count, axis=0), item)
 
 
-def joined_rows(parts: Sequence[Nest]) -> Nest:
-    """Columns one after the other."""
-    if len(parts) == 1:
-        return parts[0]
-    return nest.mapped(lambda *leaves: np.concatenate(leaves), *parts)
-
-
 def one_hot(values: Nest, space: AnySpace) -> Nest:
     """Discrete and MultiDiscrete leaves as one-hot rows, the others as they are."""
 

@@ -17,7 +17,7 @@ import numpy as np
 from ...core import nest
 from ...core.errors import EpisodeError, SpaceError
 from ...core.types import Nest
-from .column_items import joined_rows, length_of, stacked
+from .column_items import length_of, stacked
 from .multi_agent import MultiAgentEpisode
 from .single_agent import SingleAgentEpisode
 
@@ -142,6 +142,6 @@ def concat_column(
         counts = [*map(length_of, parts)]
         if kinds == {list}:
             return stacked([*chain.from_iterable(parts)]), counts
-        return joined_rows(parts), counts
+        return nest.joined(parts), counts
     except (EpisodeError, SpaceError, IndexError, ValueError):
         return None

@@ -152,7 +152,7 @@ class ItemReader(ItemStore):
         order = np.empty(len(places), np.intp)
         order[exists] = np.arange(int(exists.sum()))
         order[~exists] = np.arange(int(exists.sum()), len(places))
-        joined = nest.taken(items.joined_rows([rows, gaps]), order)
+        joined = nest.taken(nest.joined([rows, gaps]), order)
         if not like_first:
             return joined
         is_plain = self._space is None  # numbers of no known space take a dtype that holds all

@@ -50,7 +50,7 @@ def joined_columns(blocks: list[dict[str, Any]]) -> dict[str, Any]:
             made[name] = list(chain.from_iterable(parts))
         else:
             with at(name):
-                made[name] = nest.map_structure(lambda *arrays: np.concatenate(arrays), *parts)
+                made[name] = nest.joined(parts)
     return made
 
 

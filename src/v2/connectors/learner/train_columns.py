@@ -20,7 +20,6 @@ from ....core.arrays.batching import batch as batched
 from ....core.arrays.padding import PaddingPlan
 from ....core.columns import DEFAULT_MODULE_ID, Columns
 from ....core.types import Array, Nest
-from ...episodes.column_items import joined_rows
 from ...episodes.gather import concat_column
 from ...episodes.single_agent import SingleAgentEpisode
 from ..batch_items import key_of, single_agent_episode_iterator
@@ -268,10 +267,10 @@ class TrainColumns:
                     nest.taken(own.raw, slice(own.lookback + step - 1, -1, step)),
                 )
             ]
-            group.columns[Columns.STATE_IN] = joined_rows(before)
+            group.columns[Columns.STATE_IN] = nest.joined(before)
             if has_next:
                 following = [nest.taken(own.raw, slice(own.lookback, None, step)) for own in after]
-                group.columns[Columns.NEXT_STATE_IN] = joined_rows(following)
+                group.columns[Columns.NEXT_STATE_IN] = nest.joined(following)
         return True
 
     # What has been made
