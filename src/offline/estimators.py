@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 
+from ..core.arrays.padding import places_by_time
 from ..core.errors import ConfigError
 from ..core.types import Array
 
@@ -60,10 +61,7 @@ class Steps:
     @cached_property
     def by_time(self) -> list[Array]:
         """The places of the first steps of all episodes, of the second ones, and so on."""
-        longest_first = np.argsort(-self.lengths, kind="stable")
-        starts, lengths = self.starts[longest_first], -self.lengths[longest_first]
-        counts = np.searchsorted(lengths, -np.arange(int(-lengths[0])), side="left")
-        return [starts[:count] + time for time, count in enumerate(counts)]
+        return places_by_time(self.lengths)
 
     @cached_property
     def weights(self) -> Array:

@@ -14,8 +14,6 @@ from ..core.types import Array, Nest
 from ..v2.episodes.multi_agent import MultiAgentEpisode
 from ..v2.episodes.single_agent import SingleAgentEpisode
 
-_NEVER: float = 0.0
-
 
 @dataclass(frozen=True)
 class Recording:
@@ -56,11 +54,11 @@ class Recording:
         else:
             return None
         found = found.reshape(len(self))
-        if not (found > _NEVER).all():
+        if not (found > 0).all():
             raise PieceError(
                 f"episode {self.id} has actions whose recorded probability is no positive number",
                 expected="action_prob above 0",
-                found=str(found[~(found > _NEVER)][0]),
+                found=str(found[~(found > 0)][0]),
                 hint="leave it out, or judge by a model alone: method 'dm'.",
             )
         return found

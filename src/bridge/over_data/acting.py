@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from ...core import nest
+from ...core.arrays.padding import places_by_time
 from ...core.errors import CheckpointWriteError, ConfigError, MissingExtraError, PieceError
 from ...core.step.plan import ActPlan
 from ...core.types import Array, Nest
@@ -36,6 +37,7 @@ from ..actor.v2_plan import v2_plan
 from ..adapting.adapt import policy_spaces
 from ..loading.natives import Native, natives_of
 from .watched import Form, dataset_at, groups_of, in_space, is_behind_connectors, network_space
+from .watchers import not_behind_connectors
 
 if TYPE_CHECKING:
     from ..front.source import Source
@@ -88,7 +90,7 @@ def infer(policy: Source, observations: Any, *, explore: bool = False, **options
         parts.append(actor.act(rows, explore=explore))
         if actor.remembers:
             actor.reset()
-    return parts[0] if len(parts) == 1 else _joined(parts)
+    return nest.joined(parts)
 
 
 def act_on(
@@ -170,11 +172,7 @@ def actor_behind(native: Native) -> Actor:
     """
     player = player_of(native)
     if not isinstance(player, PlannedPlayer):
-        raise PieceError(
-            f"policy {native.name!r} does not take observations behind its connectors",
-            expected=f"observations of {player.observation_space}",
-            hint="record them as the environment gives them.",
-        )
+        raise not_behind_connectors(player)
     source = player.policy
     return Actor({native.name: PlannedPlayer(_plan_behind(source), source, _plan_behind)})
 
@@ -252,37 +250,27 @@ class Acting:
 
     def _rows(self, group: Sequence[Recording]) -> Nest:
         """Steps that depend on nothing before them."""
-        seen = _joined([nest.taken(each.observations, slice(0, -1)) for each in group])
+        seen = nest.joined([nest.taken(each.observations, slice(0, -1)) for each in group])
         return infer(self.actor, seen, explore=self.explore)
 
     def _along(self, group: Sequence[Recording]) -> Nest:
         """Episodes side by side, the longest first."""
-        order = sorted(range(len(group)), key=lambda place: -len(group[place]))
-        lengths = np.array([len(group[place]) for place in order])
-        starts = np.cumsum(lengths) - lengths
-        seen = _joined([nest.taken(group[place].observations, slice(0, -1)) for place in order])
-        earned = np.concatenate([np.append(0.0, group[place].rewards[:-1]) for place in order])
-        found: list[Nest] = []
-        places: list[Array] = []
+        seen = nest.joined([nest.taken(each.observations, slice(0, -1)) for each in group])
+        earned = np.concatenate([np.append(0.0, each.rewards[:-1]) for each in group])
+        times = places_by_time(np.array([len(each) for each in group]))
         self.actor.reset()
         self.actor.max_sessions = max(self.actor.max_sessions, len(group))
-        for time in range(int(lengths[0])):
-            rows = starts[lengths > time] + time
-            found.append(
-                self.actor.act(
-                    nest.taken(seen, rows),
-                    env_ids=range(len(rows)),
-                    reward=earned[rows],
-                    explore=self.explore,
-                )
+        found = [
+            self.actor.act(
+                nest.taken(seen, places),
+                env_ids=range(len(places)),
+                reward=earned[places],
+                explore=self.explore,
             )
-            places.append(rows)
+            for places in times
+        ]
         self.actor.reset()
-        back = np.argsort(np.concatenate(places))
-        whole = nest.taken(_joined(found), back)  # in `order`
-        stops = starts + lengths
-        own = {place: np.arange(starts[at], stops[at]) for at, place in enumerate(order)}
-        return nest.taken(whole, np.concatenate([own[place] for place in range(len(group))]))
+        return nest.taken(nest.joined(found), np.argsort(np.concatenate(times)))
 
 
 class _Hands:
@@ -381,10 +369,6 @@ def _named(actions: Nest) -> dict[str, Array]:
         ".".join(["actions", *map(str, path)]): np.asarray(leaf)
         for path, leaf in nest.flatten_with_path(actions)
     }
-
-
-def _joined(parts: Sequence[Nest]) -> Nest:
-    return nest.map_structure(lambda *leaves: np.concatenate(leaves), *parts)
 
 
 def _put(file: Path, columns: Mapping[str, Any], write: _Write) -> None:

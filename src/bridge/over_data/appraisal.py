@@ -268,12 +268,7 @@ def _appraised(
     if not methods:
         told.steps()
         raise PieceError("nothing is left to estimate", found="; ".join(notes))
-    only_model = set(methods) == {"dm"}
-    steps = (
-        Steps(told.lengths, told.rewards, np.ones(len(told.rewards)))
-        if only_model and not has_weights
-        else told.steps()
-    )
+    steps = told.steps(needs_weights=set(methods) != {"dm"})
     if told.model is not None and NEED_MODEL & set(methods):
         steps = with_values(
             steps, told.model, gamma, _model_settings(q_model, len(steps.rewards), seed)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from gymnasium.spaces import Discrete
 
 from ...core.errors import PieceError
 from ...offline.estimates import Estimate
-from ...offline.estimators import NEED_MODEL, Steps, judged, known_method, recorded
+from ...offline.estimators import NEED_MODEL, judged, known_method, recorded
 from ...offline.fitted_q import FittedQSettings
 from ..adapting.adapt import policy_spaces
 from ..loading.natives import Native, natives_of
@@ -84,10 +83,11 @@ def evaluate(
         if behavior is None
         else Watching(natives_of(behavior, policy_id, **options).only, dataset, **settings),  # type: ignore[arg-type]
     )
-    if method == "dm" and told.behavior is None:
-        steps = Steps(told.lengths, told.rewards, np.ones(len(told.rewards)))
-    else:
-        steps = told.steps(epsilon_greedy, int(acted.n) if isinstance(acted, Discrete) else 0)
+    steps = told.steps(
+        epsilon_greedy,
+        int(acted.n) if isinstance(acted, Discrete) else 0,
+        needs_weights=method != "dm",
+    )
     if told.model is not None:
         steps = with_values(steps, told.model, gamma, FittedQSettings.of(q_model))
     return Estimate.of(recorded(steps, gamma), judged(method, steps, gamma))

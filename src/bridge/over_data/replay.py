@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from ...core import nest
+from ...core.arrays.padding import places_by_time
 from ...core.types import Array, Nest
 from ...offline.recordings import Recording
 
@@ -80,27 +81,23 @@ def answers_to(watcher: Watcher, recordings: Sequence[Recording]) -> Iterator[An
     """
     if not watcher.remembers:
         sizes = [len(each) + 1 for each in recordings]
-        rows = _joined([each.observations for each in recordings])
-        done = _joined([_with_last_again(each.actions) for each in recordings])
+        rows = nest.joined([each.observations for each in recordings])
+        done = nest.joined([_with_last_again(each.actions) for each in recordings])
         yield from _parts(watcher.step(rows, np.zeros(sum(sizes)), done), sizes)
         return
     for start in range(0, len(recordings), _SIDE_BY_SIDE):
         yield from _in_turn(watcher, recordings[start : start + _SIDE_BY_SIDE])
 
 
-def _in_turn(watcher: Watcher, recordings: Sequence[Recording]) -> list[Answers]:
+def _in_turn(watcher: Watcher, recordings: Sequence[Recording]) -> Iterator[Answers]:
     """Episodes side by side, the longest first, so that those that go on are the first ones."""
-    order = sorted(range(len(recordings)), key=lambda place: -len(recordings[place]))
-    held = [recordings[place] for place in order]
-    sizes = [len(each) + 1 for each in held]
-    starts = np.cumsum(sizes) - sizes
-    observations = _joined([each.observations for each in held])
-    actions = _joined([_with_last_again(each.actions) for each in held])
-    rewards = np.concatenate([np.append(0.0, each.rewards) for each in held])
-    watcher.begin(len(held))
+    sizes = [len(each) + 1 for each in recordings]
+    observations = nest.joined([each.observations for each in recordings])
+    actions = nest.joined([_with_last_again(each.actions) for each in recordings])
+    rewards = np.concatenate([np.append(0.0, each.rewards) for each in recordings])
+    watcher.begin(len(recordings))
     collected: Answers | None = None
-    for time in range(sizes[0]):
-        places = starts[: sum(size > time for size in sizes)] + time
+    for places in places_by_time(np.array(sizes)):
         found = watcher.step(
             nest.taken(observations, places), rewards[places], nest.taken(actions, places)
         )
@@ -110,8 +107,7 @@ def _in_turn(watcher: Watcher, recordings: Sequence[Recording]) -> list[Answers]
             if whole is not None:
                 whole[places] = part
     assert collected is not None  # every episode has an observation
-    by_place = dict(zip(order, _parts(collected, sizes), strict=True))
-    return [by_place[place] for place in range(len(recordings))]
+    return _parts(collected, sizes)
 
 
 def _columns(answers: Answers) -> tuple[Any, Any, Any]:
@@ -131,10 +127,6 @@ def _parts(answers: Answers, sizes: Sequence[int]) -> Iterator[Answers]:
             answers.chances[rows], None if every is None else every[rows], answers.seen[rows]
         )
         stop += size
-
-
-def _joined(parts: Sequence[Nest]) -> Nest:
-    return nest.map_structure(lambda *leaves: np.concatenate(leaves), *parts)
 
 
 def _with_last_again(actions: Nest) -> Nest:

@@ -133,7 +133,7 @@ class _Adapted:
                 row = nest.taken(each.observations, slice(time, time + 1))
                 seen, memory = self._bound.observe_next(row, memory, np.array([time == 0]))
                 rows.append(seen)
-            yield nest.map_structure(lambda *leaves: np.concatenate(leaves), *rows)
+            yield nest.joined(rows)
 
 
 def _with(episode: SingleAgentEpisode, seen: Nest) -> SingleAgentEpisode:

@@ -62,16 +62,19 @@ class Watched:
     ids: list[str]
     model: ModelColumns | None = None
 
-    def steps(self, epsilon: float = 0.0, actions: int = 0) -> Steps:
+    def steps(self, epsilon: float = 0.0, actions: int = 0, *, needs_weights: bool = True) -> Steps:
         """As estimators take it.
 
         Args:
             epsilon: The share of actions that the policy takes at random.
             actions: How many actions there are, for that.
+            needs_weights: Whether it is of no use where nothing can be weighed.
 
         Raises:
             PieceError: Nobody says how probable the actions were where they were recorded.
         """
+        if self.behavior is None and not needs_weights:
+            return Steps(self.lengths, self.rewards, np.ones(len(self.rewards)))
         if self.behavior is None:
             raise PieceError(
                 "the data has no column 'action_prob'",

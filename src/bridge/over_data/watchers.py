@@ -17,6 +17,7 @@ from ...core.arrays.batching import unbatch
 from ...core.errors import PieceError
 from ...core.step.plan import Brain, Running, narrowed, run_step
 from ...core.types import Array, Nest
+from ...legacy.batches.step_rows import joined_batches
 from ...legacy.connectors.records import answers_of
 from ...legacy.connectors.types import AgentConnectorDataType
 from ...legacy.policy.policy import Policy
@@ -49,16 +50,21 @@ def watcher_of(native: Native, manner: Manner) -> Watcher:
     if isinstance(player, PlannedPlayer):
         return PlannedWatcher(player, manner)
     if manner.is_seen:
-        raise PieceError(
-            f"policy {player.plan.name!r} does not take observations behind its connectors",
-            expected=f"observations of {player.observation_space}",
-            hint="record them as the environment gives them.",
-        )
+        raise not_behind_connectors(player)
     if isinstance(player, PipelinePlayer):
         return LegacyWatcher(player, manner)
     if isinstance(player, EpisodePlayer):
         return EpisodeWatcher(player, manner)
     return ProgramWatcher(player)
+
+
+def not_behind_connectors(player: Player) -> PieceError:
+    """The refusal of observations as a network sees them, where connectors run as they are."""
+    return PieceError(
+        f"policy {player.plan.name!r} does not take observations behind its connectors",
+        expected=f"observations of {player.observation_space}",
+        hint="record them as the environment gives them.",
+    )
 
 
 def _choices(player: Player, brain: Brain, manner: Manner) -> Choices:
@@ -205,12 +211,7 @@ class LegacyWatcher:
                 hint="judge the policy without them.",
             )
         batches = [each.data.sample_batch for each in ready]
-        columns = {
-            name: nest.map_structure(
-                lambda *leaves: np.concatenate(leaves), *(each[name] for each in batches)
-            )
-            for name in batches[0]
-        }
+        columns = joined_batches(batches)
         _, states, fetches = self._policy.compute_actions_from_input_dict(columns, explore=False)
         inputs = fetches["action_dist_inputs"]
         chances = self._choices.chances(inputs, actions)
@@ -303,7 +304,6 @@ class ProgramWatcher:
         self._player = copy.copy(player)
         self._count = int(space.n)
         self.remembers = player.remembers
-        self._is_first = True
 
     def begin(self, count: int) -> None:
         """Forget everything."""

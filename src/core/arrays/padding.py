@@ -22,6 +22,27 @@ from ..types import Array, Nest
 from .batching import batch
 
 
+def places_by_time(lengths: Array) -> list[Array]:
+    """The places of the first steps of all episodes, of the second ones, and so on.
+
+    Args:
+        lengths: How many steps each episode has, at least one; they are laid end to end.
+
+    Returns:
+        For each time the episodes that last so long, the longest first: those that go on are
+        always the first ones of the time before.
+
+    Example:
+        >>> [places.tolist() for places in places_by_time(np.array([1, 3]))]
+        [[1, 0], [2], [3]]
+    """
+    longest_first = np.argsort(-lengths, kind="stable")
+    starts = (np.cumsum(lengths) - lengths)[longest_first]
+    shortening = -lengths[longest_first]
+    counts = np.searchsorted(shortening, -np.arange(int(-shortening[0])), side="left")
+    return [starts[:count] + time for time, count in enumerate(counts)]
+
+
 @dataclass(frozen=True, eq=False)
 class PaddingPlan:
     """How the steps of some episodes, laid end to end, fill rows.
