@@ -181,15 +181,19 @@ class FittedQ:
 
     def values(self, seen: Array) -> Array:
         """The value of each action, `(N, n)`."""
+        found: Array = (
+            self._forward(seen) if self._solved is None else self._features(seen) @ self._solved
+        )
+        return found
+
+    def _forward(self, seen: Array) -> Array:
+        """What the network itself gives."""
         import torch
 
         rows = torch.as_tensor(np.ascontiguousarray(np.asarray(seen, np.float32)))
         with torch.inference_mode():
-            found = self._values(self._model, rows).numpy()
-            if self._solved is not None:
-                found = _with_one(self._model._features.numpy()) @ self._solved
-        made: Array = np.asarray(found)
-        return made
+            found: Array = self._values(self._model, rows).numpy()
+        return found
 
     @staticmethod
     def _values(model: Any, seen: Any) -> Any:
@@ -210,7 +214,10 @@ class FittedQ:
         width = here.shape[1]
         if width * actions > _MOST_UNKNOWNS:
             return
-        before = self._residual(steps, gamma)
+        self._solved = self._square = None
+        own_errors = self._errors(
+            steps, gamma, self.values(steps.seen), self.values(steps.seen_next)
+        )
         worth = gamma * (1.0 - steps.is_last)
         matrix = np.zeros((actions, width, actions, width))
         goal = np.zeros((actions, width))
@@ -228,11 +235,9 @@ class FittedQ:
             found = np.linalg.solve(square, goal.reshape(-1)).reshape(actions, width)
         except np.linalg.LinAlgError:
             return
-        self._solved = found.T
-        if self._residual(steps, gamma) <= before:
-            self._square = square
-        else:
-            self._solved = None
+        errors = self._errors(steps, gamma, here @ found.T, after @ found.T)
+        if np.mean(errors**2) <= np.mean(own_errors**2):
+            self._solved, self._square = found.T, square
 
     def influence(self, steps: Transitions, starts: Array, chances: Array, gamma: float) -> Any:
         """What each episode does to the mean value of first steps.
@@ -253,28 +258,25 @@ class FittedQ:
             return None
         solved, square = self._solved, self._square
         features = self._features(steps.seen)
-        self._solved = solved
         first = (chances[:, :, None] * features[starts][:, None, :]).reshape(len(starts), -1)
         pull = np.linalg.solve(square.T, first.mean(0)).reshape(solved.shape[::-1])
         pulls = (features * pull[steps.actions]).sum(-1) * len(starts)
         # A step draws the values towards itself: its own error is larger than it looks.
         own = np.maximum(1 - _leverages(features, steps.actions), _LEAST_FREE)
-        moved = np.add.reduceat(pulls * self._errors(steps, gamma) / own, starts)
+        errors = self._errors(steps, gamma, features @ solved, self.values(steps.seen_next))
+        moved = np.add.reduceat(pulls * errors / own, starts)
         return first @ solved.T.reshape(-1) + moved
 
     def _features(self, seen: Array) -> Array:
         """What the last layer takes, and a one."""
-        self._solved = None
-        self.values(seen)
+        self._forward(seen)
         return _with_one(self._model._features.numpy())
 
-    def _residual(self, steps: Transitions, gamma: float) -> float:
-        return float(np.mean(self._errors(steps, gamma) ** 2))
-
-    def _errors(self, steps: Transitions, gamma: float) -> Array:
+    @staticmethod
+    def _errors(steps: Transitions, gamma: float, here: Array, after: Array) -> Array:
         """How far each step's reward and later value are from the value of its action."""
-        chosen = self.values(steps.seen)[np.arange(len(steps.rewards)), steps.actions]
-        later = (self.values(steps.seen_next) * steps.chances_next).sum(-1)
+        chosen = here[np.arange(len(steps.rewards)), steps.actions]
+        later = (after * steps.chances_next).sum(-1)
         made: Array = steps.rewards + gamma * (1.0 - steps.is_last) * later - chosen
         return made
 
