@@ -12,14 +12,16 @@ import json
 import math
 import os
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
-from ..core.errors import CheckpointNotFoundError, ConfigError, LimitExceededError
+from ..core.errors import CheckpointError, CheckpointNotFoundError, ConfigError, LimitExceededError
 from ..core.vault.decode.load_limits import DEFAULT_LIMITS
+from ..core.vault.files.reading import read_json
 from .damaged import Damage
 from .readers.json_lines import read_lines
 from .readers.places import Place
@@ -38,7 +40,6 @@ _RESULTS: Final = "result.json"
 _TABLE: Final = "progress.csv"
 _STEP: Final = "training_iteration"
 _NUMBERED: Final = re.compile(r"checkpoint_?(\d+)")
-_MOST_STATE_BYTES: Final = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -130,16 +131,19 @@ class Trial:
     @cached_property
     def config(self) -> dict[str, Any]:
         """Its settings; what is no JSON is there as text, as Tune writes it."""
-        file = self.path / _SETTINGS
-        if file.is_file():
-            found = _json_in(file)
-            if isinstance(found, dict):
-                return found
+        found = _json_in(self.path / _SETTINGS)
+        if found is not None:
+            return found
         for row in self._results(Damage()):
             if isinstance(row.get("config"), dict):
                 held: dict[str, Any] = row["config"]
                 return held
         return {}
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """Its settings by path ("model/fcnet_hiddens")."""
+        return _numbers(self.config, lists=True)
 
     @property
     def status(self) -> str:
@@ -210,7 +214,7 @@ class Runs:
     metric: str
     mode: str
 
-    @property
+    @cached_property
     def best(self) -> Trial | None:
         """The trial whose curve reaches the best value."""
         sign = 1 if self.mode == "max" else -1
@@ -221,7 +225,7 @@ class Runs:
         ]
         return max(scored, key=lambda pair: pair[0])[1] if scored else None
 
-    @property
+    @cached_property
     def best_checkpoint(self) -> SavedCheckpoint | None:
         """The best of all trials' checkpoints; the best trial's last where none tells its value."""
         sign = 1 if self.mode == "max" else -1
@@ -237,13 +241,13 @@ class Runs:
 
     def varied(self) -> list[str]:
         """The settings that trials differ in, by path."""
-        flat = [_numbers(trial.config, lists=True) for trial in self.trials]
+        flat = [trial.settings for trial in self.trials]
         names = dict.fromkeys(name for each in flat for name in each)
         return [name for name in names if len({repr(each.get(name, "")) for each in flat}) > 1]
 
     def setting(self, trial: Trial, name: str) -> Any:
         """A setting of a trial by path."""
-        return _numbers(trial.config, lists=True).get(name)
+        return trial.settings.get(name)
 
 
 def open_runs(
@@ -303,7 +307,7 @@ def _states(run: Path) -> dict[str, dict[str, Any]]:
     """What a run's newest state says of its trials, by the name of their folders."""
     files = sorted(run.glob("experiment_state-*.json"))
     held = _json_in(files[-1]) if files else None
-    if not isinstance(held, dict):
+    if held is None:
         return {}
     listed = held.get("trial_data", held.get("checkpoints"))
     found = {}
@@ -327,13 +331,11 @@ def _checkpoint_folders(trial: Path) -> list[Path]:
     return sorted(held, key=lambda each: int(_NUMBERED.fullmatch(each.name)[1]))  # type: ignore[index]  # as above
 
 
-def _json_in(file: Path) -> Any:
-    """The document in a small file; None where it cannot be read."""
+def _json_in(file: Path) -> dict[str, Any] | None:
+    """The object in a file, within the bounds of all that is read; None where there is none."""
     try:
-        if file.stat().st_size > _MOST_STATE_BYTES:
-            return None
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        return read_json(file, DEFAULT_LIMITS)
+    except CheckpointError:
         return None
 
 
@@ -354,12 +356,12 @@ def _as_number(text: Any) -> Any:
     return int(value) if value.is_integer() else value
 
 
-def _numbers(row: Mapping[str, Any], prefix: str = "", *, lists: bool = False) -> dict[str, Any]:
+def _numbers(row: Mapping[str, Any], *, lists: bool = False) -> dict[str, Any]:
     """Numbers and texts by their paths, without a result's settings; lists if asked for."""
     found: dict[str, Any] = {}
-    waiting: list[tuple[str, Mapping[str, Any]]] = [(prefix, row)]
+    waiting: deque[tuple[str, Mapping[str, Any]]] = deque([("", row)])
     while waiting:
-        before, held = waiting.pop(0)
+        before, held = waiting.popleft()
         for name, value in held.items():
             path = f"{before}{name}"
             if isinstance(value, Mapping):
