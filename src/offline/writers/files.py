@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from ...core.errors import ConfigError
+from ...core.vault.own.atomic import replaced_file
 
 _T = TypeVar("_T")
 
@@ -44,7 +45,8 @@ class Folder:
             raise ConfigError(f"{path} is there already", hint="name a new folder.")
         else:
             path.mkdir(parents=True, exist_ok=True)
-            self._mark.write_text(told, encoding="utf-8")
+            with replaced_file(self._mark) as staged:
+                staged.write_text(told, encoding="utf-8")
 
     def fill(
         self,
