@@ -269,7 +269,8 @@ def test_registered_environments_are_found_again(ray_names):
         get_trainable_cls("DQN")
 
 
-def test_a_script_runs_as_it_is(tmp_path):
+@pytest.mark.parametrize("place", ["compat", "bridge"])  # bridge is where it lay before
+def test_a_script_runs_as_it_is(place, tmp_path):
     """`python -m rlconnect.compat.ray_aliases SCRIPT ARGS` gives it arguments and neighbours."""
     (tmp_path / "neighbour.py").write_text(
         "from ray.rllib.connectors.connector_v2 import ConnectorV2\n", encoding="utf-8"
@@ -283,7 +284,7 @@ def test_a_script_runs_as_it_is(tmp_path):
     command = [
         sys.executable,
         "-m",
-        "rlconnect.compat.ray_aliases",
+        f"rlconnect.{place}.ray_aliases",
         "--force",
         str(script),
         "--n=1",
