@@ -9,6 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final, Protocol, runtime_checkable
 
+from typing_extensions import Self
+
 from ..core.data.budget import MIB, Limits
 from ..core.errors import UnknownFormatError
 from ..legacy.batches.multi_agent_batch import MultiAgentBatch, concat_samples
@@ -37,6 +39,14 @@ class Reader(Protocol):
 
     def facts(self, damage: Damage) -> dict[str, Any]:
         """Columns, counts, and who wrote it."""
+
+
+class FileReader(Reader, Protocol):
+    """A reader that knows its files when it sees them."""
+
+    @classmethod
+    def of(cls, found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Self | None:
+        """A reader of these files, or None if none of them is of its kind."""
 
 
 @runtime_checkable
@@ -231,21 +241,20 @@ def open_dataset(
 
 
 def _reader(found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Reader:
+    from .readers.array_reader import ArrayReader
     from .readers.episode_reader import EpisodeReader
     from .readers.minari_reader import MinariReader
     from .readers.old_reader import OldReader
     from .readers.own_reader import OwnReader
     from .readers.row_reader import RowReader
 
-    kinds: tuple[type[OwnReader | MinariReader | OldReader | EpisodeReader], ...]
-    kinds = (OwnReader, MinariReader, OldReader, EpisodeReader)
+    kinds: tuple[type[FileReader], ...] = (
+        OwnReader, ArrayReader, MinariReader, OldReader, EpisodeReader, RowReader
+    )  # fmt: skip
     for kind in kinds:
-        reader = kind.of(found, limits)
+        reader = kind.of(found, limits, columns)
         if reader is not None:
             return reader
-    rows = RowReader.of(found, limits, columns)
-    if rows is not None:
-        return rows
     first = found[0].name
     raise UnknownFormatError(
         f"{first} and {len(found) - 1} other files hold no recorded data we know",

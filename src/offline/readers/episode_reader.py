@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from typing_extensions import Self
@@ -42,7 +42,7 @@ class EpisodeReader:
         self._limits = limits
 
     @classmethod
-    def of(cls, found: list[Place], limits: Limits) -> Self | None:
+    def of(cls, found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Self | None:
         """A reader of these files, or None if the first that can be read has no episodes."""
         tables = [place for place in found if place.suffix == ".parquet"]
         names = next(filter(None, map(columns_of, tables)), ())

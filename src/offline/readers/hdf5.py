@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -75,8 +76,8 @@ def read_tree(item: Any, budget: Budget, name: str) -> Any:
         return {key: read_tree(part, budget, key) for key, part in members(item).items()}
 
 
-def read_array(data: Any, budget: Budget, name: str) -> Array:
-    """One dataset as an array; texts as an array of objects.
+def read_array(data: Any, budget: Budget, name: str, rows: slice | None = None) -> Array:
+    """One dataset as an array, or some of its rows; texts as an array of objects.
 
     Raises:
         CorruptCheckpointError: It lies elsewhere, or is packed in a way that is not unpacked here.
@@ -90,29 +91,36 @@ def read_array(data: Any, budget: Budget, name: str) -> Array:
         return _texts(data, budget, name)
     if data.dtype.hasobject or data.dtype.kind not in "biuf":
         raise corrupt(f"{name!r} holds no numbers", found=str(data.dtype))
-    size = int(np.prod(data.shape, dtype=object)) * data.dtype.itemsize
+    part = data.shape if rows is None else (rows.stop - rows.start, *data.shape[1:])
+    size = int(np.prod(part, dtype=object)) * data.dtype.itemsize
     budget.spend(size, f"{name!r}")
     packing = data.id.get_create_plist()
     filters = [packing.get_filter(i)[0] for i in range(packing.get_nfilters())]
     if not filters or not size:
-        return np.asarray(data[()])
+        return np.asarray(data[() if rows is None else rows])
     if not set(filters) <= {_DEFLATE, _SHUFFLE, _CHECKSUM}:
         raise corrupt(
             f"{name!r} is packed in a way that is not unpacked here",
             expected="gzip, or not at all",
             found=f"HDF5 filters {filters}",
         )
-    return _unpacked(data, filters, budget, name)
+    return _unpacked(data, filters, budget, name, rows)
 
 
-def _unpacked(data: Any, filters: list[int], budget: Budget, name: str) -> Array:
-    made = np.full(data.shape, data.fillvalue, data.dtype)
+def _unpacked(
+    data: Any, filters: list[int], budget: Budget, name: str, rows: slice | None
+) -> Array:
+    first, last = (0, data.shape[0]) if rows is None else (rows.start, rows.stop)
+    made = np.full((last - first, *data.shape[1:]), data.fillvalue, data.dtype)
     chunk = data.chunks
     size = int(np.prod(chunk, dtype=object)) * data.dtype.itemsize
     budget.spend(2 * size, f"a chunk of {name!r}")
-    for number in range(data.id.get_num_chunks()):
+    starts = [range(0, length, step) for length, step in zip(data.shape, chunk, strict=True)]
+    starts[0] = range(first // chunk[0] * chunk[0], last, chunk[0])
+    for place in product(*starts):
         budget.work(20, name)
-        place = data.id.get_chunk_info(number).chunk_offset
+        if data.id.get_chunk_info_by_coord(place).byte_offset is None:
+            continue
         mask, packed = data.id.read_direct_chunk(place)
         for position in reversed(range(len(filters))):
             if mask >> position & 1:
@@ -120,10 +128,11 @@ def _unpacked(data: Any, filters: list[int], budget: Budget, name: str) -> Array
             packed = _UNPACK[filters[position]](packed, size, data.dtype.itemsize)
         if len(packed) != size:
             raise corrupt(f"a chunk of {name!r} has another size than it declares")
-        target = tuple(slice(at, at + step) for at, step in zip(place, chunk, strict=True))
-        target_shape = made[target].shape
-        values = np.frombuffer(packed, data.dtype).reshape(chunk)
-        made[target] = values[tuple(map(slice, target_shape))]
+        values = np.frombuffer(packed, data.dtype).reshape(chunk)[max(0, first - place[0]) :]
+        begins = [max(0, place[0] - first), *place[1:]]
+        steps = [len(values), *chunk[1:]]
+        room = made[tuple(slice(at, at + step) for at, step in zip(begins, steps, strict=True))]
+        room[...] = values[tuple(map(slice, room.shape))]
     return made
 
 

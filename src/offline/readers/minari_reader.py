@@ -56,7 +56,7 @@ class MinariReader:
         self._limits = limits
 
     @classmethod
-    def of(cls, found: list[Place], limits: Limits) -> Self | None:
+    def of(cls, found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Self | None:
         """A reader of these files, or None if there is none of Minari's among them."""
         held = [each for each in found if each.suffix in (*hdf5.SUFFIXES, ".arrow")]
         if not held:

@@ -37,7 +37,7 @@ class OldReader:
         self._read: Any = partial(read_rows, as_lists=True) if is_table else read_lines
 
     @classmethod
-    def of(cls, found: list[Place], limits: Limits) -> Self | None:
+    def of(cls, found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Self | None:
         """A reader of these files, or None if none of them has a batch in it."""
         tables = [place for place in found if place.suffix == ".parquet"]
         if "type" in next(filter(None, map(columns_of, tables)), ()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ class OwnReader:
         self.found = found
 
     @classmethod
-    def of(cls, found: list[Place], limits: Limits) -> Self | None:
+    def of(cls, found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Self | None:
         """A reader of these files, or None if there is none of ours among them."""
         ours = [each for each in found if each.suffix == SUFFIX and not each.member]
         return cls(ours) if ours else None

@@ -20,7 +20,7 @@ from ...core.vault.files.remote import fetched, is_url
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 SUFFIXES: Final = frozenset(
-    {".json", ".jsonl", ".parquet", ".zip", ".hdf5", ".h5", ".arrow", ".msgpack"}
+    {".json", ".jsonl", ".parquet", ".zip", ".hdf5", ".h5", ".arrow", ".msgpack", ".npz"}
 )
 _BUFFER: Final = 1 << 20  # lines are long
 _DIGITS: Final = re.compile(r"(\d+)")

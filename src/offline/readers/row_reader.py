@@ -73,19 +73,17 @@ class RowReader:
         self._ours = {theirs: ours for ours, theirs in names.items()}
 
     @classmethod
-    def of(
-        cls, found: list[Place], limits: Limits, names: Names = MappingProxyType({})
-    ) -> Self | None:
+    def of(cls, found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Self | None:
         """A reader of these files, or None if the first that can be read has no steps."""
-        needed = {names.get(name, name) for name in _NEEDED}
+        needed = {columns.get(name, name) for name in _NEEDED}
         tables = [place for place in found if place.suffix == ".parquet"]
         if needed <= set(next(filter(None, map(columns_of, tables)), ())):
-            return cls(tables, limits, True, names)
+            return cls(tables, limits, True, columns)
         text = [place for place in found if place.suffix in (".json", ".jsonl", "")]
         for place in text:
             for _, keys in read_lines(place, limits, Damage(), lambda line, _: set(line)):
                 if needed <= keys:
-                    return cls(text, limits, False, names)
+                    return cls(text, limits, False, columns)
                 break
         return None
 

@@ -1,0 +1,154 @@
+"""Arrays of a file, each read on row by row: members of an `.npz`, datasets of an HDF5 file."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import IO, Any, Final
+
+import numpy as np
+
+from ...core.data.budget import Budget, checked_bytes, corrupt
+from ...core.data.damage import at
+from ...core.errors import LimitExceededError
+from ...core.types import Array
+from . import hdf5
+from .places import Place
+
+_ZIP_ERRORS: Final = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
+_MOST_COLUMNS: Final = 1_000
+
+
+class ArrayColumn:
+    """One array, its rows read one after the other.
+
+    Args:
+        rows: How many it has.
+        read: Gives the rows from a first to a last one; called in their order.
+        problem: Why its rows cannot be read; empty if they can.
+    """
+
+    def __init__(
+        self, rows: int, read: Callable[[int, int, Budget], Array], problem: str = ""
+    ) -> None:
+        self.rows = rows
+        self.problem = problem
+        self._read = read
+        self._at = 0
+
+    def read(self, rows: int, budget: Budget) -> Array:
+        """The next rows.
+
+        Raises:
+            CorruptCheckpointError: They are not there.
+            LimitExceededError: They take more than the budget.
+        """
+        first, self._at = self._at, self._at + rows
+        if self._at > self.rows:
+            raise corrupt("it ends before its last row")
+        return self._read(first, self._at, budget)
+
+
+@contextmanager
+def opened(place: Place) -> Iterator[dict[str, ArrayColumn]]:
+    """The arrays of a file by name.
+
+    Raises:
+        CorruptCheckpointError: It is damaged.
+        MissingExtraError: It is HDF5, and h5py is not installed.
+    """
+    if place.suffix in hdf5.SUFFIXES:
+        try:
+            with hdf5.opened(place) as file:
+                yield _of_hdf5(file)
+        except hdf5.FOREIGN_ERRORS as error:
+            raise hdf5.as_damage(error, place.name) from None
+        return
+    try:
+        with ExitStack() as streams:
+            archive = streams.enter_context(zipfile.ZipFile(place.path))
+            yield _of_archive(archive, streams)
+    except _ZIP_ERRORS as error:
+        raise corrupt(f"{place.name} cannot be unpacked ({str(error)[:200]})") from None
+
+
+def _of_archive(archive: zipfile.ZipFile, streams: ExitStack) -> dict[str, ArrayColumn]:
+    members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
+    _check_count(len(members))
+    columns = {}
+    for info in members:
+        with at(info.filename):
+            stream = streams.enter_context(archive.open(info))
+            columns[info.filename.removesuffix(".npy")] = _of_member(stream, info.file_size)
+    return columns
+
+
+def _of_member(stream: IO[bytes], size: int) -> ArrayColumn:
+    version = np.lib.format.read_magic(stream)
+    readers: dict[tuple[int, int], Any] = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    if version not in readers:
+        return ArrayColumn(-1, _nothing, f"is of version {version} of NumPy's format")
+    shape, is_fortran, dtype = readers[version](stream)
+    rows = shape[0] if shape else -1
+    if dtype.hasobject:
+        return ArrayColumn(rows, _nothing, "holds Python objects, which are not built")
+    if checked_bytes(shape, dtype) > size:
+        raise corrupt("it declares more numbers than it has", found=f"shape {shape} of {dtype}")
+    row_bytes = checked_bytes(shape[1:], dtype)
+
+    def read(first: int, last: int, budget: Budget) -> Array:
+        wanted = (last - first) * row_bytes
+        budget.spend(wanted, "rows of an array")
+        data = stream.read(wanted)
+        if len(data) != wanted:
+            raise corrupt("it ends before its last row")
+        return np.frombuffer(data, dtype).reshape(last - first, *shape[1:])
+
+    def read_columns_first(first: int, last: int, budget: Budget) -> Array:
+        if not whole:
+            budget.spend(rows * row_bytes, "an array")
+            data = stream.read(rows * row_bytes)
+            whole.append(np.frombuffer(data, dtype).reshape(shape, order="F"))
+        return np.ascontiguousarray(whole[0][first:last])
+
+    whole: list[Array] = []
+    return ArrayColumn(rows, read_columns_first if is_fortran else read)
+
+
+def _of_hdf5(file: Any) -> dict[str, ArrayColumn]:
+    found: dict[str, ArrayColumn] = {}
+    groups = [("", file)]
+    for path, group in groups:
+        for name, item in hdf5.members(group).items():
+            _check_count(len(found) + len(groups))
+            if hdf5.is_group(item):
+                if path.count("/") < 2:
+                    groups.append((f"{path}{name}/", item))
+            else:
+                found[f"{path}{name}"] = _of_dataset(item, f"{path}{name}")
+    return found
+
+
+def _of_dataset(data: Any, name: str) -> ArrayColumn:
+    shape = data.shape
+    if not isinstance(shape, tuple) or data.dtype.kind not in "biuf":
+        return ArrayColumn(-1 if not shape else shape[0], _nothing, "holds no numbers")
+
+    def read(first: int, last: int, budget: Budget) -> Array:
+        return hdf5.read_array(data, budget, name, slice(first, last))
+
+    return ArrayColumn(shape[0] if shape else -1, read)
+
+
+def _nothing(first: int, last: int, budget: Budget) -> Array:
+    raise corrupt("these rows cannot be read")
+
+
+def _check_count(count: int) -> None:
+    if count > _MOST_COLUMNS:
+        raise LimitExceededError(f"a file of more than {_MOST_COLUMNS:,} arrays")

@@ -1,0 +1,267 @@
+"""Steps as plain arrays, one a column: `.npz` files, and HDF5 files as D4RL has them.
+
+    np.savez("run.npz", observations=o, actions=a, rewards=r, terminations=t, truncations=c)
+
+There is no standard for such files. Columns are found by the names that people give them; where an
+episode ends tell its outcomes, its first steps, or its ids. Observations have a row for each step,
+or one more for each episode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+from typing_extensions import Self
+
+from ...core import nest
+from ...core.data.budget import Budget, Limits, corrupt, one_load
+from ...core.data.damage import at
+from ...core.errors import MissingExtraError, RlconnectError
+from ...core.types import Array
+from ...legacy.batches.sample_batch import SampleBatch
+from ...v2.episodes.single_agent import SingleAgentEpisode
+from ..damaged import Damage
+from ..episode_batches import batch_of_episode, facts_of_episodes
+from . import hdf5
+from .array_columns import ArrayColumn, opened
+from .places import Place
+
+SUFFIXES: Final = (".npz", *hdf5.SUFFIXES)
+_SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "obs": ("obs", "observations", "observation", "states"),
+    "new_obs": ("new_obs", "next_observations", "next_obs", "next_observation", "next_states"),
+    "actions": ("actions", "action", "acts"),
+    "rewards": ("rewards", "reward", "rews"),
+    "terminateds": (
+        "terminateds", "terminations", "terminals", "terminated", "terminal", "dones", "done",
+    ),
+    "truncateds": ("truncateds", "truncations", "timeouts", "truncated", "truncation"),
+    "starts": ("episode_starts", "is_first"),
+    "eps_id": ("eps_id", "episode_ids", "episode_id"),
+    "action_logp": ("action_logp", "action_log_probs", "infos/action_log_probs", "log_probs"),
+    "action_prob": ("action_prob", "action_probs"),
+}  # fmt: skip
+_NEEDED: Final = ("obs", "actions", "rewards")
+_OUTCOMES: Final = ("rewards", "terminateds", "truncateds", "starts", "eps_id")
+_INFOS: Final = "infos/"
+_ABOUT: Final = "metadata/"
+Names = Mapping[str, str]
+
+
+class ArrayReader:
+    """Episodes cut from columns; a file is read on as they are asked for.
+
+    Args:
+        found: The files.
+        limits: Bounds for one episode.
+        names: What columns are called in the files, by the names we have for them.
+    """
+
+    format = "array-columns"
+
+    def __init__(
+        self, found: list[Place], limits: Limits, names: Names = MappingProxyType({})
+    ) -> None:
+        self.found = found
+        self._limits = limits
+        self._names = names
+
+    @classmethod
+    def of(cls, found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Self | None:
+        """A reader of these files, or None if the first that can be read has no steps."""
+        held = [place for place in found if place.suffix in SUFFIXES and not place.member]
+        for place in held:
+            try:
+                with at(), opened(place) as arrays:
+                    known = _by_our_names(arrays, columns)
+            except RlconnectError:  # h5py is missing, or the file is damaged
+                continue
+            return cls(held, limits, columns) if known.keys() >= {*_NEEDED} else None
+        return None
+
+    def episodes(self, damage: Damage) -> Iterator[SingleAgentEpisode]:
+        """Each episode, called after its id, or after its number among all files."""
+        number = 0
+        for place in self.found:
+            try:
+                for episode in self._of_file(place, number, damage):
+                    number += 1
+                    yield episode
+            except MissingExtraError:
+                raise
+            except RlconnectError as error:
+                damage.note(place.name, None, error)
+
+    def batches(self, damage: Damage) -> Iterator[SampleBatch]:
+        """One batch an episode."""
+        for number, episode in enumerate(self.episodes(damage)):
+            yield batch_of_episode(episode, number)
+
+    def facts(self, damage: Damage) -> dict[str, Any]:
+        """Columns and counts."""
+        return facts_of_episodes(self.episodes(damage), None)
+
+    def _of_file(self, place: Place, number: int, damage: Damage) -> Iterator[SingleAgentEpisode]:
+        with one_load(self._limits) as budget, at(), opened(place) as columns:
+            known = _by_our_names(columns, self._names)
+            _check_whole(known)
+            outcomes = _outcomes(known, budget)
+            bounds = _bounds(outcomes)
+            extra_rows = _extra_rows(known, len(outcomes["rewards"]), len(bounds), place, damage)
+        with opened(place) as columns:  # from the first row again
+            known = _by_our_names(columns, self._names)
+            for count, (start, stop) in enumerate(bounds):
+                with one_load(self._limits) as budget, at(f"episode {count}"):
+                    held = {
+                        name: _read(known[name], stop - start + extra, budget)
+                        for name, extra in extra_rows.items()
+                    }
+                    episode = _episode(number + count, held, outcomes, slice(start, stop))
+                yield episode
+
+
+_Known = Mapping[str, "ArrayColumn | dict[str, ArrayColumn]"]
+
+
+def _by_our_names(columns: Mapping[str, ArrayColumn], names: Names) -> _Known:
+    """The columns of a file; several `observations/PART` are one, a dict of its parts."""
+    known: dict[str, ArrayColumn | dict[str, ArrayColumn]] = {}
+    taken: set[str] = set()
+    for ours, spellings in _SPELLINGS.items():
+        for name in (names[ours],) if ours in names else spellings:
+            parts = {
+                key.removeprefix(f"{name}/"): column
+                for key, column in columns.items()
+                if key.startswith(f"{name}/")
+            }
+            if name in columns or parts:
+                known[ours] = columns.get(name, parts)
+                taken |= {name, *(f"{name}/{part}" for part in parts)}
+                break
+    return {**known, **{name: own for name, own in columns.items() if name not in taken}}
+
+
+def _check_whole(known: _Known) -> None:
+    missing = [name for name in _NEEDED if name not in known]
+    if missing:
+        raise corrupt(f"it has no column {', '.join(missing)}", found=sorted(known))
+
+
+def _outcomes(known: _Known, budget: Budget) -> dict[str, Array]:
+    """What tells where episodes end: one number for each step of the file."""
+    held: dict[str, Array] = {}
+    for name in _OUTCOMES:
+        column = known.get(name)
+        if not isinstance(column, ArrayColumn):
+            continue
+        steps = len(held["rewards"]) if held else column.rows
+        values = column.read(steps, budget) if column.rows == steps >= 0 else np.empty(0)
+        if column.rows != steps or values.size != steps:
+            raise corrupt(
+                f"the column {name} has not one number for each step",
+                expected=f"{steps:,} of them" if held else "shape (steps,)",
+                found=f"{column.rows:,} rows" if column.rows != steps else str(values.shape),
+            )
+        held[name] = values.reshape(-1)
+    return held
+
+
+def _bounds(outcomes: Mapping[str, Array]) -> list[tuple[int, int]]:
+    """Where each episode begins and ends."""
+    steps = len(outcomes["rewards"])
+    last = np.zeros(steps, bool)
+    for name in ("terminateds", "truncateds"):
+        if name in outcomes:
+            last |= outcomes[name].astype(bool)
+    if "starts" in outcomes:
+        last[:-1] |= outcomes["starts"][1:].astype(bool)
+    if "eps_id" in outcomes:
+        last[:-1] |= outcomes["eps_id"][1:] != outcomes["eps_id"][:-1]
+    stops = np.flatnonzero(last) + 1
+    if steps and (not len(stops) or stops[-1] != steps):
+        stops = np.append(stops, steps)
+    return list(zip([0, *stops[:-1].tolist()], stops.tolist(), strict=True))
+
+
+def _extra_rows(
+    known: _Known, steps: int, episodes: int, place: Place, damage: Damage
+) -> dict[str, int]:
+    """The columns to read with each episode, and how many rows more than steps they have there.
+
+    What has another number of rows tells of the file, not of a step, and is passed over.
+    """
+    extra_rows = {}
+    for name, column in known.items():
+        if name in _OUTCOMES or name.startswith(_ABOUT):
+            continue
+        parts = [column] if isinstance(column, ArrayColumn) else [*column.values()]
+        rows = {part.rows for part in parts}
+        is_longer = name == "obs" and rows == {steps + episodes}
+        problem = next((part.problem for part in parts if part.problem), "")
+        if name in ("obs", "actions", "new_obs"):
+            if problem:
+                raise corrupt(f"the column {name} {problem}")
+            if rows != {steps} and not is_longer:
+                raise corrupt(
+                    f"the column {name} has another number of rows than there are rewards",
+                    expected=f"{steps:,}; or {steps + episodes:,} observations, with the last ones "
+                    f"of {episodes:,} episodes",
+                    found=sorted(rows),
+                )
+        if rows == {steps} and problem:
+            damage.note(place.name, None, corrupt(f"the column {name} {problem}"))
+        elif rows == {steps} or is_longer:
+            extra_rows[name] = int(is_longer)
+    return extra_rows
+
+
+def _read(column: ArrayColumn | dict[str, ArrayColumn], rows: int, budget: Budget) -> Any:
+    if isinstance(column, ArrayColumn):
+        return column.read(rows, budget)
+    made: dict[str, Any] = {}
+    for path, part in column.items():
+        *groups, name = path.split("/")
+        place = made
+        for group in groups:
+            place = place.setdefault(group, {})
+        place[name] = part.read(rows, budget)
+    return made
+
+
+def _episode(
+    number: int, held: dict[str, Any], outcomes: Mapping[str, Array], rows: slice
+) -> SingleAgentEpisode:
+    steps = rows.stop - rows.start
+    seen, after, actions = held.pop("obs"), held.pop("new_obs", None), held.pop("actions")
+    if len(nest.a_leaf(seen)) == steps:
+        last = nest.taken(seen if after is None else after, slice(steps - 1, steps))
+        if after is None:
+            last = nest.map_structure(np.zeros_like, last)
+        seen = nest.joined([seen, last])
+    infos = {
+        name.removeprefix(_INFOS): held.pop(name) for name in [*held] if name.startswith(_INFOS)
+    }
+    ended = {
+        name: bool(outcomes[name][rows.stop - 1])
+        for name in ("terminateds", "truncateds")
+        if name in outcomes
+    }
+    ids = outcomes.get("eps_id")
+    return SingleAgentEpisode(
+        str(number if ids is None else ids[rows.start]),
+        observations=seen,
+        actions=actions,
+        rewards=outcomes["rewards"][rows].astype(np.float64),
+        infos=[
+            *({name: column[t] for name, column in infos.items()} for t in range(steps)),
+            {},
+        ],
+        # Where nothing tells how episodes end, another one that follows tells that this one did.
+        terminated=ended.get("terminateds", not ended and rows.stop < len(outcomes["rewards"])),
+        truncated=ended.get("truncateds", False) and not ended.get("terminateds", False),
+        extra_model_outputs=held,
+        len_lookback_buffer=0,
+    ).to_numpy()
