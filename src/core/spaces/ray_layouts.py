@@ -6,35 +6,44 @@
 `low`, `high` and `nvec` are texts as in `ray_arrays`; the earliest files have the inner form alone.
 Sets of characters and shapes come as sets and tuples from pickles and as lists from msgpack. Ray
 drops the start and dtype of discrete spaces where its layout has no place for them; so do we here.
-Our own lossless layout is in `space_writer`.
+Our own lossless layout is `own_layout`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import gymnasium as gym
 import numpy as np
+from typing_extensions import override
 
-from ..data.budget import Budget, allowance, checked_dtype, checked_shape, corrupt
+from ..data.budget import Budget, allowance, checked_dtype, corrupt
 from ..data.msgpack_arrays import decode_msgpack_object
 from ..data.ray_arrays import decode_ray_array, encode_ray_array
 from ..errors import SpaceError
 from ..types import Array
-from .build import (
-    build_box,
-    build_dict,
-    build_discrete,
-    build_multi_binary,
-    build_multi_discrete,
-    build_repeated,
-    build_simplex,
-    build_text,
-    build_tuple,
-)
+from .schema import Fields, field_of
 from .walk import AnySpace, kind_of
+
+_LAYOUTS: Final = {
+    "Box": ("box", ("low", "high", "shape", "dtype")),
+    "Discrete": ("discrete", ("n", "start")),
+    "MultiBinary": ("multi-binary", ("n",)),
+    "MultiDiscrete": ("multi-discrete", ("nvec", "dtype")),
+    "Tuple": ("tuple", ("spaces",)),
+    "Dict": ("dict", ("spaces",)),
+    "FlexDict": ("dict", ("spaces",)),
+    "Text": ("text", ("min_length", "max_length", "charset")),
+    "Simplex": ("simplex", ("shape", "concentration", "dtype")),
+    "Repeated": ("repeated", ("child_space", "max_len")),
+}
+"""What Ray calls a kind, and what it writes of it, in its order."""
+
+_KINDS: Final = {spelled: kind for kind, (spelled, _) in reversed(_LAYOUTS.items())} | {
+    "flex-dict": "FlexDict"
+}
 
 
 def gym_space_to_dict(space: AnySpace | None) -> dict[str, Any] | None:
@@ -45,15 +54,16 @@ def gym_space_to_dict(space: AnySpace | None) -> dict[str, Any] | None:
     """
     if space is None:
         return None
-    write = _WRITE.get(kind_of(space))
-    if write is None:
+    kind = kind_of(space)
+    if kind not in _LAYOUTS:
         raise SpaceError(
             "Ray has no layout for a space",
-            expected=f"one of {', '.join(_WRITE)}",
+            expected=f"one of {', '.join(_LAYOUTS)}",
             found=type(space).__name__,
             hint="space_to_data() writes every space of gymnasium.",
         )
-    return write(space)
+    spelled, names = _LAYOUTS[kind]
+    return {"space": spelled, **{name: _plain(field_of(space, name), name) for name in names}}
 
 
 def space_to_dict(space: AnySpace | None) -> dict[str, Any] | None:
@@ -95,71 +105,46 @@ def space_from_ray(data: Any, *, max_bytes: int | None = None) -> AnySpace:
     return _read(data, allowance(max_bytes))
 
 
-def _write_multi_binary(space: Any) -> dict[str, Any]:
-    n = int(space.n) if np.ndim(space.n) == 0 else tuple(int(size) for size in space.n)
-    return {"space": "multi-binary", "n": n}
+def _plain(value: Any, name: str) -> Any:
+    if isinstance(value, gym.Space):
+        return gym_space_to_dict(value)
+    if name == "charset":
+        return frozenset(value)
+    if name == "spaces":
+        if isinstance(value, Mapping):
+            return {key: gym_space_to_dict(child) for key, child in value.items()}
+        return [gym_space_to_dict(child) for child in value]
+    if isinstance(value, np.dtype):
+        return value.str
+    return encode_ray_array(value) if name in ("low", "high", "nvec") else value
 
 
-def _write_simplex(space: Any) -> dict[str, Any]:
-    return {
-        "space": "simplex",
-        "shape": tuple(space.shape),
-        "concentration": np.asarray(space.concentration),
-        "dtype": space.dtype.str,
-    }
+class _RayFields(Fields):
+    @override
+    def dtype(self, kinds: str, default: Any = None) -> np.dtype[Any]:
+        # Ray writes no dtype of a Discrete, and takes none.
+        return np.dtype(np.int64) if self.kind == "Discrete" else super().dtype(kinds, default)
 
+    @override
+    def array(self, name: str, dtype: np.dtype[Any] | None = None) -> Array:
+        what = f"{name} of {self.what}"
+        array = _read_array(self.get(name), self.budget, what)
+        if self.kind == "Box" and array.shape == () and self.shape():
+            self.budget.spend(math.prod(self.shape()) * array.itemsize, what)
+            array = np.full(self.shape(), array)
+        return array
 
-def _write_dict(space: Any) -> dict[str, Any]:
-    spaces = {key: gym_space_to_dict(child) for key, child in space.spaces.items()}
-    return {"space": "dict", "spaces": spaces}
+    @override
+    def space(self, value: Any) -> AnySpace:
+        return _read(value, self.budget)
 
-
-def _write_box(space: Any) -> dict[str, Any]:
-    return {
-        "space": "box",
-        "low": encode_ray_array(space.low),
-        "high": encode_ray_array(space.high),
-        "shape": tuple(space.shape),
-        "dtype": space.dtype.str,
-    }
-
-
-def _write_text(space: Any) -> dict[str, Any]:
-    return {
-        "space": "text",
-        "min_length": int(space.min_length),
-        "max_length": int(space.max_length),
-        "charset": frozenset(space.character_set),
-    }
-
-
-_WRITE: Final[dict[str, Callable[[Any], dict[str, Any]]]] = {
-    "Box": _write_box,
-    "Discrete": lambda space: {
-        "space": "discrete",
-        "n": int(space.n),
-        "start": int(getattr(space, "start", 0)),
-    },
-    "MultiBinary": _write_multi_binary,
-    "MultiDiscrete": lambda space: {
-        "space": "multi-discrete",
-        "nvec": encode_ray_array(space.nvec),
-        "dtype": np.dtype(space.dtype).str,
-    },
-    "Tuple": lambda space: {
-        "space": "tuple",
-        "spaces": [gym_space_to_dict(child) for child in space.spaces],
-    },
-    "Dict": _write_dict,
-    "FlexDict": _write_dict,
-    "Text": _write_text,
-    "Simplex": _write_simplex,
-    "Repeated": lambda space: {
-        "space": "repeated",
-        "child_space": gym_space_to_dict(space.child_space),
-        "max_len": int(space.max_len),
-    },
-}
+    @override
+    def pairs(self) -> list[tuple[Any, Any]]:
+        if self.kind == "FlexDict" and not isinstance(self.get("spaces"), Mapping):
+            # Ray's reader of this kind takes every entry but "space" for a part.
+            rest = [(key, child) for key, child in self.data.items() if key != "space"]
+            return [(key, self.space(child)) for key, child in rest]
+        return super().pairs()
 
 
 def _read(data: Any, budget: Budget) -> AnySpace:
@@ -170,15 +155,15 @@ def _read(data: Any, budget: Budget) -> AnySpace:
     inner = data.get("space")
     with budget.level("a space"):
         if isinstance(inner, str):
-            read = _READ.get(inner.replace("_", "-"))
-            if read is None:
-                raise corrupt("a space is of no known kind", expected=", ".join(_READ), found=inner)
-            return read(data, budget)
-        space: Any = _read(inner, budget)
+            kind = _KINDS.get(inner.replace("_", "-"))
+            if kind is None:
+                known = ", ".join(_KINDS)
+                raise corrupt("a space is of no known kind", expected=known, found=inner)
+            return _RayFields(kind, data, budget).made()
+        space = _read(inner, budget)
         if data.get("original_space") is not None:
-            space.original_space = _read(data["original_space"], budget)
-        read_space: AnySpace = space
-    return read_space
+            vars(space)["original_space"] = _read(data["original_space"], budget)
+    return space
 
 
 def _read_array(value: Any, budget: Budget, what: str) -> Array:
@@ -196,75 +181,3 @@ def _read_array(value: Any, budget: Budget, what: str) -> Array:
         raise corrupt(f"{what} is no array", expected="numbers", found=value) from None
     checked_dtype(array.dtype, what)
     return array
-
-
-def _read_box(data: Mapping[str, Any], budget: Budget) -> AnySpace:
-    dtype = checked_dtype(data.get("dtype"), "a Box", "biuf")
-    shape = checked_shape(data.get("shape"), "a Box")
-    bounds = []
-    for side in ("low", "high"):
-        bound = _read_array(data.get(side), budget, f"{side} of a Box")
-        if bound.shape == () and shape != ():
-            budget.spend(math.prod(shape) * bound.itemsize, f"{side} of a Box")
-            bound = np.full(shape, bound)
-        bounds.append(bound)
-    return build_box(bounds[0], bounds[1], shape, dtype, budget)
-
-
-def _read_multi_discrete(data: Mapping[str, Any], budget: Budget) -> AnySpace:
-    nvec = _read_array(data.get("nvec"), budget, "nvec")
-    dtype = checked_dtype(data.get("dtype", "int64"), "a MultiDiscrete", "iu")
-    start = None if data.get("start") is None else _read_array(data["start"], budget, "start")
-    return build_multi_discrete(nvec, start, dtype, budget)
-
-
-def _read_tuple(data: Mapping[str, Any], budget: Budget) -> AnySpace:
-    spaces = data.get("spaces")
-    if not isinstance(spaces, (list, tuple)):
-        raise corrupt("a Tuple space has no spaces", expected="a list", found=spaces)
-    return build_tuple([_read(child, budget) for child in spaces], budget)
-
-
-def _read_dict(data: Mapping[str, Any], budget: Budget) -> AnySpace:
-    spaces = data.get("spaces")
-    is_flexible = data["space"] != "dict"
-    if is_flexible and not isinstance(spaces, Mapping):
-        # Ray's reader of this kind takes every entry but "space" for a part.
-        spaces = {key: child for key, child in data.items() if key != "space"}
-    if not isinstance(spaces, Mapping):
-        raise corrupt("a Dict space has no spaces", expected="a mapping", found=spaces)
-    pairs = [(key, _read(child, budget)) for key, child in spaces.items()]
-    return build_dict(pairs, budget, is_flexible=is_flexible)
-
-
-def _read_text(data: Mapping[str, Any], budget: Budget) -> AnySpace:
-    return build_text(
-        data.get("min_length", 1), data.get("max_length"), data.get("charset"), budget
-    )
-
-
-def _read_simplex(data: Mapping[str, Any], budget: Budget) -> AnySpace:
-    dtype = checked_dtype(data.get("dtype", "<f4"), "a Simplex", "f")
-    shape = checked_shape(data.get("shape"), "a Simplex")
-    given = data.get("concentration")
-    shares = None if given is None else _read_array(given, budget, "a concentration")
-    return build_simplex(shape, shares, dtype, budget)
-
-
-def _read_repeated(data: Mapping[str, Any], budget: Budget) -> AnySpace:
-    return build_repeated(_read(data.get("child_space"), budget), data.get("max_len"), budget)
-
-
-_READ: Final[dict[str, Callable[[Mapping[str, Any], Budget], AnySpace]]] = {
-    "box": _read_box,
-    "discrete": lambda data, budget: build_discrete(data.get("n"), data.get("start", 0), budget),
-    # Some versions wrote a dtype here that their own gymnasium then refused; it is always int8.
-    "multi-binary": lambda data, budget: build_multi_binary(data.get("n"), budget),
-    "multi-discrete": _read_multi_discrete,
-    "tuple": _read_tuple,
-    "dict": _read_dict,
-    "flex-dict": _read_dict,
-    "text": _read_text,
-    "simplex": _read_simplex,
-    "repeated": _read_repeated,
-}

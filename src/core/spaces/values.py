@@ -1,4 +1,4 @@
-"""Random values of a space; `space_corners` has its corners, `space_fit` says what does not fit.
+"""Random values of a space; `corners` has its corners, `fit` says what does not fit.
 
 Nothing here touches the space: its random generator is left alone, and two calls with one seed
 give the same values. What a value takes in memory is checked before it is allocated.

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar, Final
 
 import numpy as np
+from typing_extensions import override
 
-from ...core.data.budget import Budget, checked_dtype, checked_shape, corrupt
-from ...core.spaces.build import (
-    build_box,
-    build_dict,
-    build_discrete,
-    build_multi_binary,
-    build_multi_discrete,
-    build_text,
-    build_tuple,
-)
+from ...core.data.budget import Budget, corrupt
+from ...core.spaces.schema import Fields
 from ...core.spaces.walk import AnySpace
+from ...core.types import Array
 from .json_lines import parsed
 
 
@@ -29,45 +23,51 @@ def read_space(told: Any, budget: Budget) -> AnySpace | None:
     """
     if not isinstance(told, str):
         return None
-    return _space(parsed(told.encode(), budget, "a space"), budget)
+    try:
+        return _space(parsed(told.encode(), budget, "a space"), budget)
+    except _UnknownKindError:
+        return None
 
 
-def _space(data: Any, budget: Budget) -> AnySpace | None:
+_KINDS: Final = ("Box", "Discrete", "MultiDiscrete", "MultiBinary", "Text", "Dict", "Tuple")
+
+
+class _UnknownKindError(Exception):
+    """A space of a kind we do not know lies in it."""
+
+
+class _MinariFields(Fields):
+    spelled: ClassVar = {"spaces": "subspaces"}
+
+    @override
+    def space(self, value: Any) -> AnySpace:
+        return _space(value, self.budget)
+
+    @override
+    def dtype(self, kinds: str, default: Any = None) -> np.dtype[Any]:
+        return np.dtype(np.int64) if self.kind == "Discrete" else super().dtype(kinds, default)
+
+    @override
+    def array(self, name: str, dtype: np.dtype[Any] | None = None) -> Array:
+        if dtype is None:
+            return _array(self.get(name), self.dtype("iu", "int64"))
+        count = int(np.prod(self.shape(), dtype=object))
+        self.budget.spend(count * dtype.itemsize, "the bounds of a Box")
+        array = _array(self.get(name), dtype)
+        return array if array.ndim else np.full(self.shape(), array)
+
+
+def _space(data: Any, budget: Budget) -> AnySpace:
     if not isinstance(data, Mapping):
         raise corrupt("this is no space", expected="a JSON object", found=data)
-    kind, parts = data.get("type"), data.get("subspaces")
+    kind = data.get("type")
+    if kind not in _KINDS:
+        raise _UnknownKindError
     with budget.level("a space"):
-        if kind == "Dict" and isinstance(parts, Mapping):
-            pairs = [(key, _space(part, budget)) for key, part in parts.items()]
-            return None if any(part is None for _, part in pairs) else build_dict(pairs, budget)
-        if kind == "Tuple" and isinstance(parts, list):
-            spaces = [_space(part, budget) for part in parts]
-            return None if any(part is None for part in spaces) else build_tuple(spaces, budget)
-    if kind == "Box":
-        dtype = checked_dtype(data.get("dtype"), "a Box", "biuf")
-        shape = checked_shape(data.get("shape"), "a Box")
-        low, high = (_bounds(data.get(side), shape, dtype, budget) for side in ("low", "high"))
-        return build_box(low, high, shape, dtype, budget)
-    if kind == "Discrete":
-        return build_discrete(data.get("n"), data.get("start", 0), budget)
-    if kind == "MultiDiscrete":
-        dtype = checked_dtype(data.get("dtype", "int64"), "a MultiDiscrete", "iu")
-        return build_multi_discrete(_array(data.get("nvec"), dtype), None, dtype, budget)
-    if kind == "MultiBinary":
-        return build_multi_binary(data.get("n"), budget)
-    if kind == "Text":
-        lengths = data.get("min_length"), data.get("max_length")
-        return build_text(*lengths, data.get("charset"), budget)
-    return None
+        return _MinariFields(kind, data, budget).made()
 
 
-def _bounds(given: Any, shape: tuple[int, ...], dtype: np.dtype[Any], budget: Budget) -> Any:
-    budget.spend(int(np.prod(shape, dtype=object)) * dtype.itemsize, "the bounds of a Box")
-    array = _array(given, dtype)
-    return np.full(shape, array) if not array.ndim else array
-
-
-def _array(given: Any, dtype: np.dtype[Any]) -> Any:
+def _array(given: Any, dtype: np.dtype[Any]) -> Array:
     try:
         return np.array(given, dtype)
     except (TypeError, ValueError, OverflowError):
