@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ...core.errors import ConfigError
+from ...core.formulas.convolutions import CONV_DEFAULTS
 
 # -1 marks settings that Ray gave up; they are kept because saved configs hold them.
 MODEL_DEFAULTS: Final[dict[str, Any]] = {
@@ -50,17 +51,6 @@ MODEL_DEFAULTS: Final[dict[str, Any]] = {
     "use_lstm": False,
     "vf_share_layers": True,
     "zero_mean": True,
-}
-
-# (height, width) -> [out channels, kernel, stride] per convolution, when `conv_filters` is unset.
-CONV_DEFAULTS: Final[dict[tuple[int, int], list[list[Any]]]] = {
-    (480, 640): [[16, [24, 32], [14, 18]], [32, [6, 6], 4], [256, [9, 9], 1]],
-    (240, 320): [[16, [12, 16], [7, 9]], [32, [6, 6], 4], [256, [9, 9], 1]],
-    (96, 96): [[16, [8, 8], 4], [32, [4, 4], 2], [256, [11, 11], 2]],
-    (84, 84): [[16, [8, 8], 4], [32, [4, 4], 2], [256, [11, 11], 1]],
-    (64, 64): [[16, [4, 4], 2], [32, [4, 4], 2], [64, [4, 4], 2], [128, [4, 4], 2]],
-    (42, 42): [[16, [4, 4], 2], [32, [4, 4], 2], [256, [11, 11], 1]],
-    (10, 10): [[16, [5, 5], 2], [32, [5, 5], 2]],
 }
 
 

@@ -28,12 +28,15 @@ class TorchActorCriticEncoder(TorchModel, ActorCriticEncoder):
 
     def __init__(self, config: ActorCriticEncoderConfig) -> None:
         super().__init__(config)
-        base = _base(config)
+        base: Any = config.base_encoder_config
+        if base is None:
+            raise ConfigError("an ActorCriticEncoderConfig needs a base_encoder_config")
         if config.shared:
             self.encoder = base.build(framework="torch")
             return
         self.actor_encoder = base.build(framework="torch")
-        self.critic_encoder = None if config.inference_only else base.build(framework="torch")
+        is_left_out = config.inference_only and not isinstance(self, StatefulActorCriticEncoder)
+        self.critic_encoder: Any = None if is_left_out else base.build(framework="torch")
 
     def _forward(self, inputs: Any, **kwargs: Any) -> dict[str, Any]:
         if self.config.shared:
@@ -46,25 +49,11 @@ class TorchActorCriticEncoder(TorchModel, ActorCriticEncoder):
         return {ENCODER_OUT: out}
 
 
-class TorchStatefulActorCriticEncoder(TorchModel, StatefulActorCriticEncoder):
+class TorchStatefulActorCriticEncoder(TorchActorCriticEncoder, StatefulActorCriticEncoder):
     """Features for actor and critic from recurrent encoders.
 
     The critic stays even where the module only acts: its state is part of the episodes.
-
-    Args:
-        config: An `ActorCriticEncoderConfig`.
     """
-
-    framework = "torch"
-
-    def __init__(self, config: ActorCriticEncoderConfig) -> None:
-        super().__init__(config)
-        base = _base(config)
-        if config.shared:
-            self.encoder = base.build(framework="torch")
-        else:
-            self.actor_encoder = base.build(framework="torch")
-            self.critic_encoder = base.build(framework="torch")
 
     def get_initial_state(self) -> dict[str, Any]:
         """Give the shared encoder's, or `{ACTOR: ..., CRITIC: ...}`."""
@@ -93,9 +82,3 @@ class TorchStatefulActorCriticEncoder(TorchModel, StatefulActorCriticEncoder):
                 CRITIC: critic[Columns.STATE_OUT],
             },
         }
-
-
-def _base(config: ActorCriticEncoderConfig) -> Any:
-    if config.base_encoder_config is None:
-        raise ConfigError("an ActorCriticEncoderConfig needs a base_encoder_config")
-    return config.base_encoder_config

@@ -8,16 +8,14 @@ from typing_extensions import override
 
 from ...core.columns import Columns
 from .catalogs import BCCatalog
-from .networks import ENCODER_OUT
+from .networks import ENCODER_OUT, initial_state_of, state_of
 from .torch_rl_module import TorchRLModule
 
 
 class DefaultBCTorchRLModule(TorchRLModule):
     """An encoder and a policy head."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        catalog_class = kwargs.pop("catalog_class", None) or BCCatalog
-        super().__init__(*args, **kwargs, catalog_class=catalog_class)
+    _default_catalog = BCCatalog
 
     @override
     def setup(self) -> None:
@@ -29,13 +27,10 @@ class DefaultBCTorchRLModule(TorchRLModule):
     @override
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         encoded = self._encoder(batch)
-        out = {Columns.ACTION_DIST_INPUTS: self._pi_head(encoded[ENCODER_OUT])}
-        if Columns.STATE_OUT in encoded:
-            out[Columns.STATE_OUT] = encoded[Columns.STATE_OUT]
-        return out
+        inputs = self._pi_head(encoded[ENCODER_OUT])
+        return {Columns.ACTION_DIST_INPUTS: inputs, **state_of(encoded)}
 
     @override
     def get_initial_state(self) -> dict[str, Any]:
         """Give the encoder's."""
-        give = getattr(self._encoder, "get_initial_state", None)
-        return give() if give is not None else {}
+        return initial_state_of(self._encoder)

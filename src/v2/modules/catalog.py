@@ -16,7 +16,7 @@ from gymnasium.spaces import Space
 from ...core.errors import ConfigError
 from .action_distributions import UnsupportedSpaceException, distribution_class
 from .convolution_shapes import default_filters
-from .model_config import as_settings, with_defaults
+from .model_config import DENSE_LAYERS, as_settings, initializers, with_defaults
 from .network_configs import (
     CNNEncoderConfig,
     FreeLogStdMLPHeadConfig,
@@ -102,10 +102,7 @@ class Catalog:
                 hidden_dim=settings["lstm_cell_size"],
                 num_layers=1,
                 batch_major=not settings.get("_time_major", False),
-                hidden_weights_initializer=settings["lstm_kernel_initializer"],
-                hidden_weights_initializer_config=settings["lstm_kernel_initializer_kwargs"],
-                hidden_bias_initializer=settings["lstm_bias_initializer"],
-                hidden_bias_initializer_config=settings["lstm_bias_initializer_kwargs"],
+                **initializers(settings, "lstm", "hidden_weights", "hidden_bias"),
                 tokenizer_config=cls.get_tokenizer_config(observation_space, settings),
             )
         shape = observation_space.shape if isinstance(observation_space, spaces.Box) else None
@@ -151,27 +148,14 @@ class Catalog:
         """Describe a head with the `head_fcnet_*` settings."""
         settings = self._model_config_dict
         kind = FreeLogStdMLPHeadConfig if is_free_log_std else MLPHeadConfig
-        initializers = (
-            settings["head_fcnet_kernel_initializer"],
-            settings["head_fcnet_kernel_initializer_kwargs"],
-            settings["head_fcnet_bias_initializer"],
-            settings["head_fcnet_bias_initializer_kwargs"],
-        )
         return kind(
             input_dims=self.latent_dims,
             hidden_layer_dims=settings["head_fcnet_hiddens"],
             hidden_layer_activation=settings["head_fcnet_activation"],
             hidden_layer_use_layernorm=use_layernorm,
-            hidden_layer_weights_initializer=initializers[0],
-            hidden_layer_weights_initializer_config=initializers[1],
-            hidden_layer_bias_initializer=initializers[2],
-            hidden_layer_bias_initializer_config=initializers[3],
             output_layer_dim=output_layer_dim,
             output_layer_activation="linear",
-            output_layer_weights_initializer=initializers[0],
-            output_layer_weights_initializer_config=initializers[1],
-            output_layer_bias_initializer=initializers[2],
-            output_layer_bias_initializer_config=initializers[3],
+            **initializers(settings, "head_fcnet", *DENSE_LAYERS),
             clip_log_std=clip_log_std,
             log_std_clip_param=log_std_clip_param,
         )
@@ -203,17 +187,10 @@ def _dense_encoder(shape: tuple[int, ...], settings: Mapping[str, Any]) -> MLPEn
         hidden_layer_dims=hiddens[:-1],
         hidden_layer_activation=settings["fcnet_activation"],
         hidden_layer_use_layernorm=settings["fcnet_use_layernorm"],
-        hidden_layer_weights_initializer=settings["fcnet_kernel_initializer"],
-        hidden_layer_weights_initializer_config=settings["fcnet_kernel_initializer_kwargs"],
-        hidden_layer_bias_initializer=settings["fcnet_bias_initializer"],
-        hidden_layer_bias_initializer_config=settings["fcnet_bias_initializer_kwargs"],
         output_layer_dim=hiddens[-1],
         output_layer_activation=settings["fcnet_activation"],
         output_layer_use_layernorm=settings["fcnet_use_layernorm"],
-        output_layer_weights_initializer=settings["fcnet_kernel_initializer"],
-        output_layer_weights_initializer_config=settings["fcnet_kernel_initializer_kwargs"],
-        output_layer_bias_initializer=settings["fcnet_bias_initializer"],
-        output_layer_bias_initializer_config=settings["fcnet_bias_initializer_kwargs"],
+        **initializers(settings, "fcnet", *DENSE_LAYERS),
     )
 
 
@@ -222,10 +199,7 @@ def _image_encoder(shape: tuple[int, ...], settings: Mapping[str, Any]) -> CNNEn
         input_dims=shape,
         cnn_filter_specifiers=settings["conv_filters"] or default_filters(shape),
         cnn_activation=settings["conv_activation"],
-        cnn_kernel_initializer=settings["conv_kernel_initializer"],
-        cnn_kernel_initializer_config=settings["conv_kernel_initializer_kwargs"],
-        cnn_bias_initializer=settings["conv_bias_initializer"],
-        cnn_bias_initializer_config=settings["conv_bias_initializer_kwargs"],
+        **initializers(settings, "conv", "cnn_kernel", "cnn_bias"),
     )
 
 

@@ -13,6 +13,7 @@ from ...core.columns import Columns
 from ...core.importing.torch_needed import torch_needed
 from .action_distributions import UnsupportedSpaceException
 from .catalog import Catalog, _check_if_diag_gaussian
+from .model_config import DENSE_LAYERS, initializers
 from .network_configs import (
     ActorCriticEncoderConfig,
     MLPEncoderConfig,
@@ -23,13 +24,7 @@ __all__ = ["BCCatalog", "DQNCatalog", "PPOCatalog", "SACCatalog", "_check_if_dia
 
 
 class PPOCatalog(Catalog):
-    """An encoder for actor and critic, a policy head and a value head (PPO, APPO, IMPALA, MARWIL).
-
-    Args:
-        observation_space: What the module takes.
-        action_space: What it gives.
-        model_config_dict: Settings, see `DefaultModelConfig`.
-    """
+    """An encoder for actor and critic, a policy head and a value head (PPO and its kin)."""
 
     @override
     def _describe_heads(self) -> None:
@@ -64,13 +59,7 @@ class PPOCatalog(Catalog):
 
 
 class BCCatalog(Catalog):
-    """An encoder and a policy head.
-
-    Args:
-        observation_space: What the module takes.
-        action_space: What it gives.
-        model_config_dict: Settings, see `DefaultModelConfig`.
-    """
+    """An encoder and a policy head."""
 
     @override
     def _describe_heads(self) -> None:
@@ -87,11 +76,7 @@ class BCCatalog(Catalog):
 class DQNCatalog(Catalog):
     """An encoder, a head for advantages per action and, when dueling, a head for the value.
 
-    Args:
-        observation_space: What the module takes.
-        action_space: A Discrete space.
-        model_config_dict: Settings, see `DefaultModelConfig`; `num_atoms` above 1 asks for a
-            distribution over returns.
+    Actions are Discrete; the setting `num_atoms` above 1 asks for a distribution over returns.
     """
 
     @override
@@ -119,13 +104,7 @@ class DQNCatalog(Catalog):
 
 
 class SACCatalog(Catalog):
-    """Encoders and heads for a policy and for action values, apart from each other.
-
-    Args:
-        observation_space: What the module takes.
-        action_space: A flat Box or a Discrete space.
-        model_config_dict: Settings, see `DefaultModelConfig`.
-    """
+    """Encoders and heads for a policy and for values of actions in a flat Box or Discrete space."""
 
     @override
     def _determine_components_hook(self) -> None:
@@ -157,27 +136,13 @@ class SACCatalog(Catalog):
         width = int(np.prod(self.action_space.shape or ()))
         if settings.get("qf_encoder_joins_inputs"):  # releases before Ray 2.49
             return self._build_joint_qf_encoder(width, framework)
-        dense = {
-            f"{layer}_layer_{part}_initializer{end}": settings[f"fcnet_{kind}_initializer{ending}"]
-            for layer in ("hidden", "output")
-            for part, kind in (("weights", "kernel"), ("bias", "bias"))
-            for end, ending in (("", ""), ("_config", "_kwargs"))
-        }
-        joining = {
-            f"{layer}_layer_{part}_initializer{end}": settings[
-                f"fusionnet_{kind}_initializer{ending}"
-            ]
-            for layer in ("hidden", "output")
-            for part, kind in (("weights", "kernel"), ("bias", "bias"))
-            for end, ending in (("", ""), ("_config", "_kwargs"))
-        }
         self.qf_action_encoder_config = MLPEncoderConfig(
             input_dims=(width,),
             hidden_layer_dims=settings["fcnet_hiddens"][:-1],
             hidden_layer_activation=settings["fcnet_activation"],
             output_layer_dim=self.latent_dims[0],
             output_layer_activation=settings["fcnet_activation"],
-            **dense,
+            **initializers(settings, "fcnet", *DENSE_LAYERS),
         )
         self.qf_encoder_config = MultiStreamEncoderConfig(
             base_encoder_configs={
@@ -188,7 +153,7 @@ class SACCatalog(Catalog):
             hidden_layer_activation=settings["fusionnet_activation"],
             output_layer_dim=self.latent_dims[0],
             output_layer_activation=settings["fusionnet_activation"],
-            **joining,
+            **initializers(settings, "fusionnet", *DENSE_LAYERS),
         )
         return self.qf_encoder_config.build(framework=framework)
 

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ...core.errors import ConfigError
+from ...core.formulas.convolutions import CONV_DEFAULTS, pair, same_padding, valid_padding
 
-# Sides of a square image -> its default filters.
 DEFAULT_FILTERS: Final[dict[int, list[list[Any]]]] = {
-    10: [[16, [5, 5], 2], [32, [5, 5], 2]],
-    42: [[16, [4, 4], 2], [32, [4, 4], 2], [256, [11, 11], 1]],
-    64: [[16, [4, 4], 2], [32, [4, 4], 2], [64, [4, 4], 2], [128, [4, 4], 2]],
-    84: [[16, [8, 8], 4], [32, [4, 4], 2], [256, [11, 11], 1]],
-    96: [[16, [8, 8], 4], [32, [4, 4], 2], [256, [11, 11], 2]],
+    height: filters for (height, width), filters in sorted(CONV_DEFAULTS.items()) if height == width
 }
+"""Sides of a square image, and its default filters."""
 
 
 @dataclass(frozen=True)
@@ -53,34 +50,19 @@ class Convolution:
 
     def padding(self, size: tuple[int, int]) -> tuple[int, int, int, int]:
         """Rows and columns to add: left, right, top, bottom; the odd one comes last."""
-        sides = []
-        for length, kernel, stride in zip(size, self.kernel, self.stride, strict=True):
-            steps = -(-length // stride)
-            missing = max((steps - 1) * stride + kernel - length, 0) if self.is_padded else 0
-            sides.append((missing // 2, missing - missing // 2))
-        (top, bottom), (left, right) = sides
-        return left, right, top, bottom
+        padded = same_padding(size, self.kernel, self.stride)[0]
+        return padded if self.is_padded else (0, 0, 0, 0)
 
     def output_size(self, size: tuple[int, int]) -> tuple[int, int]:
         """Height and width of the result."""
-        left, right, top, bottom = self.padding(size)
-        padded = (size[0] + top + bottom, size[1] + left + right)
-        height, width = (
-            (length - kernel) // stride + 1
-            for length, kernel, stride in zip(padded, self.kernel, self.stride, strict=True)
-        )
+        shape = (size, self.kernel, self.stride)
+        height, width = same_padding(*shape)[1] if self.is_padded else valid_padding(*shape)
         if height < 1 or width < 1:
             raise ConfigError(
                 f"conv_filters leave nothing of an image of {size[0]} x {size[1]}",
                 found=f"kernel {self.kernel}, stride {self.stride}",
             )
         return height, width
-
-
-def pair(value: Any) -> tuple[int, int]:
-    """One number for both sides, or two."""
-    first, second = value if isinstance(value, (list, tuple)) else (value, value)
-    return int(first), int(second)
 
 
 def output_shape(shape: Sequence[int], filters: Sequence[Any]) -> tuple[int, int, int]:

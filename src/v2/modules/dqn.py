@@ -13,7 +13,7 @@ from ...core.columns import Columns
 from .apis import InferenceOnlyAPI, QNetAPI, TargetNetworkAPI
 from .catalogs import DQNCatalog
 from .model_config import as_settings
-from .networks import ENCODER_OUT
+from .networks import ENCODER_OUT, initial_state_of, state_of
 from .rl_module import RLModule
 from .schedules import Scheduler
 from .target_networks import make_target_network
@@ -90,8 +90,7 @@ class DefaultDQNRLModule(RLModule, InferenceOnlyAPI, TargetNetworkAPI, QNetAPI):
     @override
     def get_initial_state(self) -> dict[str, Any]:
         """Give the encoder's."""
-        give = getattr(self.encoder, "get_initial_state", None)
-        return give() if give is not None else {}
+        return initial_state_of(self.encoder)
 
     @override
     def compute_q_values(self, batch: dict[str, Any]) -> dict[str, Any]:
@@ -118,14 +117,12 @@ class DefaultDQNTorchRLModule(TorchRLModule, DefaultDQNRLModule):
     that `epsilon` has at step `t`.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        catalog_class = kwargs.pop("catalog_class", None) or DQNCatalog
-        super().__init__(*args, **kwargs, catalog_class=catalog_class)
+    _default_catalog = DQNCatalog
 
     @override
     def _forward_inference(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         values = self.compute_q_values(batch)
-        return {Columns.ACTIONS: values[QF_PREDS].argmax(dim=-1), **_state_of(values)}
+        return {Columns.ACTIONS: values[QF_PREDS].argmax(dim=-1), **state_of(values)}
 
     @override
     def _forward_exploration(
@@ -136,7 +133,7 @@ class DefaultDQNTorchRLModule(TorchRLModule, DefaultDQNRLModule):
         epsilon = self.epsilon_schedule.update(t)
         is_random = torch.rand(best.shape, device=best.device) < epsilon
         actions = torch.where(is_random, _any_allowed(values[QF_PREDS]), best)
-        return {Columns.ACTIONS: actions, **_state_of(values)}
+        return {Columns.ACTIONS: actions, **state_of(values)}
 
     @override
     def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
@@ -191,7 +188,7 @@ class DefaultDQNTorchRLModule(TorchRLModule, DefaultDQNRLModule):
             out[QF_PREDS] = vf(features) + scores - scores.mean(dim=-1, keepdim=True)
         else:
             out[QF_PREDS] = scores
-        return {**out, **_state_of(encoded)}
+        return {**out, **state_of(encoded)}
 
 
 def _any_allowed(values: Tensor) -> Tensor:
@@ -208,8 +205,3 @@ def _columns(batch: dict[str, Any], obs: str, state: str) -> dict[str, Any]:
     if state in batch:
         found[Columns.STATE_IN] = batch[state]
     return found
-
-
-def _state_of(found: dict[str, Any]) -> dict[str, Any]:
-    state = found.get(Columns.STATE_OUT)
-    return {} if state is None else {Columns.STATE_OUT: state}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import torch
@@ -48,19 +49,9 @@ class TorchCNNEncoder(TorchModel, Encoder):
         super().__init__(config)
         if config.input_dims is None:
             raise ConfigError("a CNNEncoderConfig needs the input_dims of its images")
-        layers: list[nn.Module] = [
-            TorchCNN(
-                input_dims=config.input_dims,
-                cnn_filter_specifiers=config.cnn_filter_specifiers,
-                cnn_use_bias=config.cnn_use_bias,
-                cnn_use_layernorm=config.cnn_use_layernorm,
-                cnn_activation=config.cnn_activation,
-                cnn_kernel_initializer=config.cnn_kernel_initializer,
-                cnn_kernel_initializer_config=config.cnn_kernel_initializer_config,
-                cnn_bias_initializer=config.cnn_bias_initializer,
-                cnn_bias_initializer_config=config.cnn_bias_initializer_config,
-            )
-        ]
+        known = {field.name for field in fields(CNNEncoderConfig) if field.name.startswith("cnn_")}
+        settings = {name: value for name, value in vars(config).items() if name in known}
+        layers: list[nn.Module] = [TorchCNN(input_dims=config.input_dims, **settings)]
         if config.flatten_at_end:
             layers.append(nn.Flatten())
         self.net = nn.Sequential(*layers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import torch
@@ -14,25 +15,15 @@ from .torch_model import TorchModel
 
 def mlp_from(config: _MLPConfig, output_dim: int | None = None) -> TorchMLP:
     """The dense layers a config describes, perhaps with another output width."""
-    return TorchMLP(
-        input_dim=int((config.input_dims or (0,))[0]),
-        hidden_layer_dims=config.hidden_layer_dims,
-        hidden_layer_activation=config.hidden_layer_activation,
-        hidden_layer_use_bias=config.hidden_layer_use_bias,
-        hidden_layer_use_layernorm=config.hidden_layer_use_layernorm,
-        hidden_layer_weights_initializer=config.hidden_layer_weights_initializer,
-        hidden_layer_weights_initializer_config=config.hidden_layer_weights_initializer_config,
-        hidden_layer_bias_initializer=config.hidden_layer_bias_initializer,
-        hidden_layer_bias_initializer_config=config.hidden_layer_bias_initializer_config,
-        output_dim=config.output_layer_dim if output_dim is None else output_dim,
-        output_use_bias=config.output_layer_use_bias,
-        output_use_layernorm=config.output_layer_use_layernorm,
-        output_activation=config.output_layer_activation,
-        output_weights_initializer=config.output_layer_weights_initializer,
-        output_weights_initializer_config=config.output_layer_weights_initializer_config,
-        output_bias_initializer=config.output_layer_bias_initializer,
-        output_bias_initializer_config=config.output_layer_bias_initializer_config,
-    )
+    known = {field.name for field in fields(_MLPConfig)}
+    settings: dict[str, Any] = {
+        name.replace("output_layer_", "output_"): value
+        for name, value in vars(config).items()
+        if name in known and name.startswith(("hidden_layer_", "output_layer_"))
+    }
+    if output_dim is not None:
+        settings["output_dim"] = output_dim
+    return TorchMLP(input_dim=int((config.input_dims or (0,))[0]), **settings)
 
 
 class TorchMLPHead(TorchModel):

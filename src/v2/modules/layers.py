@@ -78,21 +78,9 @@ class TorchMLP(nn.Module):
     Args:
         input_dim: Width of the input.
         hidden_layer_dims: Sizes of the layers before the output.
-        hidden_layer_activation: After each of them.
-        hidden_layer_use_bias: Whether they add a bias.
-        hidden_layer_use_layernorm: Whether to normalise before the activation.
-        hidden_layer_weights_initializer: Of their weights.
-        hidden_layer_weights_initializer_config: Its further arguments.
-        hidden_layer_bias_initializer: Of their biases.
-        hidden_layer_bias_initializer_config: Its further arguments.
         output_dim: Size of the output layer; None leaves it out.
-        output_use_bias: Whether it adds a bias.
-        output_use_layernorm: Whether to normalise it.
-        output_activation: After it.
-        output_weights_initializer: Of its weights.
-        output_weights_initializer_config: Its further arguments.
-        output_bias_initializer: Of its bias.
-        output_bias_initializer_config: Its further arguments.
+
+    The other settings are as in `MLPHeadConfig`.
     """
 
     def __init__(
@@ -122,37 +110,33 @@ class TorchMLP(nn.Module):
         width = self.input_dim
 
         def add(size: int, bias: bool, norm: bool, activation: Any, *initializers: Any) -> None:
+            nonlocal width
             layers.append(initialized(nn.Linear(width, size, bias=bias), *initializers))
             if norm:
                 layers.append(nn.LayerNorm(size, eps=LAYER_NORM_EPSILON))
             kind = get_activation_fn(activation)
             if kind is not None:
                 layers.append(kind())
+            width = size
 
+        hidden_fill = (
+            hidden_layer_weights_initializer,
+            hidden_layer_weights_initializer_config,
+            hidden_layer_bias_initializer,
+            hidden_layer_bias_initializer_config,
+        )
         for size in hidden_layer_dims:
-            add(
-                int(size),
-                hidden_layer_use_bias,
-                hidden_layer_use_layernorm,
-                hidden_layer_activation,
-                hidden_layer_weights_initializer,
-                hidden_layer_weights_initializer_config,
-                hidden_layer_bias_initializer,
-                hidden_layer_bias_initializer_config,
-            )
-            width = int(size)
+            norm, act = hidden_layer_use_layernorm, hidden_layer_activation
+            add(int(size), hidden_layer_use_bias, norm, act, *hidden_fill)
         if output_dim is not None:
-            add(
-                int(output_dim),
-                output_use_bias,
-                output_use_layernorm,
-                output_activation,
+            output_fill = (
                 output_weights_initializer,
                 output_weights_initializer_config,
                 output_bias_initializer,
                 output_bias_initializer_config,
             )
-            width = int(output_dim)
+            norm, act = output_use_layernorm, output_activation
+            add(int(output_dim), output_use_bias, norm, act, *output_fill)
         self.output_dim = width
         self.mlp = nn.Sequential(*layers)
 
@@ -168,13 +152,8 @@ class TorchCNN(nn.Module):
     Args:
         input_dims: Height, width and channels of an image.
         cnn_filter_specifiers: One `[channels, kernel, stride]` per layer, perhaps with "valid".
-        cnn_use_bias: Whether they add a bias.
-        cnn_use_layernorm: Whether to normalise over channels before the activation.
-        cnn_activation: After each layer.
-        cnn_kernel_initializer: Of the kernels.
-        cnn_kernel_initializer_config: Its further arguments.
-        cnn_bias_initializer: Of the biases.
-        cnn_bias_initializer_config: Its further arguments.
+
+    The other settings are as in `CNNEncoderConfig`.
     """
 
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
-from typing import Any
+from typing import Any, Final
 
 Initializer = str | Callable[..., Any] | None
 
@@ -105,6 +105,35 @@ class DefaultModelConfig:
     fusionnet_kernel_initializer_kwargs: dict[str, Any] | None = None
     fusionnet_bias_initializer: Initializer = None
     fusionnet_bias_initializer_kwargs: dict[str, Any] | None = None
+
+
+def initializers(settings: Mapping[str, Any], prefix: str, *layers: str) -> dict[str, Any]:
+    """What fills weights and biases, under the names that configs of networks have for it.
+
+    Args:
+        settings: All of them.
+        prefix: What the settings begin with: `fcnet`, `conv`.
+        layers: What their names in a network's config begin with: `hidden_layer_weights`.
+
+    Example:
+        >>> initializers({**vars(DefaultModelConfig()), "conv_bias_initializer": "zeros_"},
+        ...              "conv", "cnn_bias")
+        {'cnn_bias_initializer': 'zeros_', 'cnn_bias_initializer_config': None}
+    """
+    found = {}
+    for layer in layers:
+        part = f"{prefix}_{'bias' if layer.endswith('bias') else 'kernel'}_initializer"
+        found[f"{layer}_initializer"] = settings[part]
+        found[f"{layer}_initializer_config"] = settings[f"{part}_kwargs"]
+    return found
+
+
+DENSE_LAYERS: Final = (
+    "hidden_layer_weights",
+    "hidden_layer_bias",
+    "output_layer_weights",
+    "output_layer_bias",
+)
 
 
 def as_settings(model_config: Any) -> dict[str, Any]:

@@ -30,27 +30,12 @@ class TorchMultiStreamEncoder(TorchModel, Encoder):
         joined = width = config.joined_dim
         layers = []
         for size in config.hidden_layer_dims:
-            layer = nn.Linear(width, int(size), bias=config.hidden_layer_use_bias)
-            layers.append(
-                initialized(
-                    layer,
-                    config.hidden_layer_weights_initializer,
-                    config.hidden_layer_weights_initializer_config,
-                    config.hidden_layer_bias_initializer,
-                    config.hidden_layer_bias_initializer_config,
-                )
-            )
+            layers.append(_linear(config, "hidden", width, int(size)))
             width = int(size) + joined
         self.fusion_layers = nn.ModuleList(layers)
         self.output_layer: nn.Module | None = None
         if config.output_layer_dim is not None:
-            self.output_layer = initialized(
-                nn.Linear(width, int(config.output_layer_dim), bias=config.output_layer_use_bias),
-                config.output_layer_weights_initializer,
-                config.output_layer_weights_initializer_config,
-                config.output_layer_bias_initializer,
-                config.output_layer_bias_initializer_config,
-            )
+            self.output_layer = _linear(config, "output", width, int(config.output_layer_dim))
         self._activation = _activation(config.hidden_layer_activation)
         self._output_activation = _activation(config.output_layer_activation)
 
@@ -65,6 +50,14 @@ class TorchMultiStreamEncoder(TorchModel, Encoder):
         if self.output_layer is not None:
             x = self._output_activation(self.output_layer(x))
         return {ENCODER_OUT: x}
+
+
+def _linear(config: MultiStreamEncoderConfig, place: str, width: int, size: int) -> nn.Module:
+    settings = vars(config)
+    layer = nn.Linear(width, size, bias=settings[f"{place}_layer_use_bias"])
+    fill = ("weights_initializer", "weights_initializer_config")
+    parts = (*fill, *(name.replace("weights", "bias") for name in fill))
+    return initialized(layer, *(settings[f"{place}_layer_{part}"] for part in parts))
 
 
 def _activation(name: Any) -> Any:

@@ -42,47 +42,49 @@ class ModelConfig(abc.ABC):
 
 
 @dataclass
-class _MLPConfig(ModelConfig):
+class _DenseConfig(ModelConfig):
     """Dense layers.
 
     Args:
         hidden_layer_dims: Sizes of the layers before the output.
         hidden_layer_use_bias: Whether they add a bias.
         hidden_layer_activation: After each of them.
-        hidden_layer_use_layernorm: Whether to normalise before it.
-        hidden_layer_weights_initializer: Of their weights; see `DefaultModelConfig`.
-        hidden_layer_weights_initializer_config: Its further arguments.
-        hidden_layer_bias_initializer: Of their biases.
-        hidden_layer_bias_initializer_config: Its further arguments.
-        output_layer_dim: Size of the output layer; None leaves it out.
-        output_layer_use_layernorm: Whether to normalise it.
-        output_layer_use_bias: Whether it adds a bias.
-        output_layer_activation: After it.
-        output_layer_weights_initializer: Of its weights.
-        output_layer_weights_initializer_config: Its further arguments.
-        output_layer_bias_initializer: Of its bias.
-        output_layer_bias_initializer_config: Its further arguments.
-        clip_log_std: Whether the second half of the outputs are logarithms of deviations, to be
-            held within `log_std_clip_param`.
-        log_std_clip_param: That bound.
+        hidden_layer_weights_initializer: Of their weights, as in `DefaultModelConfig`; its further
+            arguments follow, and the same for biases.
+        output_layer_dim: Size of the output layer; None leaves it out. The settings that follow are
+            for it what those above are for hidden layers.
     """
 
     hidden_layer_dims: Sequence[int] = (256, 256)
     hidden_layer_use_bias: bool = True
     hidden_layer_activation: Any = "relu"
-    hidden_layer_use_layernorm: bool = False
     hidden_layer_weights_initializer: Initializer = None
     hidden_layer_weights_initializer_config: Mapping[str, Any] | None = None
     hidden_layer_bias_initializer: Initializer = None
     hidden_layer_bias_initializer_config: Mapping[str, Any] | None = None
     output_layer_dim: int | None = None
-    output_layer_use_layernorm: bool = False
     output_layer_use_bias: bool = True
     output_layer_activation: Any = "linear"
     output_layer_weights_initializer: Initializer = None
     output_layer_weights_initializer_config: Mapping[str, Any] | None = None
     output_layer_bias_initializer: Initializer = None
     output_layer_bias_initializer_config: Mapping[str, Any] | None = None
+
+
+@dataclass
+class _MLPConfig(_DenseConfig):
+    """Dense layers one after the other.
+
+    Args:
+        hidden_layer_use_layernorm: Whether to normalise before a hidden layer's activation.
+        output_layer_use_layernorm: Whether to normalise before the output's.
+        clip_log_std: Whether the second half of the outputs are logarithms of deviations, to be
+            held within `log_std_clip_param`.
+        log_std_clip_param: That bound.
+    """
+
+    hidden_layer_use_layernorm: bool = False
+    output_layer_use_layernorm: bool = False
     clip_log_std: bool = False
     log_std_clip_param: float = 20.0
 
@@ -144,10 +146,8 @@ class CNNEncoderConfig(ModelConfig):
         cnn_use_bias: Whether they add a bias.
         cnn_activation: After each of them.
         cnn_use_layernorm: Whether to normalise over channels before it.
-        cnn_kernel_initializer: Of their kernels.
-        cnn_kernel_initializer_config: Its further arguments.
-        cnn_bias_initializer: Of their biases.
-        cnn_bias_initializer_config: Its further arguments.
+        cnn_kernel_initializer: Of their kernels; its further arguments follow, and the same for
+            biases.
         flatten_at_end: Whether features are a flat vector.
     """
 
@@ -185,11 +185,8 @@ class RecurrentEncoderConfig(ModelConfig):
         hidden_dim: Its cells.
         num_layers: Layers on top of each other.
         batch_major: Whether the batch axis comes before the time axis.
-        hidden_weights_initializer: Of its weights.
-        hidden_weights_initializer_config: Its further arguments.
-        use_bias: Whether it adds biases.
-        hidden_bias_initializer: Of its biases.
-        hidden_bias_initializer_config: Its further arguments.
+        hidden_weights_initializer: Of its weights; its further arguments follow.
+        use_bias: Whether it adds biases; what fills them follows.
         tokenizer_config: The encoder before it; None feeds observations as they are.
     """
 
@@ -244,42 +241,15 @@ class ActorCriticEncoderConfig(ModelConfig):
 
 
 @dataclass
-class MultiStreamEncoderConfig(ModelConfig):
+class MultiStreamEncoderConfig(_DenseConfig):
     """One encoder per column, joined by dense layers that each see the joined features again.
 
     Args:
         base_encoder_configs: Column name to encoder.
-        hidden_layer_dims: Sizes of the joining layers.
-        hidden_layer_use_bias: Whether they add a bias.
-        hidden_layer_activation: After each of them.
-        hidden_layer_weights_initializer: Of their weights.
-        hidden_layer_weights_initializer_config: Its further arguments.
-        hidden_layer_bias_initializer: Of their biases.
-        hidden_layer_bias_initializer_config: Its further arguments.
-        output_layer_dim: Size of the output layer; None leaves it out.
-        output_layer_use_bias: Whether it adds a bias.
-        output_layer_activation: After it.
-        output_layer_weights_initializer: Of its weights.
-        output_layer_weights_initializer_config: Its further arguments.
-        output_layer_bias_initializer: Of its bias.
-        output_layer_bias_initializer_config: Its further arguments.
     """
 
     base_encoder_configs: Mapping[str, ModelConfig] = field(default_factory=dict)
     hidden_layer_dims: Sequence[int] = (256, 256, 256)
-    hidden_layer_use_bias: bool = True
-    hidden_layer_activation: Any = "relu"
-    hidden_layer_weights_initializer: Initializer = None
-    hidden_layer_weights_initializer_config: Mapping[str, Any] | None = None
-    hidden_layer_bias_initializer: Initializer = None
-    hidden_layer_bias_initializer_config: Mapping[str, Any] | None = None
-    output_layer_dim: int | None = None
-    output_layer_use_bias: bool = True
-    output_layer_activation: Any = "linear"
-    output_layer_weights_initializer: Initializer = None
-    output_layer_weights_initializer_config: Mapping[str, Any] | None = None
-    output_layer_bias_initializer: Initializer = None
-    output_layer_bias_initializer_config: Mapping[str, Any] | None = None
 
     @property
     def joined_dim(self) -> int:

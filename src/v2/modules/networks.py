@@ -5,6 +5,8 @@ from __future__ import annotations
 import abc
 from typing import TYPE_CHECKING, Any, Final
 
+from ...core.columns import Columns
+
 if TYPE_CHECKING:
     from .network_configs import ModelConfig
 
@@ -16,6 +18,18 @@ ACTOR: Final = "actor"
 
 CRITIC: Final = "critic"
 """Key of what belongs to the value function."""
+
+
+def initial_state_of(encoder: Any) -> dict[str, Any]:
+    """The state of an encoder at an episode's start; empty for one that has none."""
+    give = getattr(encoder, "get_initial_state", None)
+    return give() if give is not None else {}
+
+
+def state_of(encoded: dict[str, Any]) -> dict[str, Any]:
+    """The column of states of what an encoder gave, if it carries one."""
+    state = encoded.get(Columns.STATE_OUT)
+    return {} if state is None else {Columns.STATE_OUT: state}
 
 
 class Model(abc.ABC):

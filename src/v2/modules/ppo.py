@@ -16,7 +16,7 @@ from .apis import (
 )
 from .catalogs import PPOCatalog
 from .network_configs import RecurrentEncoderConfig
-from .networks import ACTOR, CRITIC, ENCODER_OUT
+from .networks import ACTOR, CRITIC, ENCODER_OUT, initial_state_of, state_of
 from .rl_module import RLModule
 from .target_networks import make_target_network
 from .torch_rl_module import TorchRLModule
@@ -45,8 +45,7 @@ class DefaultPPORLModule(RLModule, InferenceOnlyAPI, ValueFunctionAPI):
     @override
     def get_initial_state(self) -> dict[str, Any]:
         """Give the encoder's."""
-        give = getattr(self.encoder, "get_initial_state", None)
-        return give() if give is not None else {}
+        return initial_state_of(self.encoder)
 
     @override
     def get_non_inference_attributes(self) -> list[str]:
@@ -68,15 +67,13 @@ class DefaultPPOTorchRLModule(TorchRLModule, DefaultPPORLModule):
         torch.Size([5])
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        catalog_class = kwargs.pop("catalog_class", None) or PPOCatalog
-        super().__init__(*args, **kwargs, catalog_class=catalog_class)
+    _default_catalog = PPOCatalog
 
     @override
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         encoded = self.encoder(batch)
         return {
-            **_state_of(encoded),
+            **state_of(encoded),
             Columns.ACTION_DIST_INPUTS: self.pi(encoded[ENCODER_OUT][ACTOR]),
         }
 
@@ -85,7 +82,7 @@ class DefaultPPOTorchRLModule(TorchRLModule, DefaultPPORLModule):
         encoded = self.encoder(batch)
         return {
             Columns.EMBEDDINGS: encoded[ENCODER_OUT][CRITIC],
-            **_state_of(encoded),
+            **state_of(encoded),
             Columns.ACTION_DIST_INPUTS: self.pi(encoded[ENCODER_OUT][ACTOR]),
         }
 
@@ -142,8 +139,3 @@ class DefaultAPPORLModule(DefaultPPORLModule, TargetNetworkAPI):
 
 class DefaultAPPOTorchRLModule(DefaultPPOTorchRLModule, DefaultAPPORLModule):
     """The default module of APPO."""
-
-
-def _state_of(encoded: dict[str, Any]) -> dict[str, Any]:
-    state = encoded.get(Columns.STATE_OUT)
-    return {} if state is None else {Columns.STATE_OUT: state}

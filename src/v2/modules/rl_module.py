@@ -54,6 +54,7 @@ class RLModule(Checkpointable):
 
     framework: str | None = None
     STATE_FILE_NAME: ClassVar[str] = "module_state"
+    _default_catalog: ClassVar[Any] = None
     config: Any = ConfigOfModule()
     """The arguments it was made with, as older releases hand them out."""
 
@@ -77,7 +78,7 @@ class RLModule(Checkpointable):
         # A module may have networks of its own for spaces no catalog knows: the error waits
         # until somebody asks for the catalog.
         self._catalog_ctor_error: Exception | None = None
-        self._catalog_class = catalog_class
+        self._catalog_class = catalog_class = catalog_class or self._default_catalog
         self._is_stateful: bool | None = None
         self._is_setup = False
         with room_of_the_load():
@@ -254,22 +255,10 @@ class RLModule(Checkpointable):
         return multi
 
     def input_specs_inference(self) -> Any:
-        """Say which columns acting needs: nothing, unless a subclass does."""
+        """Say which columns a pass takes or gives: nothing, unless a subclass does."""
 
-    def input_specs_exploration(self) -> Any:
-        """Say which columns exploring needs: nothing, unless a subclass does."""
-
-    def input_specs_train(self) -> Any:
-        """Say which columns learning needs: nothing, unless a subclass does."""
-
-    def output_specs_inference(self) -> Any:
-        """Say which columns acting gives: nothing, unless a subclass does."""
-
-    def output_specs_exploration(self) -> Any:
-        """Say which columns exploring gives: nothing, unless a subclass does."""
-
-    def output_specs_train(self) -> Any:
-        """Say which columns learning gives: nothing, unless a subclass does."""
+    input_specs_exploration = input_specs_train = input_specs_inference
+    output_specs_inference = output_specs_exploration = output_specs_train = input_specs_inference
 
     def unwrapped(self) -> RLModule:
         """Give the module itself, should it be wrapped."""

@@ -96,9 +96,7 @@ class DefaultSACTorchRLModule(TorchRLModule, DefaultSACRLModule):
     Actions in a Box are meant as the policy gives them, between -1 and 1.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        catalog_class = kwargs.pop("catalog_class", None) or SACCatalog
-        super().__init__(*args, **kwargs, catalog_class=catalog_class)
+    _default_catalog = SACCatalog
 
     @override
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
