@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core import nest
 from ..core.types import Array
 from .environments import by_agent, has_agents, is_vector, live_env
+from .episode_recorder import EpisodeRecorder
 
 if TYPE_CHECKING:
     from .front.source import Source
@@ -59,6 +62,7 @@ def rollout(
     seed: int = 0,
     explore: bool = False,
     progress: Progress = None,
+    record: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Played:
     """Play whole episodes.
@@ -71,37 +75,55 @@ def rollout(
         seed: Of the first; each next one has the next seed. A vector environment is seeded once.
         explore: Whether to explore.
         progress: Called with how many are done and how many there are.
+        record: A folder to keep the episodes in, as RLlib's runners write theirs (Parquet, the
+            extra `offline`); `rlconnect.offline.open_dataset` reads it.
         **options: As for `rlconnect.load`, of a path.
+
+    Raises:
+        MissingExtraError: Episodes are to be kept, and pyarrow is not installed.
     """
     from .actor.actor import Actor
 
     actor = policy if isinstance(policy, Actor) else Actor.from_policy(policy, **options)
     env, is_ours = live_env(env)
     try:
-        return _played(actor, env, episodes, seed, explore, progress)
+        if explore:
+            actor.rng = np.random.default_rng(seed)
+        play = _vector if is_vector(env) else _agents if has_agents(env) else _single
+        env = by_agent(env) if play is _agents else env
+        recorder = None if record is None else EpisodeRecorder(record, env)
+        try:
+            return play(actor, env, episodes, seed, explore, progress, recorder)
+        finally:
+            if recorder is not None:
+                recorder.write()
     finally:
         if is_ours:
             env.close()
 
 
-def _played(
-    actor: Any, env: Any, episodes: int, seed: int, explore: bool, progress: Progress
+def _single(
+    actor: Any,
+    env: Any,
+    episodes: int,
+    seed: int,
+    explore: bool,
+    progress: Progress,
+    recorder: EpisodeRecorder | None,
 ) -> Played:
-    """Episodes in an environment of any kind."""
-    if explore:
-        actor.rng = np.random.default_rng(seed)
-    if is_vector(env):
-        return _vector(actor, env, episodes, seed, explore, progress)
-    if has_agents(env):
-        return _agents(actor, by_agent(env), episodes, seed, explore, progress)
+    """Episodes of one agent, one after the other."""
     returns, lengths = [], []
     for number in range(episodes):
         slot = f"rollout-{seed + number}"
-        obs, _ = env.reset(seed=seed + number)
+        obs, info = env.reset(seed=seed + number)
+        if recorder is not None:
+            recorder.begin(slot, obs, info)
         total, length, reward, is_over = 0.0, 0, None, False
         while not is_over:
             action = actor.act(obs, env_ids=slot, reward=reward, explore=explore)
-            obs, reward, terminated, truncated, _ = env.step(action)
+            obs, reward, terminated, truncated, info = env.step(action)
+            if recorder is not None:
+                recorder.step(slot, action, obs, reward, terminated, truncated, info)
             total, length = total + float(reward), length + 1
             is_over = terminated or truncated
         actor.reset(slot)
@@ -113,13 +135,21 @@ def _played(
 
 
 def _agents(
-    actor: Any, env: Any, episodes: int, seed: int, explore: bool, progress: Progress
+    actor: Any,
+    env: Any,
+    episodes: int,
+    seed: int,
+    explore: bool,
+    progress: Progress,
+    recorder: EpisodeRecorder | None,
 ) -> Played:
     """Episodes of several agents; a return is that of all of them."""
     returns, lengths = [], []
     for number in range(episodes):
         slot = f"rollout-{seed + number}"
-        obs, _ = env.reset(seed=seed + number)
+        obs, infos = env.reset(seed=seed + number)
+        if recorder is not None:
+            recorder.begin(slot, obs, infos)
         total, length, is_over = 0.0, 0, False
         waiting: dict[Any, float] = {}
         known: set[Any] = set()
@@ -127,7 +157,9 @@ def _agents(
             told = {agent: waiting.pop(agent, 0.0) for agent in obs} if known else None
             known |= set(obs)
             actions = actor.act(obs, env_ids=slot, reward=told, explore=explore)
-            obs, rewards, terminateds, truncateds, _ = env.step(actions)
+            obs, rewards, terminateds, truncateds, infos = env.step(actions)
+            if recorder is not None:
+                recorder.step(slot, actions, obs, rewards, terminateds, truncateds, infos)
             for agent, earned in rewards.items():
                 waiting[agent] = waiting.get(agent, 0.0) + float(earned)
             total, length = total + float(sum(rewards.values())), length + 1
@@ -143,7 +175,13 @@ def _agents(
 
 
 def _vector(
-    actor: Any, env: Any, episodes: int, seed: int, explore: bool, progress: Progress
+    actor: Any,
+    env: Any,
+    episodes: int,
+    seed: int,
+    explore: bool,
+    progress: Progress,
+    recorder: EpisodeRecorder | None,
 ) -> Played:
     """Episodes of a vector environment, as many of each sub-environment: no bias to short ones."""
     count = int(env.num_envs)
@@ -154,31 +192,57 @@ def _vector(
     found: list[list[tuple[float, int]]] = [[] for _ in range(count)]
     totals, lengths = np.zeros(count), np.zeros(count, np.int64)
     obs, _ = env.reset(seed=seed)
+    if recorder is not None:
+        for row in np.flatnonzero(quota):
+            recorder.begin(ids[row], nest.taken(obs, row))
     reward: Array | None = None
     ended = was_over = np.zeros(count, bool)
     try:
         while any(len(done) < wanted for done, wanted in zip(found, quota, strict=True)):
             actions = actor.act(obs, env_ids=ids, reward=reward, terminated=ended, explore=explore)
-            obs, reward, terminated, truncated, _ = env.step(actions)
+            obs, reward, terminated, truncated, infos = env.step(actions)
             ended = np.asarray(terminated) | np.asarray(truncated)
             # After an episode's last step, a next-step environment resets instead of stepping.
             counts = ~was_over if mode == "next_step" else np.ones(count, bool)
             totals += np.where(counts, np.asarray(reward), 0.0)
             lengths += counts
+            if recorder is not None:
+                for row in np.flatnonzero(counts & [ids[row] in recorder for row in range(count)]):
+                    after = _final_obs(infos, row) if ended[row] and mode == "same_step" else None
+                    recorder.step(
+                        ids[row],
+                        nest.taken(actions, row),
+                        nest.taken(obs, row) if after is None else after,
+                        reward[row],
+                        terminated[row],
+                        truncated[row],
+                    )
             for row in np.flatnonzero(ended):
                 found[row].append((float(totals[row]), int(lengths[row])))
                 if progress is not None:
                     done = sum(map(min, map(len, found), quota))
                     progress(int(done), episodes)
             totals[ended], lengths[ended] = 0.0, 0
-            was_over = ended
             if mode == "disabled" and ended.any():
                 obs, _ = env.reset(options={"reset_mask": ended})
+            if recorder is not None:
+                for row in np.flatnonzero(was_over if mode == "next_step" else ended):
+                    if len(found[row]) < quota[row]:
+                        recorder.begin(ids[row], nest.taken(obs, row))
+            was_over = ended
     finally:
         actor.autoreset = before
         actor.reset(ids)
     played = [one for done, wanted in zip(found, quota, strict=True) for one in done[:wanted]]
     return Played(tuple(total for total, _ in played), tuple(length for _, length in played))
+
+
+def _final_obs(infos: Any, row: Any) -> Any:
+    """What an episode of a vector environment ended in, where it was reset in the same step."""
+    for name in ("final_obs", "final_observation"):  # of gymnasium 1 and of before
+        if name in infos:
+            return infos[name][row]
+    return None
 
 
 def _autoreset(env: Any) -> str:

@@ -235,6 +235,7 @@ class Actor:
         seed: int = 0,
         explore: bool = False,
         progress: Callable[[int, int], None] | None = None,
+        record: str | os.PathLike[str] | None = None,
     ) -> Played:
         """Play whole episodes in an environment of gymnasium, a vector of them, or PettingZoo's.
 
@@ -244,10 +245,17 @@ class Actor:
             seed: Of the first; each next one has the next seed.
             explore: Whether to explore.
             progress: Called with how many are done and how many there are.
+            record: A folder to keep the episodes in, for `rlconnect.offline.open_dataset`.
         """
         with self._lock:
             return rollout(
-                self, env, episodes=episodes, seed=seed, explore=explore, progress=progress
+                self,
+                env,
+                episodes=episodes,
+                seed=seed,
+                explore=explore,
+                progress=progress,
+                record=record,
             )
 
     # What it is.

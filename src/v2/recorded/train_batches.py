@@ -16,7 +16,7 @@ from ..episodes.single_agent import SingleAgentEpisode
 from .columns import by_episode, joined_columns, of_one_agent, taken_rows
 from .prelearner import OfflinePreLearner
 
-_OF_ENVIRONMENTS = frozenset({"minari"})
+_OF_ENVIRONMENTS = frozenset({"array-columns", "minari"})
 """Kinds of data whose actions are as environments take them; RLlib records those of modules."""
 
 
