@@ -12,7 +12,7 @@ from gymnasium import spaces
 from ...core import nest
 from ...core.adapters import AdapterChain
 from ...core.formulas.preprocessors import PreprocessPlan, flatten_observations_plan
-from ...core.spaces.corners import corners
+from ...core.spaces.values import corners
 from ...legacy.connectors.adapted import seen_space
 from ...legacy.policy.policy import Policy
 from ...v2.connectors.common.flatten_observations import FlattenObservations

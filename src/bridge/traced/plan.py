@@ -12,8 +12,7 @@ from gymnasium import spaces
 
 from ...core import nest
 from ...core.arrays.batching import batch
-from ...core.spaces.corners import corners
-from ...core.spaces.values import sample
+from ...core.spaces.values import corners, sample
 from ...core.step.part import Part
 from ...core.step.plan import ActPlan, Running, narrowed, run_step
 from ...core.types import Nest

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import nest
 from ..types import Nest
-from .corners import corners
+from .values import corners
 
 _FAR: Final = 1e6
 _NEAR: Final = 1e3

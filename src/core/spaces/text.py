@@ -1,7 +1,4 @@
-"""Spaces in words: one line that describes a space, and the differences between two.
-
-Both cost no more than the arrays a space already holds, however large the sizes it declares.
-"""
+"""Spaces in words: one line each, at no more cost than the arrays a space already holds."""
 
 from __future__ import annotations
 
@@ -10,8 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..nest import path_text
-from ..types import Array, Path
+from ..types import Array
 from .walk import AnySpace, children_of, kind_of
 
 _MAX_CHILDREN: Final = 6
@@ -30,24 +26,6 @@ def describe(space: AnySpace) -> str:
         'Box(4,) float32 in [-4.8, 4.8]'
     """
     return _describe(space, 0)
-
-
-def space_differences(
-    expected: AnySpace, found: AnySpace, *, check_order: bool = False
-) -> list[str]:
-    """What is different between two spaces, a line each; empty if values of one fit the other.
-
-    Args:
-        expected: The space to compare with.
-        found: The space that may differ.
-        check_order: Also report keys of a Dict that come in another order.
-
-    Example:
-        >>> from gymnasium.spaces import Box
-        >>> space_differences(Box(-1, 1, (4,)), Box(-1, 1, (6,)))
-        ['space: shape: expected (4,), found (6,)']
-    """
-    return list(_differences(expected, found, (), check_order))
 
 
 def _describe(space: AnySpace, level: int) -> str:
@@ -170,107 +148,3 @@ _DESCRIBE: Final[dict[str, Callable[[Any, int], str]]] = {
     "Simplex": lambda space, level: f"Simplex{space.shape} {space.dtype}",
     "Repeated": _describe_repeated,
 }
-
-_FACTS: Final = {
-    "Box": ("shape", "dtype", "low", "high"),
-    "Discrete": ("n", "start", "dtype"),
-    "MultiDiscrete": ("shape", "dtype", "nvec", "start"),
-    "MultiBinary": ("shape",),
-    "Text": ("min_length", "max_length", "character_set"),
-    "Sequence": ("stack", "feature_space"),
-    "Graph": ("node_space", "edge_space"),
-    "OneOf": ("spaces",),
-    "Simplex": ("shape", "dtype", "concentration"),
-    "Repeated": ("max_len", "child_space"),
-}
-
-
-def _differences(expected: AnySpace, found: AnySpace, path: Path, check_order: bool) -> list[str]:
-    here = path_text(path, "space")
-    kind = kind_of(expected)
-    if _family(kind) != _family(kind_of(found)):
-        return [f"{here}: expected {describe(expected)}, found {describe(found)}"]
-    if kind in ("Dict", "FlexDict", "Tuple"):
-        return _child_differences(expected, found, path, check_order)
-    if kind not in _FACTS:
-        same = type(expected) is type(found) and expected == found
-        return [] if same else [f"{here}: expected {describe(expected)}, found {describe(found)}"]
-    lines: list[str] = []
-    for name in _FACTS[kind]:
-        left: Any = getattr(expected, name, None)
-        right: Any = getattr(found, name, None)
-        below: Path = (*path, name)
-        if hasattr(left, "contains") and hasattr(right, "contains"):
-            lines += _differences(left, right, below, check_order)
-        elif name == "spaces" and left is not None and right is not None:
-            lines += _listed_differences(left, right, path, check_order)
-        elif line := _fact_difference(left, right):
-            lines.append(f"{here}: {name}: {line}")
-            if name == "shape":
-                break  # bounds of different shapes cannot be compared one by one
-    return lines
-
-
-def _family(kind: str) -> str:
-    return "Dict" if kind == "FlexDict" else kind
-
-
-def _child_differences(
-    expected: AnySpace, found: AnySpace, path: Path, check_order: bool
-) -> list[str]:
-    left, right = dict(children_of(expected)), dict(children_of(found))
-    lines: list[str] = []
-    for key, child in left.items():
-        if key in right:
-            lines += _differences(child, right[key], (*path, key), check_order)
-        else:
-            lines.append(f"{path_text((*path, key), 'space')}: missing {describe(child)}")
-    lines += [
-        f"{path_text((*path, key), 'space')}: new {describe(child)}"
-        for key, child in right.items()
-        if key not in left
-    ]
-    if check_order and not lines and list(left) != list(right):
-        lines.append(
-            f"{path_text(path, 'space')}: order of keys: "
-            f"expected {_short(list(left))}, found {_short(list(right))}"
-        )
-    return lines
-
-
-def _listed_differences(left: Any, right: Any, path: Path, check_order: bool) -> list[str]:
-    if len(left) != len(right):
-        return [f"{path_text(path, 'space')}: expected {len(left)} spaces, found {len(right)}"]
-    return [
-        line
-        for place, (one, other) in enumerate(zip(left, right, strict=True))
-        for line in _differences(one, other, (*path, place), check_order)
-    ]
-
-
-def _fact_difference(left: Any, right: Any) -> str:
-    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
-        return _array_difference(left, right)
-    return "" if left == right else f"expected {_short(left)}, found {_short(right)}"
-
-
-def _array_difference(left: Array, right: Array) -> str:
-    if left.shape != right.shape:
-        return f"expected shape {left.shape}, found {right.shape}"
-    differs = left != right
-    count = int(differs.sum())
-    if not count:
-        return ""
-    place = np.unravel_index(int(differs.argmax()), left.shape)
-    first = f"expected {_number(left[place])}, found {_number(right[place])}"
-    if left.size == 1:
-        return first
-    at = ", ".join(str(int(index)) for index in place)
-    return f"{count} of {left.size} differ, first at [{at}]: {first}"
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, frozenset):
-        value = "".join(sorted(value))
-    text = str(value)
-    return text if len(text) <= 120 else f"{text[:117]}..."

@@ -1,14 +1,15 @@
-"""Random values of a space; `corners` has its corners, `fit` says what does not fit.
+"""Values of a space: random ones, and those at its corners, where conversions overflow first.
 
 Nothing here touches the space: its random generator is left alone, and two calls with one seed
-give the same values. What a value takes in memory is checked before it is allocated.
+give the same values. What a value takes in memory is checked before it is allocated; `fit` says why
+a value does not lie in a space.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeAlias
 
 import gymnasium as gym
 import numpy as np
@@ -16,13 +17,19 @@ import numpy as np
 from ..data.budget import DEFAULT_MAX_BYTES, Budget
 from ..errors import SpaceError
 from ..types import Array, Nest
+from .schema import spaces_in
 from .walk import AnySpace, children_of, kind_of
 
-MOST_ITEMS: Final = 3
+_MOST_ITEMS: Final = 3
 """The longest sequence that is drawn."""
 
-MOST_CHARACTERS: Final = 32
+_MOST_CHARACTERS: Final = 32
 """How much longer than its shortest a text may be drawn."""
+
+_FAR: Final = 1000.0
+"""Stands for infinity in the 'low' and 'high' corners; 'lowest' and 'highest' go to the end."""
+
+_CORNERS: Final = ("zeros", "low", "high", "lowest", "highest")
 
 
 def sample(
@@ -46,157 +53,202 @@ def sample(
         >>> bool(sample(Discrete(10), 3) == sample(Discrete(10), 3))
         True
     """
-    return _sample(space, np.random.default_rng(seed), Budget.of_bytes(max_bytes))
+    return _value(space, _Random(np.random.default_rng(seed)), Budget.of_bytes(max_bytes))
 
 
-def _sample(space: AnySpace, rng: np.random.Generator, budget: Budget) -> Nest:
+def corners(space: AnySpace, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Iterator[tuple[str, Nest]]:
+    """Values at the corners of `space` by name, all finite: what random values rarely reach.
+
+    `zeros` (or what is nearest to them), `low` and `high` with infinite bounds drawn in to
+    +-1000, and where that is another value `lowest` and `highest` at the end of the dtype.
+
+    Example:
+        >>> from gymnasium.spaces import Box
+        >>> [(name, value.tolist()) for name, value in corners(Box(-1, 1, (2,)))]
+        [('zeros', [0.0, 0.0]), ('low', [-1.0, -1.0]), ('high', [1.0, 1.0])]
+    """
+    for name in _CORNERS[:3] if _is_finite(space) else _CORNERS:
+        yield name, _value(space, _Corner(name), Budget.of_bytes(max_bytes))
+
+
+def _is_finite(space: Any) -> bool:
+    if kind_of(space) == "Box":
+        return bool(np.isfinite(space.low).all() and np.isfinite(space.high).all())
+    original = getattr(space, "original_space", None)
+    return all(_is_finite(part) for part in spaces_in(space) if part is not original)
+
+
+class _Random:
+    """Draws a value."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+
+    def numbers(self, space: Any) -> Array:
+        rng, low, high, dtype = self.rng, space.low, space.high, space.dtype
+        if dtype.kind == "b":
+            return np.asarray(np.where(rng.random(low.shape) < 0.5, low, high), dtype)
+        if dtype.kind in "iu":
+            native = dtype.newbyteorder("=")
+            ends = low.astype(native), high.astype(native)
+            drawn = rng.integers(*ends, low.shape, dtype=native.type, endpoint=True)
+            return np.asarray(drawn, dtype)
+        low64, high64 = low.astype(np.float64), high.astype(np.float64)
+        share, tail = rng.random(low.shape), rng.exponential(size=low.shape)
+        bell = rng.standard_normal(low.shape)
+        below, above = np.isfinite(low64), np.isfinite(high64)
+        with np.errstate(invalid="ignore", over="ignore"):
+            between = low64 * (1.0 - share) + high64 * share
+            one_sided = np.where(below, low64 + tail, np.where(above, high64 - tail, bell))
+            value = np.where(below & above, between, one_sided).astype(dtype)
+        return np.asarray(np.clip(value, low, high), dtype)
+
+    def whole(self, first: Any, choices: Any, shape: tuple[int, ...]) -> Any:
+        """Whole numbers from `first` on, one of so many choices each."""
+        drawn = self.rng.integers(0, np.asarray(choices, np.uint64), shape, dtype=np.uint64)
+        return np.asarray(drawn).astype(np.asarray(first).dtype) + first
+
+    def count(self, least: int, most: int) -> int:
+        return int(self.rng.integers(least, most + 1))
+
+    def shares(self, space: Any) -> Array:
+        return np.asarray(self.rng.dirichlet(space.concentration, space.shape[:-1]), space.dtype)
+
+    def unknown(self, space: Any) -> Any:
+        """Drawn by the space itself, with our generator."""
+        own = space._np_random
+        space._np_random = self.rng
+        try:
+            return space.sample()
+        finally:
+            space._np_random = own
+
+
+class _Corner:
+    """Takes the value at a corner."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.is_high = name.startswith("high")
+
+    def numbers(self, space: Any) -> Array:
+        low, high, dtype = space.low, space.high, space.dtype
+        if self.name == "zeros":
+            return np.asarray(np.clip(np.zeros(low.shape, dtype), low, high), dtype)
+        value = np.array(high if self.is_high else low)
+        if dtype.kind == "f":
+            is_end = self.name in ("lowest", "highest")
+            end = np.finfo(dtype).max if is_end else dtype.type(_FAR)
+            value = np.clip(np.clip(value, -end, end), low, high)
+        return np.asarray(value, dtype)
+
+    def whole(self, first: Any, choices: Any, shape: tuple[int, ...]) -> Any:
+        last = first + (choices - 1)
+        nearest = np.clip(np.zeros_like(last), first, last)
+        return last if self.is_high else nearest if self.name == "zeros" else last - (choices - 1)
+
+    def count(self, least: int, most: int) -> int:
+        return most if self.is_high else least
+
+    def shares(self, space: Any) -> Array:
+        value = np.zeros(space.shape, space.dtype)
+        if self.name == "zeros":
+            value[...] = 1.0 / space.shape[-1]
+        else:
+            value[..., -1 if self.is_high else 0] = 1.0
+        return value
+
+    def unknown(self, space: Any) -> Any:
+        raise SpaceError("a space has no known corners", found=type(space).__name__)
+
+
+_Choice: TypeAlias = _Random | _Corner
+
+
+def _value(space: Any, choice: _Choice, budget: Budget) -> Any:
     kind = kind_of(space)
     with budget.level("a space"):
         if kind == "Tuple":
-            return tuple(_sample(child, rng, budget) for _, child in children_of(space))
+            return tuple(_value(child, choice, budget) for _, child in children_of(space))
         if kind in ("Dict", "FlexDict"):
-            return {key: _sample(child, rng, budget) for key, child in children_of(space)}
-        return _SAMPLE.get(kind, _sample_unknown)(space, rng, budget)
+            return {key: _value(child, choice, budget) for key, child in children_of(space)}
+        if kind in ("Box", "MultiDiscrete", "MultiBinary", "Simplex"):
+            size = math.prod(space.shape) * space.dtype.itemsize
+            budget.spend(size, f"a value of {type(space).__name__}")
+        make = _VALUES.get(kind)
+        return choice.unknown(space) if make is None else make(space, choice, budget)
 
 
-def take_value(space: Any, budget: Budget) -> None:
-    """Spend what one array of `space` takes, before it is made."""
-    budget.spend(
-        math.prod(space.shape) * space.dtype.itemsize, f"a value of {type(space).__name__}"
-    )
+def _discrete(space: Any, choice: _Choice, budget: Budget) -> Any:
+    return np.dtype(space.dtype).type(choice.whole(int(space.start), int(space.n), ()))
 
 
-def _sample_box(space: Any, rng: np.random.Generator, budget: Budget) -> Array:
-    take_value(space, budget)
-    low, high, dtype = space.low, space.high, space.dtype
-    if dtype.kind == "b":
-        return np.asarray(np.where(rng.random(low.shape) < 0.5, low, high), dtype)
-    if dtype.kind in "iu":
-        native = dtype.newbyteorder("=")
-        drawn = rng.integers(
-            low.astype(native), high.astype(native), low.shape, dtype=native.type, endpoint=True
-        )
-        return np.asarray(drawn, dtype)
-    low64, high64 = low.astype(np.float64), high.astype(np.float64)
-    share, tail = rng.random(low.shape), rng.exponential(size=low.shape)
-    bell = rng.standard_normal(low.shape)
-    below, above = np.isfinite(low64), np.isfinite(high64)
-    with np.errstate(invalid="ignore", over="ignore"):
-        between = low64 * (1.0 - share) + high64 * share
-        one_sided = np.where(below, low64 + tail, np.where(above, high64 - tail, bell))
-        value = np.where(below & above, between, one_sided).astype(dtype)
-    return np.asarray(np.clip(value, low, high), dtype)
+def _multi_discrete(space: Any, choice: _Choice, budget: Budget) -> Array:
+    start = getattr(space, "start", 0)  # older gymnasium has none but zero
+    return np.asarray(choice.whole(start, space.nvec, space.shape), space.dtype)
 
 
-def _sample_discrete(space: Any, rng: np.random.Generator, budget: Budget) -> Any:
-    drawn = int(rng.integers(0, int(space.n), dtype=np.uint64))
-    return int_type(space)(int(space.start) + drawn)
-
-
-def int_type(space: Any) -> Any:
-    """The numpy integer class of the space's values."""
-    return np.dtype(space.dtype).type
-
-
-def _sample_multi_discrete(space: Any, rng: np.random.Generator, budget: Budget) -> Array:
-    take_value(space, budget)
-    choices = np.asarray(space.nvec).astype(np.uint64)
-    drawn = np.asarray(rng.integers(0, choices, choices.shape, dtype=np.uint64))
-    return np.asarray(drawn.astype(space.dtype) + start_of(space), space.dtype)
-
-
-def start_of(space: Any) -> Any:
-    """The first element of a discrete space; older gymnasium has none but zero."""
-    return getattr(space, "start", 0)
-
-
-def _sample_multi_binary(space: Any, rng: np.random.Generator, budget: Budget) -> Array:
-    take_value(space, budget)
-    return np.asarray(rng.integers(0, 2, space.shape, dtype=np.int8))
-
-
-def _sample_text(space: Any, rng: np.random.Generator, budget: Budget) -> str:
+def _text(space: Any, choice: _Choice, budget: Budget) -> str:
     shortest = int(space.min_length)
-    longest = max(shortest, min(int(space.max_length), shortest + MOST_CHARACTERS))
-    return draw_text(space, int(rng.integers(shortest, longest + 1)), rng, budget)
-
-
-def draw_text(space: Any, length: int, rng: np.random.Generator | None, budget: Budget) -> str:
-    """A text of `length` characters; without a generator all of them the first there is."""
-    characters = space.character_list
+    longest = max(shortest, min(int(space.max_length), shortest + _MOST_CHARACTERS))
+    length, characters = choice.count(shortest, longest), space.character_list
     if not characters:
-        if space.min_length:
+        if shortest:
             raise SpaceError("a Text space without characters has no values")
         return ""
     budget.spend(8 * length, "a text")
-    if rng is None:
-        return str(characters[0]) * length
-    return "".join(characters[place] for place in rng.integers(0, len(characters), length))
+    if isinstance(choice, _Random):
+        return "".join(characters[at] for at in choice.rng.integers(0, len(characters), length))
+    return str(characters[0]) * length
 
 
-def _sample_sequence(space: Any, rng: np.random.Generator, budget: Budget) -> Any:
-    count = int(rng.integers(1, MOST_ITEMS + 1))
-    items = [_sample(space.feature_space, rng, budget) for _ in range(count)]
-    return stack_items(space.feature_space, items, budget) if space.stack else tuple(items)
+def _items(space: AnySpace, count: int, choice: _Choice, budget: Budget) -> list[Any]:
+    return [_value(space, choice, budget) for _ in range(count)]
 
 
-def _sample_repeated(space: Any, rng: np.random.Generator, budget: Budget) -> list[Any]:
-    count = int(rng.integers(0, min(int(space.max_len), MOST_ITEMS) + 1))
-    return [_sample(space.child_space, rng, budget) for _ in range(count)]
+def _sequence(space: Any, choice: _Choice, budget: Budget) -> Any:
+    items = _items(space.feature_space, choice.count(1, _MOST_ITEMS), choice, budget)
+    return _stacked(space.feature_space, items, budget) if space.stack else tuple(items)
 
 
-def _sample_graph(space: Any, rng: np.random.Generator, budget: Budget) -> Any:
-    node_count = int(rng.integers(1, MOST_ITEMS + 1))
-    nodes = [_sample(space.node_space, rng, budget) for _ in range(node_count)]
-    edges = None
+def _repeated(space: Any, choice: _Choice, budget: Budget) -> list[Any]:
+    count = choice.count(0, min(int(space.max_len), _MOST_ITEMS))
+    return _items(space.child_space, count, choice, budget)
+
+
+def _graph(space: Any, choice: _Choice, budget: Budget) -> Any:
+    nodes = _items(space.node_space, choice.count(1, _MOST_ITEMS), choice, budget)
+    edges, links = None, None
     if space.edge_space is not None:
-        edges = [_sample(space.edge_space, rng, budget) for _ in range(rng.integers(1, 4))]
-    links = None if edges is None else rng.integers(0, node_count, (len(edges), 2))
-    return make_graph(space, nodes, edges, links, budget)
+        count = choice.count(1, _MOST_ITEMS)
+        edges = _stacked(space.edge_space, _items(space.edge_space, count, choice, budget), budget)
+        links = choice.whole(np.zeros((count, 2), np.int64), np.int64(len(nodes)), (count, 2))
+    return gym.spaces.GraphInstance(_stacked(space.node_space, nodes, budget), edges, links)
 
 
-def make_graph(space: Any, nodes: Any, edges: Any, links: Any, budget: Budget) -> Any:
-    """A value of a Graph space from lists of nodes and edges."""
-    stacked = None if edges is None else stack_items(space.edge_space, edges, budget)
-    return gym.spaces.GraphInstance(stack_items(space.node_space, nodes, budget), stacked, links)
-
-
-def stack_items(space: AnySpace, items: list[Any], budget: Budget) -> Any:
-    """Items of `space` in one batch, as gymnasium's vector environments stack them."""
+def _stacked(space: AnySpace, items: list[Any], budget: Budget) -> Any:
+    """Items in one batch, as gymnasium's vector environments stack them."""
     with budget.level("a space"):
         empty: Any = gym.vector.utils.create_empty_array(space, len(items))
         return gym.vector.utils.concatenate(space, items, empty)
 
 
-def _sample_one_of(space: Any, rng: np.random.Generator, budget: Budget) -> Any:
-    place = int(rng.integers(0, len(space.spaces)))
-    return np.int64(place), _sample(space.spaces[place], rng, budget)
+def _one_of(space: Any, choice: _Choice, budget: Budget) -> Any:
+    place = choice.count(0, len(space.spaces) - 1)
+    return np.int64(place), _value(space.spaces[place], choice, budget)
 
 
-def _sample_simplex(space: Any, rng: np.random.Generator, budget: Budget) -> Array:
-    take_value(space, budget)
-    return np.asarray(rng.dirichlet(space.concentration, space.shape[:-1]), space.dtype)
-
-
-def _sample_unknown(space: Any, rng: np.random.Generator, budget: Budget) -> Any:
-    """A value of a space class we do not know, drawn by itself with our generator."""
-    own = space._np_random
-    space._np_random = rng
-    try:
-        return space.sample()
-    finally:
-        space._np_random = own
-
-
-_SAMPLE: Final[dict[str, Callable[[Any, np.random.Generator, Budget], Any]]] = {
-    "Box": _sample_box,
-    "Discrete": _sample_discrete,
-    "MultiDiscrete": _sample_multi_discrete,
-    "MultiBinary": _sample_multi_binary,
-    "Text": _sample_text,
-    "Sequence": _sample_sequence,
-    "Repeated": _sample_repeated,
-    "Graph": _sample_graph,
-    "OneOf": _sample_one_of,
-    "Simplex": _sample_simplex,
+_VALUES: Final[dict[str, Callable[[Any, _Choice, Budget], Any]]] = {
+    "Box": lambda space, choice, budget: choice.numbers(space),
+    "Discrete": _discrete,
+    "MultiDiscrete": _multi_discrete,
+    "MultiBinary": lambda space, choice, budget: np.asarray(
+        choice.whole(np.zeros(space.shape, np.int8), 2, space.shape), np.int8
+    ),
+    "Text": _text,
+    "Sequence": _sequence,
+    "Repeated": _repeated,
+    "Graph": _graph,
+    "OneOf": _one_of,
+    "Simplex": lambda space, choice, budget: choice.shares(space),
 }

@@ -2,8 +2,8 @@
 
 Only Dict and Tuple are opened; every other space, a Sequence too, is a leaf. A space that a user
 gave is read and never rebuilt, copied, seeded or sampled here: a subclass keeps what it carries.
-Read next: `text` (describe, compare), `values`, `corners` and `fit` (what lies in a space and what
-does not), `codec` (to and from plain data).
+Read next: `text` (a space in words), `values` and `fit` (what lies in it, and what does not),
+`codec` (to and from plain data).
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def zeros_like(
 ) -> Nest:
     """Arrays of zeros with the shapes and dtypes of the space's values.
 
-    Zeros may lie outside the space; for a value inside see `corners`.
+    Zeros may lie outside the space; for a value inside see `values.corners`.
 
     Args:
         space: A space whose leaves have a fixed shape.

@@ -6,7 +6,7 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary
 from rlconnect.core import nest
 from rlconnect.core.errors import LimitExceededError, SpaceError
-from rlconnect.core.spaces.corners import corners
+from rlconnect.core.spaces.values import corners
 
 from tests.spaces_table import SPACES, make_space
 

@@ -20,10 +20,10 @@ from rlconnect.core.spaces.codec import (
     gym_space_to_dict,
     space_from_dict,
     space_from_ray,
+    space_to_data,
     space_to_dict,
 )
 from rlconnect.core.spaces.rllib_spaces import FlexDict, Repeated
-from rlconnect.core.spaces.text import space_differences
 
 from tests.spaces_table import SPACES, make_space
 
@@ -77,6 +77,17 @@ def plain_repr(text):
     return "".join(text.replace("'", "").split())
 
 
+def without_start(data):
+    """A space's own data without what Ray drops; sets have no order, FlexDicts are Dicts to it."""
+    if isinstance(data, list):
+        return [without_start(item) for item in data]
+    if not isinstance(data, dict):
+        return "Dict" if data == "FlexDict" else data
+    dropped = ("start", "subclass", "bounded_below", "bounded_above")
+    kept = {key: without_start(item) for key, item in data.items() if key not in dropped}
+    return {**kept, "charset": sorted(kept["charset"])} if "charset" in kept else kept
+
+
 RECORDED = json.loads((GOLDEN / "ray_2.60.json").read_text(encoding="utf-8"))["spaces"]
 CHECKPOINTS = json.loads((GOLDEN / "checkpoints.json").read_text(encoding="utf-8"))["spaces"]
 
@@ -95,8 +106,7 @@ def test_we_read_what_ray_writes(name):
     for data in (layout, as_msgpack_has_it(layout)):
         found = space_from_ray(data)
 
-        differences = space_differences(space, found, check_order=True)
-        assert [line for line in differences if "start" not in line] == []
+        assert without_start(space_to_data(found)) == without_start(space_to_data(space))
         if name in ("preprocessed",):
             assert found.original_space == space.original_space
 
