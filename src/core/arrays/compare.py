@@ -1,12 +1,11 @@
-"""Two nests equal within a tolerance: where they first differ, and by how much at most.
+"""Whether two nests are equal within a tolerance.
 
-`differences` reports everything; `check` is RLlib's test helper, which raises at the first.
+`differences` tells every leaf; `check` is RLlib's test helper, which raises at the first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,58 +15,10 @@ from ..nest import path_text
 from ..types import Array, Nest, Path
 
 
-@dataclass(frozen=True)
-class Difference:
-    """One place where two nests differ.
-
-    Attributes:
-        path: Keys and positions that lead there.
-        reason: What differs, in words.
-        amount: The largest difference of numbers there; infinite where there is none.
-    """
-
-    path: Path
-    reason: str
-    amount: float
-
-    def __str__(self) -> str:
-        return f"{path_text(self.path)}: {self.reason}"
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """How two nests compare.
-
-    Attributes:
-        found: Every leaf that differs, in the order of the first nest.
-        largest: The largest difference of numbers anywhere, within the tolerance or not.
-        leaves: How many leaves were compared.
-    """
-
-    found: tuple[Difference, ...] = field(default=())
-    largest: float = 0.0
-    leaves: int = 0
-
-    @property
-    def is_equal(self) -> bool:
-        """Whether nothing differs by more than the tolerance."""
-        return not self.found
-
-    @property
-    def first(self) -> Difference | None:
-        """The first leaf that differs."""
-        return self.found[0] if self.found else None
-
-    def __str__(self) -> str:
-        if self.is_equal:
-            return f"{self.leaves} leaves are equal; the largest difference is {self.largest:.3g}"
-        return f"{len(self.found)} of {self.leaves} leaves differ, first {self.first}"
-
-
 def differences(
     a: Nest, b: Nest, atol: float = 0.0, rtol: float = 0.0, *, dtypes: bool = False
-) -> Comparison:
-    """Compare two nests of arrays, tensors and numbers leaf by leaf.
+) -> list[str]:
+    """Where two nests of arrays, tensors and numbers differ, a line a leaf; none if nowhere.
 
     A leaf is equal if `|a - b| <= atol + rtol * |b|`; nan equals nan. Dicts need the same keys,
     lists and tuples the same length, arrays the same shape.
@@ -80,27 +31,21 @@ def differences(
         dtypes: Whether different dtypes are a difference.
 
     Example:
-        >>> print(differences({"a": [1.0, 2.0]}, {"a": [1.0, 2.5]}, atol=0.1))
-        1 of 2 leaves differ, first value['a'][1]: 2.0 is not 2.5, off by 0.5
+        >>> differences({"a": [1.0, 2.0]}, {"a": [1.0, 2.5]}, atol=0.1)
+        ["value['a'][1]: 2.0 is not 2.5, off by 0.5"]
     """
-    found: list[Difference] = []
-    largest, leaves = 0.0, 0
+    lines: list[str] = []
     stack: list[tuple[Path, Any, Any]] = [((), a, b)]
     while stack:
         path, x, y = stack.pop()
         parts, reason = _children(path, x, y)
-        if reason:
-            found.append(Difference(path, reason, np.inf))
-            leaves += 1
-        elif parts is not None:
+        if parts is not None:
             stack.extend(reversed(parts))
-        else:
-            leaves += 1
-            reason, amount = _leaf_difference(x, y, atol, rtol, dtypes)
-            largest = max(largest, amount if np.isfinite(amount) else 0.0)
-            if reason:
-                found.append(Difference(path, reason, amount))
-    return Comparison(tuple(found), largest, leaves)
+            continue
+        reason = reason or _leaf_difference(x, y, atol, rtol, dtypes)
+        if reason:
+            lines.append(f"{path_text(path)}: {reason}")
+    return lines
 
 
 def check(
@@ -143,7 +88,7 @@ def check(
             atol, rtol = np.nextafter(1.5 * 10.0**-decimals, 0), 0.0
         else:
             atol, rtol = atol or 0.0, 1e-7 if rtol is None else rtol
-        reason, _ = _leaf_difference(x, y, atol, rtol, False, scalars_broadcast=True)
+        reason = _leaf_difference(x, y, atol, rtol, False, scalars_broadcast=True)
         if false:
             assert reason, f"x ({x!r}) is the same as y ({y!r})"
         else:
@@ -168,18 +113,17 @@ def _children(path: Path, x: Any, y: Any) -> tuple[list[tuple[Path, Any, Any]] |
 
 def _leaf_difference(
     x: Any, y: Any, atol: float, rtol: float, dtypes: bool, scalars_broadcast: bool = False
-) -> tuple[str, float]:
+) -> str:
     if x is y or x is None or y is None:
-        return ("", 0.0) if x is y else (f"{_brief(x)} is not {_brief(y)}", np.inf)
+        return "" if x is y else f"{_brief(x)} is not {_brief(y)}"
     one, other = xp.to_numpy(x), xp.to_numpy(y)
     if dtypes and one.dtype != other.dtype:
-        return f"dtype {one.dtype} is not {other.dtype}", np.inf
+        return f"dtype {one.dtype} is not {other.dtype}"
     is_scalar = scalars_broadcast and (one.ndim == 0 or other.ndim == 0)
     if one.shape != other.shape and not is_scalar:
-        return f"shape {one.shape} is not {other.shape}", np.inf
+        return f"shape {one.shape} is not {other.shape}"
     if one.dtype.kind not in "biufc" or other.dtype.kind not in "biufc":
-        is_same = _is_same(x, y, one, other)
-        return ("", 0.0) if is_same else (f"{_brief(x)} is not {_brief(y)}", np.inf)
+        return "" if _is_same(x, y, one, other) else f"{_brief(x)} is not {_brief(y)}"
     return _number_difference(one, other, atol, rtol)
 
 
@@ -189,11 +133,11 @@ def _is_same(x: Any, y: Any, one: Array, other: Array) -> bool:
     return bool(np.all(x == y))
 
 
-def _number_difference(one: Array, other: Array, atol: float, rtol: float) -> tuple[str, float]:
+def _number_difference(one: Array, other: Array, atol: float, rtol: float) -> str:
     wide = np.result_type(one.dtype, other.dtype, np.float64)
     left, right = np.broadcast_arrays(one.astype(wide), other.astype(wide))
     if not left.size:
-        return "", 0.0
+        return ""
     # Infinities are equal to themselves only; their difference is not a number.
     with np.errstate(invalid="ignore"):
         gaps = np.where(left == right, 0.0, np.abs(left - right))
@@ -202,18 +146,17 @@ def _number_difference(one: Array, other: Array, atol: float, rtol: float) -> tu
         is_far = ~((gaps <= limits) | is_nan)
     is_far |= np.isinf(right) & (left != right)
     gaps = np.where(is_nan, 0.0, np.where(np.isnan(gaps), np.inf, gaps))
-    largest = float(gaps.max())
     if not is_far.any():
-        return "", largest
+        return ""
+    largest = float(gaps.max())
     count = int(is_far.sum())
     place = tuple(int(n) for n in np.argwhere(is_far)[0])
     a, b = left[place].item(), right[place].item()
     if left.ndim == 0:
-        return f"{a} is not {b}, off by {largest:.3g}", largest
+        return f"{a} is not {b}, off by {largest:.3g}"
     return (
         f"{count} of {left.size} numbers differ, by {largest:.3g} at most; "
-        f"first at {list(place)}: {a} is not {b}",
-        largest,
+        f"first at {list(place)}: {a} is not {b}"
     )
 
 

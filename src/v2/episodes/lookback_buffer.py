@@ -203,7 +203,7 @@ class InfiniteLookbackBuffer(ItemReader):
             self.lookback == other.lookback
             and self.finalized == other.finalized
             and bool(self._space == other._space)
-            and differences(self.raw, other.raw).is_equal
+            and not differences(self.raw, other.raw)
         )
 
     __hash__ = None  # type: ignore[assignment]  # buffers change
