@@ -11,10 +11,11 @@ from tests.house.imports import imports, modules
 
 MAY_IMPORT = {
     "core": {"core"},
-    "legacy": {"core", "legacy"},
-    "v2": {"core", "v2"},
+    "names": {"names"},
+    "legacy": {"core", "names", "legacy"},
+    "v2": {"core", "names", "v2"},
     "bridge": {"core", "legacy", "v2", "offline", "bridge"},
-    "compat": {"core", "legacy", "v2", "bridge", "compat"},
+    "compat": {"core", "names", "legacy", "v2", "bridge", "compat"},
     "offline": {"core", "legacy", "v2", "offline"},
     "adapters": {"core"},
     "ray_pieces": {"core", "v2", "bridge", "ray_pieces"},

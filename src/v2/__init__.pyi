@@ -20,7 +20,7 @@ from .algorithms.marwil import MARWIL as MARWIL, MARWILConfig as MARWILConfig
 from .algorithms.ppo import PPO as PPO, PPOConfig as PPOConfig
 from .algorithms.sampling import synchronous_parallel_sample as synchronous_parallel_sample
 from .config.algorithm_config import AlgorithmConfig as AlgorithmConfig
-from .config.callbacks import DefaultCallbacks as DefaultCallbacks, RLlibCallback as RLlibCallback, make_callback as make_callback
+from .config.callbacks import RLlibCallback as _RLlibCallback, RLlibCallback as RLlibCallback, make_callback as make_callback
 from .config.not_provided import NotProvided as NotProvided
 from .config.policies import PolicySpec as PolicySpec
 from .connectors.common.add_observations import AddObservationsFromEpisodesToBatch as AddObservationsFromEpisodesToBatch
@@ -122,6 +122,7 @@ from .recorded.prelearner import OfflinePreLearner as OfflinePreLearner
 from .saving.checkpointable import Checkpointable as Checkpointable
 _HOME: dict[str, str]
 _KEPT: dict[str, str]
+DefaultCallbacks = _RLlibCallback
 MultiAgentRLModule = _MultiRLModule
 MultiAgentRLModuleSpec = _MultiRLModuleSpec
 PPOTorchRLModule = _DefaultPPOTorchRLModule

@@ -10,8 +10,6 @@ from typing import NamedTuple
 from tests.house.imports import SRC, imports, modules
 
 NAMED = re.compile(r"(\.+|rlconnect\.)?([a-z_]\w*(?:\.\w+)*)(?::\w*)?")
-LISTED = re.compile(r"([a-z_]\w*(?:\.\w+)+): .*")
-"""A row of a table: `v2.config: Name Name`."""
 
 
 class Arrow(NamedTuple):
@@ -101,19 +99,17 @@ def _uses(tree: Tree, module: str, source: str) -> Iterator[tuple[str, int, str]
 
 
 def _named(tree: Tree, module: str, text: str) -> Iterator[str]:
-    for row in text.split(";"):
-        listed = LISTED.fullmatch(row.strip())
-        match = NAMED.fullmatch(listed[1] if listed else row)
-        if match is None:
-            continue
-        dots, path = match.groups()
-        if dots and dots.startswith("."):
-            base = tree.package_of(module).split(".")
-            path = ".".join([*base[: len(base) - len(dots) + 1], path])
-        elif "." not in path:
-            continue
-        if path in tree.sources and path:
-            yield path
+    match = NAMED.fullmatch(text)
+    if match is None:
+        return
+    dots, path = match.groups()
+    if dots and dots.startswith("."):
+        base = tree.package_of(module).split(".")
+        path = ".".join([*base[: len(base) - len(dots) + 1], path])
+    elif "." not in path:
+        return
+    if path in tree.sources:
+        yield path
 
 
 def _of_a_front(

@@ -35,7 +35,6 @@ def tree(sources, packages=(), fronts=None):
         ("from ... import v2\ngetattr(v2, name + 'Config')", "v2.b.y", "name"),
         ("HOMES = {'Thing': '..b.y'}", "v2.b.y", "name"),
         ("HOMES = {'Thing': '..b.y:Other'}", "v2.b.y", "name"),
-        ("HOMES = {'ray.x': 'v2.b.y: Thing Other; v2.c: *'}", "v2.c", "name"),
         ("HOMES = {'Thing': 'rlconnect.v2.b.y'}", "v2.b.y", "name"),
     ],
 )

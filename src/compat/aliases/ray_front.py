@@ -8,28 +8,6 @@ from typing import Any, Final, NoReturn
 
 from ...core.errors import ConfigError, UnknownNameError
 
-HOMES: Final = {
-    "ray": (
-        "compat.aliases.ray_front: __version__ get init is_initialized put remote shutdown wait"
-    ),
-    "ray.util": "compat.aliases.ray_front: log_once",
-    "ray.util.debug": "compat.aliases.ray_front: log_once",
-    "ray.util.timer": "legacy.connectors.timers: _Timer=Timer",
-    "ray.air.constants": (
-        "compat.aliases.plain_names: TIMESTAMP TIME_THIS_ITER_S TRAINING_ITERATION"
-    ),
-    "ray._common.deprecation": (
-        "compat.aliases.plain_names: DEPRECATED_VALUE Deprecated deprecation_warning"
-    ),
-    "ray.tune.registry": (
-        "compat.aliases.ray_front: ENV_CREATOR _global_registry; v2: register_env; v2.tuning: "
-        "get_trainable_cls register_trainable"
-    ),
-    "ray.tune.result": (
-        "compat.aliases.plain_names: TIMESTEPS_TOTAL TIME_THIS_ITER_S TIME_TOTAL_S "
-        "TRAINING_ITERATION"
-    ),
-}
 # The release whose names these are; the tail says that it is not Ray.
 __version__: Final = "2.60.0+rlconnect"
 ENV_CREATOR: Final = "env_creator"

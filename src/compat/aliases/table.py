@@ -1,31 +1,23 @@
-"""Which name of RLlib lies where in rlconnect, by the module that RLlib has it in.
+"""Which name of RLlib lies where in rlconnect, by the module that Ray has it in.
 
-A row of the `*_homes` reads `"home: Name Name=OurName; home: Name"`. A home is a module below
-`rlconnect`; `*` means all that is public there; `stand-in` means a class that can be named and
-subclassed, and says so when it is used.
+A view of `rlconnect.names`. The home `stand-in` means a class that can be named and subclassed,
+and says so when it is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 from ...core.importing.torch_needed import torch_needed
 from ...core.text.near_names import near_names
-from . import (
-    algorithm_homes,
-    connector_homes,
-    core_homes,
-    environment_homes,
-    example_homes,
-    model_homes,
-    ray_front,
-    tool_homes,
-    tree_front,
-    tune_homes,
-)
+from ...names import SHARED, front_tables
+from ...names.legacy import LEGACY
+from ...names.ray import RAY
+from ...names.rows import Row, rows
+from ...names.v2 import TUNING, V2
 from .stand_ins import STAND_IN, stand_in
 
 _ROOT: Final = __name__.split(".")[0]
@@ -60,40 +52,40 @@ def modules() -> dict[str, dict[str, Place]]:
         {'Columns': Place(home='v2', name='Columns')}
     """
     found: dict[str, dict[str, Place]] = {}
-    for rows in (
-        algorithm_homes.HOMES,
-        connector_homes.HOMES,
-        core_homes.HOMES,
-        environment_homes.HOMES,
-        example_homes.HOMES,
-        model_homes.HOMES,
-        tool_homes.HOMES,
-    ):
-        for path, row in rows.items():
-            found[f"{_RLLIB}.{path}" if path else _RLLIB] = dict(_read(row))
-    for rows in (ray_front.HOMES, tune_homes.HOMES, tree_front.HOMES):
-        for path, row in rows.items():
-            found[path] = dict(_read(row))
+    for front, tables in _TABLES:
+        shown, hidden = front_tables(*tables)
+        served = shown.keys() | hidden.keys()
+        for row in (row for table in tables for row in rows(table)):
+            places = dict(_places_of(row, front, served))
+            for path in row.paths:
+                found.setdefault(path, {}).update(places)
     for path in list(found):
         while path := path.rpartition(".")[0]:
             found.setdefault(path, {})
     return found
 
 
-def _read(row: str) -> Iterator[tuple[str, Place]]:
-    for part in row.split(";"):
-        home, _, names = part.strip().partition(": ")
-        for word in names.split():
-            if word == _ALL:
-                for name in _public(home):
-                    yield name, Place(home, name)
-                continue
-            name, _, own = word.partition("=")
-            yield name, Place(home, own or name)
+_TABLES: Final = (
+    ("v2", (V2,)),
+    ("v2.tuning", (TUNING,)),
+    ("legacy", (LEGACY, SHARED)),
+    ("", (RAY,)),
+)
 
 
-def _public(home: str) -> list[str]:
-    return [name for name in vars(import_module(f"{_ROOT}.{home}")) if name.isupper()]
+def _places_of(row: Row, front: str, served: Set[str]) -> Iterator[tuple[str, Place]]:
+    """Where each name of a row is: on the front if it serves that, else in its module."""
+    dots = len(row.home) - len(row.home.lstrip("."))
+    above = f"{front}.".split(".")[: front.count(".") + 2 - dots] if dots else []
+    home = ".".join([*above, row.home[dots:]])
+    for name, own in row.names:
+        if name == _ALL:
+            public = vars(import_module(f"{_ROOT}.{home}"))
+            yield from ((each, Place(home, each)) for each in public if each.isupper())
+        elif front and (name in served or own in served):
+            yield name, Place(front, name if name in served else own)
+        else:
+            yield name, Place(home, own)
 
 
 @lru_cache(maxsize=1)

@@ -7,17 +7,9 @@ so an installed one is left alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from ...core import nest
-
-HOMES: Final = {
-    "tree": (
-        "compat.aliases.tree_front: assert_same_structure flatten_up_to is_nested map_structure "
-        "map_structure_up_to map_structure_with_path; core.nest: flatten "
-        "flatten_with_path unflatten_as"
-    ),
-}
 
 
 def is_nested(structure: Any) -> bool:

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-# Classes
-CLASSES: Final = {
-    "BCTorchRLModule": "DefaultBCTorchRLModule",
-    "DQNRainbowCatalog": "DQNCatalog",
-    "DQNRainbowTorchRLModule": "DefaultDQNTorchRLModule",
-    "DefaultCallbacks": "RLlibCallback",
-    "MultiAgentRLModule": "MultiRLModule",
-    "MultiAgentRLModuleSpec": "MultiRLModuleSpec",
-    "PPOTorchRLModule": "DefaultPPOTorchRLModule",
-    "PrevActionsPrevRewardsConnector": "PrevActionsPrevRewards",
-    "SACTorchRLModule": "DefaultSACTorchRLModule",
-    "SingleAgentRLModuleSpec": "RLModuleSpec",
-}
+from ...names.rows import renamed
+from ...names.v2 import V2
+
+CLASSES: Final = renamed(V2)
 # What Ray 1 called algorithms
 TRAINERS: Final = {
     "BCTrainer": "BC",

@@ -8,6 +8,7 @@ from typing_extensions import Self, Unpack, override
 
 from ..config.section import Setting, takes
 from ..modules.spec import RLModuleSpec
+from .algorithm import Algorithm
 from .marwil import TRAINING as MARWIL_TRAINING
 from .marwil import LearningFromRecords, RecordedEpisodesConfig
 
@@ -36,6 +37,11 @@ class BCConfig(RecordedEpisodesConfig):
     def training(self, **settings: Unpack[keywords.BCTraining]) -> Self:
         """Say how BC learns."""
         return self._apply("training", self._for_training(settings))
+
+    @classmethod
+    @override
+    def _own_algorithm(cls) -> type[Algorithm]:
+        return BC
 
     @override
     def get_default_rl_module_spec(self) -> RLModuleSpec:

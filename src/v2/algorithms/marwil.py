@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from typing_extensions import Self, Unpack, override
 
 from ..config import sections
-from ..config.algorithm_config import AlgorithmConfig, DefaultedConfig
+from ..config.algorithm_config import AlgorithmConfig
 from ..config.rules import AT_LEAST_0, NOT_NEGATIVE, POSITIVE, SHARE
 from ..config.section import Setting, takes
 from ..connectors.common.add_observations import AddObservationsFromEpisodesToBatch
@@ -37,7 +37,7 @@ TRAINING: Final = sections.TRAINING.with_settings(
 )
 
 
-class RecordedEpisodesConfig(DefaultedConfig):
+class RecordedEpisodesConfig(AlgorithmConfig):
     """The settings of what learns from recorded episodes."""
 
     SECTIONS: ClassVar = {**AlgorithmConfig.SECTIONS, "training": TRAINING}
@@ -76,6 +76,11 @@ class MARWILConfig(RecordedEpisodesConfig):
         "materialize_mapped_data": False,
         "postprocess_inputs": True,
     }
+
+    @classmethod
+    @override
+    def _own_algorithm(cls) -> type[Algorithm]:
+        return MARWIL
 
     @override
     def get_default_rl_module_spec(self) -> RLModuleSpec:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from typing_extensions import Self, Unpack, override
 
 from ..config import sections
-from ..config.algorithm_config import AlgorithmConfig, DefaultedConfig
+from ..config.algorithm_config import AlgorithmConfig
 from ..config.rules import FLAG, NOT_NEGATIVE, POSITIVE, SHARE, WORTH
 from ..config.section import Setting, takes
 from ..metrics import names
@@ -35,7 +35,7 @@ TRAINING: Final = sections.TRAINING.with_settings(
 )
 
 
-class PPOConfig(DefaultedConfig):
+class PPOConfig(AlgorithmConfig):
     """The settings of proximal policy optimisation.
 
     Example:
@@ -60,6 +60,11 @@ class PPOConfig(DefaultedConfig):
     def training(self, **settings: Unpack[keywords.PPOTraining]) -> Self:
         """Say how PPO learns."""
         return self._apply("training", self._for_training(settings))
+
+    @classmethod
+    @override
+    def _own_algorithm(cls) -> type[Algorithm]:
+        return PPO
 
     @override
     def get_default_rl_module_spec(self) -> RLModuleSpec:

@@ -52,10 +52,20 @@ class AlgorithmConfig(SettingMethods):
     DEFAULT_POLICY_MAPPING_FN = staticmethod(default_policy_mapping_fn)
     DEFAULT_AGENT_TO_MODULE_MAPPING_FN = staticmethod(default_policy_mapping_fn)
 
+    own_defaults: ClassVar[Mapping[str, Any]] = {}
+    """What differs from every algorithm's defaults."""
+
     def __init__(self, algo_class: Any = None) -> None:
         super().__init__()
-        self.algo_class: type[Algorithm] | None = algo_class
+        self.algo_class: type[Algorithm] | None = algo_class or self._own_algorithm()
         self.in_evaluation = False
+        for name, value in self.own_defaults.items():
+            setattr(self, name, value)
+
+    @classmethod
+    def _own_algorithm(cls) -> type[Algorithm] | None:
+        """The algorithm that these are the settings of."""
+        return None
 
     def from_migrated(self, path: str | os.PathLike[str], *, trust: Words = None) -> Self:
         """Go on learning where a migrated policy stands.
@@ -388,23 +398,3 @@ class AlgorithmConfig(SettingMethods):
                 if name not in ("model_config", "evaluation_config", "policies"):
                     section.check(name, self.__dict__[section.attribute(name)])
         validation.check_together(self)
-
-
-class DefaultedConfig(AlgorithmConfig):
-    """A config of an algorithm with defaults of its own."""
-
-    own_defaults: ClassVar[Mapping[str, Any]] = {}
-    """What differs from every algorithm's defaults."""
-
-    def __init__(self, algo_class: Any = None) -> None:
-        super().__init__(algo_class or self._own_algorithm())
-        for name, value in self.own_defaults.items():
-            setattr(self, name, value)
-
-    @classmethod
-    def _own_algorithm(cls) -> Any:
-        """The algorithm of the nearest config of ours: `PPO` for any subclass of `PPOConfig`."""
-        from ... import v2  # Algorithms import configs.
-
-        own = next(base for base in cls.__mro__ if base.__module__.startswith(v2.__name__))
-        return getattr(v2, own.__name__.removesuffix("Config"), None)

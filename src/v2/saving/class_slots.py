@@ -2,55 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from ...core.trust import Slot
-from .class_names import own_classes
-
-_PIECES: Final = (
-    ".connectors.common",
-    ".connectors.connector",
-    ".connectors.env_to_module",
-    ".connectors.learner",
-    ".connectors.module_to_env",
-    ".connectors.pipeline",
-)
+from .class_names import derived_from, own_classes
 
 
-def _derived(base: Callable[[], type[Any]]) -> Callable[[Any], bool]:
-    """Whether something is a class derived from one of ours, which is loaded when asked."""
-    return lambda thing: isinstance(thing, type) and issubclass(thing, base())
-
-
-def _v2() -> Any:
-    from ... import v2
-
-    return v2
+def _is_config(thing: Any) -> bool:
+    # Somebody may give settings in place of a class.
+    return derived_from("AlgorithmConfig")(thing if isinstance(thing, type) else type(thing))
 
 
 PIECE: Final = Slot(
-    "a piece of a pipeline", own_classes(*_PIECES), _derived(lambda: _v2().ConnectorV2)
+    "a piece of a pipeline", own_classes(".connectors"), derived_from("ConnectorV2")
 )
-MODULE: Final = Slot("a module", own_classes(".modules"), _derived(lambda: _v2().RLModule))
-CATALOG: Final = Slot("a catalog", own_classes(".modules"), _derived(lambda: _v2().Catalog))
+MODULE: Final = Slot("a module", own_classes(".modules"), derived_from("RLModule"))
+CATALOG: Final = Slot("a catalog", own_classes(".modules"), derived_from("Catalog"))
 CONFIG: Final = Slot(
-    "the settings of an algorithm",
-    own_classes(".algorithms", ".config"),
-    lambda thing: _is_config(thing),
+    "the settings of an algorithm", own_classes(".algorithms", ".config"), _is_config
 )
-ALGORITHM: Final = Slot(
-    "an algorithm", own_classes(".algorithms"), _derived(lambda: _v2().Algorithm)
-)
+ALGORITHM: Final = Slot("an algorithm", own_classes(".algorithms"), derived_from("Algorithm"))
 COMPONENT: Final = Slot(
     "a part of an algorithm",
-    own_classes(*_PIECES, ".algorithms", ".env_runners", ".learning", ".modules"),
-    _derived(lambda: _v2().Checkpointable),
+    own_classes(".connectors", ".algorithms", ".env_runners", ".learning", ".modules"),
+    derived_from("Checkpointable"),
 )
-ENV_RUNNER: Final = Slot(
-    "an env runner", own_classes(".env_runners"), _derived(lambda: _v2().EnvRunner)
-)
-LEARNER: Final = Slot("a learner", own_classes(".learning"), _derived(lambda: _v2().Learner))
+ENV_RUNNER: Final = Slot("an env runner", own_classes(".env_runners"), derived_from("EnvRunner"))
+LEARNER: Final = Slot("a learner", own_classes(".learning"), derived_from("Learner"))
 PRELEARNER: Final = Slot(
     "what makes train batches of recorded data",
     own_classes(".recorded"),
@@ -64,9 +42,3 @@ NETWORK_CLASS: Final = Slot(
 CALLBACKS: Final = Slot("a class of callbacks", own_classes(".config.callbacks"), callable)
 FUNCTION: Final = Slot("a function that is called", fits=callable)
 ENVIRONMENT: Final = Slot("an environment", fits=callable, register="register_env(name, creator)")
-
-
-def _is_config(thing: Any) -> bool:
-    base = _v2().AlgorithmConfig
-    # Somebody may give settings in place of a class.
-    return isinstance(thing, base) or (isinstance(thing, type) and issubclass(thing, base))

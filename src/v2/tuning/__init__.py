@@ -12,56 +12,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from ...core.importing.lazy_names import lazy_names
+from ...names import front_tables
+from ...names.v2 import TUNING
 
-_HOME: Final = {
-    "BasicVariantGenerator": ".variants",
-    "CLIReporter": ".run_config",
-    "Callback": ".callback",
-    "Checkpoint": "..algorithms.saved_run:SavedFolder",
-    "CheckpointConfig": ".run_config",
-    "CombinedStopper": ".stopping",
-    "ExperimentAnalysis": ".analysis",
-    "FIFOScheduler": ".run_config",
-    "FailureConfig": ".run_config",
-    "FunctionStopper": ".stopping",
-    "MaximumIterationStopper": ".stopping",
-    "NoopStopper": ".stopping",
-    "Result": ".result_grid",
-    "ResultGrid": ".result_grid",
-    "RunConfig": ".run_config",
-    "Stopper": ".stopping",
-    "TimeoutStopper": ".stopping",
-    "Trainable": ".trainable",
-    "TrialPlateauStopper": ".stopping",
-    "TuneConfig": ".run_config",
-    "TuneError": ".tuner",
-    "Tuner": ".tuner",
-    "choice": "..config.search_space",
-    "get_checkpoint": ".reporting",
-    "get_context": ".reporting",
-    "get_trainable_cls": ".trainables",
-    "grid_search": "..config.search_space",
-    "lograndint": "..config.search_space",
-    "loguniform": "..config.search_space",
-    "qlograndint": "..config.search_space",
-    "qloguniform": "..config.search_space",
-    "qrandint": "..config.search_space",
-    "qrandn": "..config.search_space",
-    "quniform": "..config.search_space",
-    "randint": "..config.search_space",
-    "randn": "..config.search_space",
-    "register_env": "..envs.registry",
-    "register_trainable": ".trainables",
-    "report": ".reporting",
-    "run": ".tuner",
-    "sample_from": "..config.search_space",
-    "uniform": "..config.search_space",
-    "with_parameters": ".trainables",
-    "with_resources": ".trainables",
-}
+_HOME, _ = front_tables(TUNING)
 
 __all__ = sorted(_HOME)
 
