@@ -54,7 +54,7 @@ def _clip_rewards(policy: Policy, connector: Any) -> Twin:
 
 
 def _preprocess(policy: Policy, connector: Any) -> Twin:
-    preprocessor = connector._preprocessor
+    preprocessor = connector.preprocessor
     plan: PreprocessPlan | None = getattr(preprocessor, "plan", None)
     if plan is None:
         return wrapped(f"{type(preprocessor).__name__} is its author's own preprocessor")

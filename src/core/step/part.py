@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import numpy as np
 
@@ -52,6 +52,49 @@ class Part:
     def of(cls, name: str, bound: Bound) -> Part:
         """An adapter's step as a part."""
         return cls(name, bound.formula, bound.constants, bound.memory, arrays=bound.arrays)
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one connector adds to a policy's step: all of it, so that records are not needed.
+
+    Args:
+        obs: What it does to observations.
+        reward: What it does to rewards.
+        action: What it does to actions.
+        agents: The policy's names for agents that are called something else.
+        beside: Columns that it puts beside the observation.
+        forgets: Those of them that hold no earlier value, but zeros.
+        columns: What is to be remembered.
+        looks: What the network sees beside the observation; None where it does not say.
+        missing: What stands against it: what it does that has no batched form.
+    """
+
+    obs: tuple[Part, ...] = ()
+    reward: tuple[Part, ...] = ()
+    action: tuple[Part, ...] = ()
+    agents: Mapping[Any, Any] = field(default_factory=dict)
+    beside: tuple[str, ...] = ()
+    forgets: tuple[str, ...] = ()
+    columns: tuple[Column, ...] = ()
+    looks: tuple[Look, ...] | None = None
+    missing: tuple[str, ...] = ()
+
+
+NOTHING: Final = Contribution()
+"""Of what changes no number."""
+
+
+def contribution_of(connector: Any) -> Contribution | None:
+    """What a connector adds to a step; None where that is known to it alone.
+
+    A `part()` says what its own class does: one that is inherited counts for nothing, since a
+    subclass may do anything else.
+    """
+    if "part" not in vars(type(connector)):
+        return None
+    contribution: Contribution | None = connector.part()
+    return contribution
 
 
 def filter_part(name: str, filters: Nest) -> Part | None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ...core.errors import PieceError
+from ...core.step.part import Contribution
 from .context import ConnectorContext
 from .records import Records
 from .types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
@@ -74,6 +75,14 @@ class Connector:
             self.in_training()
         else:
             self.in_eval()
+
+    def part(self) -> Contribution | None:
+        """What it does in a step, as data; None where it works on records alone.
+
+        An offer to be fast: a plan of all connectors acts in their place, compiled or on a device
+        if need be. It counts for the very class that defines it.
+        """
+        return None
 
     def __str__(self, indentation: int = 0) -> str:
         return " " * indentation + type(self).__name__

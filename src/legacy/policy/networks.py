@@ -182,6 +182,11 @@ class PolicyNetworks:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         PolicyNetworks.__init__(self, *state["given"], **state["options"])
 
+    @property
+    def is_module(self) -> bool:
+        """Whether the weights are an RLModule's."""
+        return any(name.startswith("encoder.") for name in self._weights or ())
+
     def for_rows(self, rows: int) -> Network:
         """The network that runs a batch of so many rows."""
         if self.numpy is not None and numpy_serves(rows):

@@ -115,7 +115,7 @@ class Policy(Acting):
             self.networks.views(),
             self.networks.initial_state,
             max_seq_len=int((self.config.get("model") or {}).get("max_seq_len") or 20),
-            for_module=any(name.startswith("encoder.") for name in weights or ()),
+            for_module=self.networks.is_module,
         )
 
     # Loading and saving.

@@ -150,6 +150,16 @@ class View:
         object.__setattr__(self, "is_previous", kind == (False, (-1,)))
         object.__setattr__(self, "is_unknown", kind == (False, (0,)))
 
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """Distances from the newest value of the column, where a value of this step is unknown."""
+        return self.shifts if self.known_now else tuple(min(s + 1, 0) for s in self.shifts)
+
+    @property
+    def unknown(self) -> tuple[int, ...]:
+        """Positions among the shifts whose value is not known yet."""
+        return () if self.known_now else tuple(at for at, s in enumerate(self.shifts) if s == 0)
+
 
 @dataclass(frozen=True)
 class ViewPlan:

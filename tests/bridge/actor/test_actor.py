@@ -1,5 +1,6 @@
 """One object acts for any checkpoint as its Ray did, alone, in batches and for many agents."""
 
+import copy
 import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,14 @@ from rlconnect.core.errors import PieceError, SpaceError, UnknownNameError
 from rlconnect.core.formulas.actions import unsquash_action
 from rlconnect.core.formulas.preprocessors import preprocessor_for
 from rlconnect.core.nets import direct
-from rlconnect.legacy import Policy, batch_policy_inference, create_connectors_for_policy
+from rlconnect.core.step.part import Contribution, Part
+from rlconnect.legacy import (
+    AgentConnector,
+    AgentConnectorDataType,
+    Policy,
+    batch_policy_inference,
+    create_connectors_for_policy,
+)
 
 from tests.legacy.replay import GOLDEN, Recording, folders, gap, leaves
 from tests.legacy.test_recordings import MODELS
@@ -429,3 +437,41 @@ def test_nested_observations_may_be_plain_lists():
         return [*map(plain, value)] if isinstance(value, tuple) else value.tolist()
 
     np.testing.assert_array_equal(policy.act(plain(obs)), policy.act(obs))
+
+
+class Doubled(AgentConnector):
+    """A user's connector that says what it does."""
+
+    def transform(self, ac_data):
+        doubled = {**ac_data.data, "new_obs": ac_data.data["new_obs"] * 2}
+        return AgentConnectorDataType(ac_data.env_id, ac_data.agent_id, doubled)
+
+    def part(self):
+        return Contribution(obs=(Part("Doubled", lambda obs: obs * 2),))
+
+
+class Tripled(Doubled):
+    """One that does something else, and says nothing of it."""
+
+    def transform(self, ac_data):
+        tripled = {**ac_data.data, "new_obs": ac_data.data["new_obs"] * 3}
+        return AgentConnectorDataType(ac_data.env_id, ac_data.agent_id, tripled)
+
+
+def test_a_connector_of_ones_own_says_what_it_does(rng):
+    """Its `part()` acts for it in a plan; one that is inherited counts for nothing."""
+    policy = made(spaces.Box(-1, 1, (4,)), spaces.Discrete(3))
+    obs = rng.uniform(-0.3, 0.3, size=(6, 4)).astype(np.float32)
+    policy.agent_connectors.prepend(Doubled())
+    planned = Actor.from_policy(policy)
+    tripled = copy.deepcopy(policy)
+    tripled.agent_connectors.connectors[0] = Tripled()
+
+    with pytest.warns(SlowPieceWarning, match="Tripled"):
+        slow = Actor.from_policy(tripled)
+
+    assert (planned.missing, slow.missing) == ({}, {"default_policy": ("Tripled",)})
+    expected = batch_policy_inference(policy, range(6), "aaaaaa", obs, explore=False)
+    assert planned.act(obs).tolist() == [int(action) for action, *_ in expected]
+    expected = batch_policy_inference(tripled, range(6), "aaaaaa", obs, explore=False)
+    assert slow.act(obs).tolist() == [int(action) for action, *_ in expected]

@@ -102,7 +102,7 @@ def test_nested_observations_are_flattened_as_before():
     )
     value = {"b": 2, "a": np.float32([0.5, -0.5]), "c": (1, np.array([0, 2]))}
     connector = ObsPreprocessorConnector(ConnectorContext(observation_space=space))
-    policy = Policy(connector._preprocessor.observation_space, Discrete(2), {"seed": 0})
+    policy = Policy(connector.preprocessor.observation_space, Discrete(2), {"seed": 0})
     (piece,) = agent_twin(policy, connector).make()
 
     found = given(piece, value, space)

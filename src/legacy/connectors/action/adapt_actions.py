@@ -10,6 +10,7 @@ from gymnasium.spaces import Space
 from ....core import nest
 from ....core.adapters import AdapterChain, BoundChain
 from ....core.errors import PieceError
+from ....core.step.part import Contribution, Part
 from ..connector import ActionConnector
 from ..context import ConnectorContext
 from ..types import ActionConnectorDataType, PolicyOutputType
@@ -70,6 +71,11 @@ class AdaptActionsConnector(ActionConnector):
         """Adapt the actions of a batch."""
         actions, states, fetches = output
         return self._fitted.act(actions), states, fetches
+
+    def part(self) -> Contribution:
+        """Its steps."""
+        name = type(self).__name__
+        return Contribution(action=tuple(Part.of(name, step) for step in self._fitted.actions))
 
     def to_state(self) -> tuple[str, Any]:
         """Its name and the steps as plain data."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....core.step.part import NOTHING, Contribution, action_part
 from ..types import PolicyOutputType
 from .bounded import BoundedActionConnector
 
@@ -25,3 +26,9 @@ class ClipActionsConnector(BoundedActionConnector):
             return output
         actions, states, fetches = output
         return self.plan.clip(actions), states, fetches
+
+    def part(self) -> Contribution:
+        """The cutting."""
+        if not self.plan.clips:
+            return NOTHING
+        return Contribution(action=(action_part(type(self).__name__, self.plan, "clip"),))

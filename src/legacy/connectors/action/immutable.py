@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....core import nest
+from ....core.step.part import NOTHING, Contribution
 from ....core.types import Nest
 from ..context import ConnectorContext
 from ..types import PolicyOutputType
@@ -30,6 +31,10 @@ class ImmutableActionsConnector(FormulaActionConnector):
         """Lock the arrays; rows of locked arrays are locked too."""
         actions, states, fetches = output
         return locked(actions), states and locked(states), fetches and locked(fetches)
+
+    def part(self) -> Contribution:
+        """Nothing: a plan hands out arrays of its own."""
+        return NOTHING
 
     def to_state(self) -> tuple[str, Any]:
         """Its name; there is nothing else to save."""

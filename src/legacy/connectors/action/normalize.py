@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....core.step.part import NOTHING, Contribution, action_part
 from ..types import PolicyOutputType
 from .bounded import BoundedActionConnector
 
@@ -28,3 +29,9 @@ class NormalizeActionsConnector(BoundedActionConnector):
             return output
         actions, states, fetches = output
         return self.plan.unsquash(actions), states, fetches
+
+    def part(self) -> Contribution:
+        """The stretching."""
+        if not self.plan.unsquashes:
+            return NOTHING
+        return Contribution(action=(action_part(type(self).__name__, self.plan, "unsquash"),))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ....core import nest
 from ....core.rllib_utils.frameworks import convert_to_numpy
+from ....core.step.part import NOTHING, Contribution
 from ....core.types import Nest
 from ..context import ConnectorContext
 from ..types import PolicyOutputType
@@ -33,6 +34,10 @@ class ConvertToNumpyConnector(FormulaActionConnector):
         if is_numpy and (not states or all([isinstance(state, np.ndarray) for state in states])):
             return output
         return actions if is_numpy else as_numpy(actions), as_numpy(states), fetches
+
+    def part(self) -> Contribution:
+        """Nothing: a plan gives arrays for arrays."""
+        return NOTHING
 
     def to_state(self) -> tuple[str, Any]:
         """Its name; there is nothing else to save."""

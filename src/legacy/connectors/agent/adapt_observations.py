@@ -14,6 +14,7 @@ from ....core.arrays.batching import batch as batch_items
 from ....core.arrays.batching import unbatch
 from ....core.errors import PieceError, SpaceError
 from ....core.spaces.codec import space_from_data, space_to_data
+from ....core.step.part import Contribution, Part
 from ....core.types import Array, Nest
 from ..connector import AgentConnector
 from ..context import ConnectorContext
@@ -124,6 +125,15 @@ class AdaptObservationsAgentConnector(AgentConnector):
         if not agents:
             return records.with_data(made)
         return Records([(env, agents.get(agent, agent)) for env, agent in records.slots], made)
+
+    def part(self) -> Contribution:
+        """Its steps, and its names of agents."""
+        name = type(self).__name__
+        return Contribution(
+            obs=tuple(Part.of(name, step) for step in self._bound.obs),
+            reward=tuple(Part.of(name, step) for step in self._bound.rewards),
+            agents=self.chain.agents,
+        )
 
     def to_state(self) -> tuple[str, Any]:
         """Its name, the steps and the environment's space as plain data."""

@@ -6,7 +6,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from ....core import array_namespace as xp
 from ....core.errors import PieceError
+from ....core.step.part import NOTHING, Contribution, Part
 from ..context import ConnectorContext
 from .columns import ColumnsAgentConnector
 
@@ -45,6 +47,19 @@ class ClipRewardAgentConnector(ColumnsAgentConnector):
         if "rewards" not in columns or not (self.sign or self.limit):
             return columns
         return {**columns, "rewards": self._clip(columns["rewards"])}
+
+    def part(self) -> Contribution:
+        """The clipping."""
+        if not (self.sign or self.limit):
+            return NOTHING
+        limit = float(self.limit or 0)
+
+        def clipped(reward: Any) -> Any:
+            if self.sign:
+                return xp.namespace(reward).sign(reward)
+            return xp.clip(reward, -limit, limit)
+
+        return Contribution(reward=(Part(type(self).__name__, clipped),))
 
     def to_state(self) -> tuple[str, Any]:
         """Its name and the two settings."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....core.step.part import NOTHING, Contribution
 from ..connector import AgentConnector
 from ..context import ConnectorContext
 from ..types import AgentConnectorDataType
@@ -31,6 +32,10 @@ class EnvSamplingAgentConnector(AgentConnector):
     def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
         """Hand the record on."""
         return ac_data
+
+    def part(self) -> Contribution:
+        """Nothing."""
+        return NOTHING
 
     def to_state(self) -> tuple[str, Any]:
         """Its name and no params."""

@@ -8,7 +8,9 @@ import numpy as np
 
 from ....core import nest
 from ....core.errors import PieceError
+from ....core.step.part import NOTHING, Contribution
 from ...batches.sample_batch import SampleBatch
+from ...batches.step_rows import zero_of
 from ..connector import AgentConnector
 from ..context import ConnectorContext
 from ..types import AgentConnectorDataType, AgentConnectorsOutput
@@ -48,6 +50,11 @@ class FlattenDataAgentConnector(AgentConnector):
         return AgentConnectorDataType(
             ac_data.env_id, ac_data.agent_id, AgentConnectorsOutput(output.raw_dict, flat)
         )
+
+    def part(self) -> Contribution | None:
+        """Nothing, where observations are one array: a plan's have their leading axis."""
+        space = self.ctx.observation_space
+        return NOTHING if space is not None and nest.is_leaf(zero_of(space)) else None
 
     def to_state(self) -> tuple[str, Any]:
         """Its name; there is nothing else to save."""

@@ -13,6 +13,8 @@ from ....core.arrays.batching import batch as batch_items
 from ....core.arrays.moments import Moments
 from ....core.errors import PieceError
 from ....core.formulas.actions import get_base_struct_from_space
+from ....core.formulas.filters import FrozenFilter
+from ....core.step.part import Contribution, filter_part
 from ....core.types import Nest
 from ...observations.filters import ConcurrentMeanStdFilter, MeanStdFilter
 from ..context import ConnectorContext
@@ -92,6 +94,20 @@ class MeanStdObservationFilterAgentConnector(SyncedFilterAgentConnector):
                 made[name] = self.filter(made[name], self._is_training)
         return made
 
+    def part(self) -> Contribution:
+        """The filter as its statistics are now; in a plan they rest."""
+        held = self.filter
+
+        def frozen(stat: Any) -> FrozenFilter | None:
+            if stat is None:
+                return None
+            return FrozenFilter.of(stat, demean=held.demean, destd=held.destd, clip=held.clip)
+
+        stats = held.running_stats
+        filters = nest.map_structure(frozen, stats) if held.no_preprocessor else frozen(stats)
+        part = filter_part(type(self).__name__, filters)
+        return Contribution(obs=() if part is None else (part,))
+
     def to_state(self) -> tuple[str, Any]:
         """The non-concurrent name, as in RLlib, with settings and statistics."""
         return "MeanStdObservationFilterAgentConnector", self.filter.to_state()
@@ -158,6 +174,10 @@ class ConcurrentMeanStdObservationFilterAgentConnector(MeanStdObservationFilterA
         clip: float | None = 10.0,
     ) -> None:
         super().__init__(ctx)
+
+    def part(self) -> Contribution:
+        """The filter as its statistics are now."""
+        return super().part()
 
 
 def mean_std_connector(policy: Any, found: Any) -> MeanStdObservationFilterAgentConnector:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ....core.arrays.batching import batch as batch_items
 from ....core.errors import PieceError
+from ....core.step.part import NOTHING, Contribution, Part
 from ...observations.preprocessors import NoPreprocessor, get_preprocessor_for_space
 from ..context import ConnectorContext
 from ..records import Records
@@ -41,8 +42,8 @@ class ObsPreprocessorConnector(ColumnsAgentConnector):
                 "ObsPreprocessorConnector does not know the observation space.",
                 hint="give the context an observation_space.",
             )
-        self._preprocessor = get_preprocessor_for_space(space, ctx.setting("model"))
-        self._is_identity = isinstance(self._preprocessor, NoPreprocessor)
+        self.preprocessor = get_preprocessor_for_space(space, ctx.setting("model"))
+        self._is_identity = isinstance(self.preprocessor, NoPreprocessor)
 
     def is_identity(self) -> bool:
         """Whether observations come out as they go in."""
@@ -50,24 +51,24 @@ class ObsPreprocessorConnector(ColumnsAgentConnector):
 
     def stop_checking(self) -> None:
         """Do not check any more, now and then, that observations lie in their space."""
-        self._preprocessor.samples_checks = False
+        self.preprocessor.samples_checks = False
 
     def transform_all(self, records: Records) -> Records:
         """Preprocess the observations of all agents, as one batch where their space allows."""
-        plan = getattr(self._preprocessor, "plan", None)
+        plan = getattr(self.preprocessor, "plan", None)
         if plan is None or plan.kind == "repeated" or not records.has_plain_observations():
             return super().transform_all(records)
         rows: Any = records.observations()
         if plan.kind == "none":
             batch = records.stacked()
-            if batch is None or batch.shape[1:] != self._preprocessor.array_shape:
+            if batch is None or batch.shape[1:] != self.preprocessor.array_shape:
                 return super().transform_all(records)
-            self._preprocessor.check_due(rows)
+            self.preprocessor.check_due(rows)
             return records
         if not isinstance(rows, (list, np.ndarray)):
             return super().transform_all(records)
         for row in rows:
-            self._preprocessor.check_shape(row)
+            self.preprocessor.check_shape(row)
         items = batch_items(rows) if isinstance(rows, list) else rows
         return records.with_observations(plan.transform_batch(items))
 
@@ -77,10 +78,19 @@ class ObsPreprocessorConnector(ColumnsAgentConnector):
         for name in _COLUMNS:
             if name in columns:
                 raw = columns[name]
-                observation = self._preprocessor.transform(raw)
+                observation = self.preprocessor.transform(raw)
                 if observation is not raw:
                     made = {**made, name: observation}
         return made
+
+    def part(self) -> Contribution:
+        """The preprocessing, where observations of its space make one batch."""
+        name, plan = type(self).__name__, getattr(self.preprocessor, "plan", None)
+        if self._is_identity:
+            return NOTHING
+        if plan is None or plan.kind == "repeated":
+            return Contribution(missing=(f"{name} ({type(self.preprocessor).__name__})",))
+        return Contribution(obs=(Part(name, plan.transform_batch),))
 
     def to_state(self) -> tuple[str, Any]:
         """Its name; the preprocessor comes from the context."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....core.errors import PieceError
+from ....core.step.part import Contribution
 from ...batches.step_rows import zero_of
 from ..action.immutable import locked
 from ..context import ConnectorContext
@@ -96,6 +97,12 @@ class StateBufferConnector(ColumnsAgentConnector):
         """Add the last answer."""
         _check_ids(env_id, agent_id)
         return {**columns, **(self._answers.get((env_id, agent_id)) or self._first_columns())}
+
+    def part(self) -> Contribution:
+        """What it remembers, a plan remembers."""
+        states = tuple(name for name in self._start if name.startswith("state_out_"))
+        forgets = () if self.carries_actions else ("actions",)
+        return Contribution(beside=("actions", *states), forgets=forgets)
 
     def to_state(self) -> tuple[str, Any]:
         """Its name and the answers, as plain data."""

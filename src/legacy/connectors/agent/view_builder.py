@@ -261,14 +261,11 @@ class ViewBuilder:
     def _look(self, view: View, places: Array) -> Nest:
         """A view over several steps, or over one that is further back."""
         assert self._store is not None, "only plans with ranges look back"
-        shifts = np.array(view.shifts, np.intp)
-        offsets = shifts if view.known_now else np.minimum(shifts + 1, 0)
-        found = self._store.look(view.column, places, offsets)
-        unknown = np.flatnonzero(shifts == 0) if not view.known_now else ()
+        found = self._store.look(view.column, places, np.array(view.offsets, np.intp))
 
         def shaped(leaf: Array) -> Array:
-            leaf[:, unknown] = 0
-            return leaf[:, 0] if len(shifts) == 1 else leaf
+            leaf[:, view.unknown] = 0
+            return leaf[:, 0] if len(view.shifts) == 1 else leaf
 
         return nest.map_structure(shaped, found)
 

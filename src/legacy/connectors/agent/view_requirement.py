@@ -8,7 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from ....core import nest
 from ....core.errors import PieceError
+from ....core.step.part import Contribution
+from ....core.step.recall import Column, Look
 from ....core.types import Array
 from ...batches.sample_batch import SampleBatch
 from ...views.views import ViewPlan
@@ -19,6 +22,8 @@ from .columns import ColumnsAgentConnector
 from .view_builder import Slot, ViewBuilder
 
 _ONE: Final = np.ones(1, np.int64)
+_REMEMBERED: Final = frozenset({"obs", "actions", "rewards"})
+"""What a plan can remember, beside states."""
 
 
 class KeptHistory:
@@ -147,6 +152,27 @@ class ViewRequirementAgentConnector(ColumnsAgentConnector):
             return None
         return self._builder.slots_of([(env_id, agent_id)])[0]
 
+    def part(self) -> Contribution:
+        """The columns that some view looks back at, and the views."""
+        depths: dict[str, int] = {}
+        starts: dict[str, Any] = {}
+        looks: list[Look] = []
+        missing: list[str] = []
+        for view in self._plan().views:
+            if view.name == "obs" and view.is_current:
+                continue
+            if not (view.column in _REMEMBERED or view.column.startswith("state_out_")):
+                missing.append(f"the view {view.name!r} of {view.column!r}")
+                continue
+            if view.is_unknown:
+                looks.append(Look(view.name, "", missing=nest.taken(view.missing, 0)))
+                continue
+            looks.append(Look(view.name, view.column, view.offsets, view.unknown))
+            depths[view.column] = max(depths.get(view.column, 1), 1 - min(view.offsets))
+            starts[view.column] = None if view.column == "obs" else nest.taken(view.initial, 0)
+        columns = tuple(Column(name, depth, starts[name]) for name, depth in depths.items())
+        return Contribution(columns=columns, looks=tuple(looks), missing=tuple(missing))
+
     def to_state(self) -> tuple[str, Any]:
         """Its name; views come from the context, and histories do not outlive a process."""
         return "ViewRequirementAgentConnector", None
@@ -169,19 +195,27 @@ class ViewRequirementAgentConnector(ColumnsAgentConnector):
 
     def _make_builder(self) -> ViewBuilder:
         ctx = self.ctx
+        # A policy of an RLModule lists every column as needed to act, and reads "obs" only.
+        is_lenient = ctx.setting("_enable_rl_module_api") or ctx.setting(
+            "enable_rl_module_and_learner"
+        )
+        plan = self._plan()
+        self._is_recurrent = ctx.is_policy_recurrent
+        self._builder = ViewBuilder(
+            plan, flatten_actions=self._flattens(), fill_missing=bool(is_lenient)
+        )
+        return self._builder
+
+    def _plan(self) -> ViewPlan:
+        ctx = self.ctx
         if ctx.view_requirements is None:
             raise PieceError(
                 "ViewRequirementAgentConnector needs to know what the policy looks at.",
                 hint="give the context view_requirements, or take ConnectorContext.from_policy().",
             )
-        flattens = not ctx.setting("_disable_action_flattening", False)
-        # A policy of an RLModule lists every column as needed to act, and reads "obs" only.
-        is_lenient = ctx.setting("_enable_rl_module_api") or ctx.setting(
-            "enable_rl_module_and_learner"
+        return ViewPlan.for_inference(
+            ctx.view_requirements, ctx.initial_states, flatten_actions=self._flattens()
         )
-        plan = ViewPlan.for_inference(
-            ctx.view_requirements, ctx.initial_states, flatten_actions=flattens
-        )
-        self._is_recurrent = ctx.is_policy_recurrent
-        self._builder = ViewBuilder(plan, flatten_actions=flattens, fill_missing=bool(is_lenient))
-        return self._builder
+
+    def _flattens(self) -> bool:
+        return not self.ctx.setting("_disable_action_flattening", False)
