@@ -10,10 +10,11 @@ from ...core import nest
 from ...core.columns import Columns
 from ...core.types import Nest
 from ..envs.multi_agent_envs import ALL
-from ..episodes.column_items import stacked
-from ..episodes.item_store import ItemStore, listed
+from ..episodes.column_items import listed, stacked
+from ..episodes.lookback_buffer import InfiniteLookbackBuffer
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..episodes.single_agent import SingleAgentEpisode
+from ..episodes.stepping import begin_outputs
 from ..metrics.names import WEIGHTS_SEQ_NO
 from .agent_block import AgentStretch, BlockOfAgents
 
@@ -94,7 +95,7 @@ def _extend(
     outputs = single.extra_model_outputs
     names = [name for name in columns if name not in _TAKEN]
     if len(outputs) != len(names):
-        single.begin_outputs(dict.fromkeys(names), 0)
+        begin_outputs(single, dict.fromkeys(names), 0)
     # The first observation is there already.
     after = nest.taken(columns[Columns.OBS], slice(1, None))
     is_alike = True
@@ -115,7 +116,7 @@ def _extend(
     return is_alike
 
 
-def _complete(column: ItemStore, *rows: Nest) -> None:
+def _complete(column: InfiniteLookbackBuffer, *rows: Nest) -> None:
     """Put rows behind the items of a column, which becomes arrays."""
     data = column.raw
     before = [stacked(data) if type(data) is list else data] if column.len_incl_lookback() else []

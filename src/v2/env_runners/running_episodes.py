@@ -13,7 +13,9 @@ from ...core.columns import DEFAULT_AGENT_ID, DEFAULT_MODULE_ID
 from ...core.data.damage import at
 from ..envs.sub_envs import Transitions
 from ..episodes.lookback_buffer import InfiniteLookbackBuffer
-from ..episodes.single_agent import SingleAgentEpisode, first_stretch
+from ..episodes.single_agent import SingleAgentEpisode
+from ..episodes.stepping import begin_outputs
+from ..episodes.stretches import first_stretch
 from .appenders import Appenders
 from .episode_metrics import EndedEpisode
 from .step_block import BlockColumns, StepBlock, Stretch
@@ -65,7 +67,7 @@ class RunningEpisodes:
         self.chunks: list[list[SingleAgentEpisode]] = [[] for _ in range(num_envs)]
 
     def _new(self) -> SingleAgentEpisode:
-        episode = first_stretch(None, None, {}, *self._spaces, None, None)  # type: ignore[arg-type]
+        episode = first_stretch(SingleAgentEpisode, None, None, {}, *self._spaces, None, None)  # type: ignore[arg-type]
         episode.observations.pop()
         episode.infos.pop()
         return episode
@@ -284,7 +286,7 @@ def _extend(episode: SingleAgentEpisode, stretch: Stretch, columns: BlockColumns
     index, steps = stretch.env, slice(stretch.start, stretch.stop)
     outputs = episode.extra_model_outputs
     if outputs.keys() != columns.outputs.keys():
-        episode.begin_outputs(columns.outputs, episode.rewards.len_incl_lookback())
+        begin_outputs(episode, columns.outputs, episode.rewards.len_incl_lookback())
     episode.observations.extend(columns.observations[index, steps.start + 1 : steps.stop + 1])
     episode.actions.extend(columns.actions[index, steps])
     episode.rewards.extend(columns.rewards[index, steps].tolist())

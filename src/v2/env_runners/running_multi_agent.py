@@ -12,8 +12,8 @@ import numpy as np
 from ...core.data.damage import at
 from ...core.errors import RlconnectError, SpaceError
 from ..envs.multi_agent_envs import ALL, AgentTransitions
+from ..episodes.column_items import listed
 from ..episodes.errors import MultiAgentEnvError
-from ..episodes.item_store import listed
 from ..episodes.multi_agent import MappingFn, MultiAgentEpisode
 from .agent_layout import Crew
 from .agent_sums import Sums

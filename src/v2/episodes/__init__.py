@@ -1,7 +1,7 @@
 """Episodes: what agents saw, did and earned, step by step, stored by column.
 
-Read in this order: `lookback_buffer` (one column), `single_agent` (one agent; `stepping` is how it
-grows), `multi_agent` (and `agent_stepping`).
+Read in this order: `lookback_buffer` (one column), `single_agent` (one agent), `agent_columns` and
+`multi_agent` (many agents; `agent_stepping` is how they grow).
 
 **A column has two forms.** While an episode runs, a column is a plain list of the items as they
 came: what getters return are those very items, and `buffer.data` is that list, live. `to_numpy()`

@@ -1,336 +1,264 @@
-"""How items of many agents are found: by environment steps, by agents' own, with what hangs."""
+"""How items of many agents are found: by environment steps, by agents' own, with what hangs.
+
+An agent's item belongs to the environment step at which the agent observed; its action, reward and
+outputs to the step at which it observed before. What hangs (an action that no observation answered
+yet, and its reward so far) is read like what is complete.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Hashable, Sequence
-from typing import Any
+from collections.abc import Collection, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ...core import nest
 from ...core.errors import EpisodeError
 from . import column_items as items
 from .errors import EpisodeKeyError
-from .hanging import MISSING, Hanging
-from .indexing import (
-    Indices,
-    as_step,
-    clipped,
-    is_single,
-    out_of_range,
-    position_of,
-    positions_of,
-)
-from .journal import Journal
+from .hanging import MISSING
+from .indexing import Indices, as_step, clipped, is_single, out_of_range, position_of, positions_of
 from .look_back_gap import without_gap
 from .lookback_buffer import InfiniteLookbackBuffer
-from .single_agent import SingleAgentEpisode
+
+if TYPE_CHECKING:
+    from .agent_columns import AgentColumns
 
 
-class AgentReading:
-    """What the getters of `MultiAgentEpisode` are made of.
+def read_column(
+    episode: AgentColumns,
+    what: str,
+    indices: Indices,
+    agent_ids: Any,
+    env_steps: bool,
+    neg: bool,
+    fill: Any,
+    one_hot_discrete: bool,
+    return_list: bool,
+    key: str | None = None,
+) -> Any:
+    """One column of several agents; see `AgentColumns.get_observations`.
 
-    An agent's item belongs to the environment step at which the agent observed; its action, reward
-    and outputs to the step at which it observed before. What hangs (an action that no observation
-    answered yet, and its reward so far) is read like what is complete.
+    Args:
+        episode: The episode.
+        what: The column: "observations", "infos", "actions", "rewards", "extra_model_outputs".
+        indices: As for `get_observations`, like all that follow.
+        agent_ids: One agent or several.
+        env_steps: Whether steps are those of the environment.
+        neg: Whether -1 is the last step of look-back.
+        fill: Stands for steps at which an agent has nothing.
+        one_hot_discrete: Whether discrete parts come as one-hot vectors.
+        return_list: Whether to return a dict for each environment step.
+        key: The extra model output, where the column is one.
+    """
+    episode.hand_out()
+    columns = [
+        _Column(episode, agent, what, key, fill, one_hot_discrete)
+        for agent in _named(episode, agent_ids)
+    ]
+    if env_steps:
+        return _by_env_steps(episode, columns, what, indices, neg, fill, return_list)
+    if return_list:
+        raise EpisodeError(
+            "return_list=True goes together with env_steps=True only",
+            found="env_steps=False",
+            hint="agents' own steps do not line up; ask for env_steps=True.",
+        )
+    found = {}
+    for column in columns:
+        buffer = column.buffer if indices is None else column.with_hanging()
+        if buffer is not None:
+            values = buffer.read(indices, neg, fill, one_hot_discrete)
+            if is_single(indices) or items.length_of(values):
+                found[column.agent] = values
+    return found
 
-    The rest of this package reads and fills these attributes; users look at `agent_episodes`.
+
+def _by_env_steps(
+    episode: AgentColumns,
+    columns: Sequence[_Column],
+    what: str,
+    indices: Indices,
+    neg: bool,
+    fill: Any,
+    return_list: bool,
+) -> Any:
+    lookback = episode.len_lookback_buffers
+    length = len(episode) + (what in ("observations", "infos"))
+    total, first = lookback + length, episode.env_t_started - lookback
+    is_one = is_single(indices)
+    if is_one and return_list:
+        raise EpisodeError(
+            "return_list=True needs several steps",
+            expected="a list of ints, a slice or None",
+            found=f"indices={indices}",
+        )
+    places: Sequence[int]
+    if indices is None or isinstance(indices, slice):
+        steps = slice(None) if indices is None else indices
+        start, stop, stride = positions_of(steps, length, lookback, neg)
+        places = range(start, stop, stride)
+        if fill is None and not return_list:
+            places = clipped(start, stop, stride, total)
+            if stride == 1:
+                span = first + places.start, first + max(places.start, places.stop)
+                spans = [(column.agent, column.span(*span)) for column in columns]
+                return {agent: rows for agent, rows in spans if items.length_of(rows)}
+    else:
+        asked: Any = [indices] if is_one else indices
+        places = [position_of(as_step(step), length, lookback, neg) for step in asked]
+        if fill is None and not return_list:
+            for step, place in zip(asked, places, strict=True):
+                if not 0 <= place < total:
+                    raise out_of_range("environment step", step, length, lookback)
+    wanted = [first + place if 0 <= place < total else None for place in places]
+    if return_list:
+        by_step: list[dict[Hashable, Any]] = [{} for _ in wanted]
+        for column in columns:
+            for row, env_t in zip(by_step, wanted, strict=True):
+                for value in column.values([env_t]):
+                    row[column.agent] = value
+        return by_step
+    found = {}
+    for column in columns:
+        values = column.values(wanted)
+        if values:
+            is_array = column.buffer is not None and column.buffer.finalized
+            many = items.stacked(values) if is_array and not is_one else values
+            found[column.agent] = values[0] if is_one else many
+    return found
+
+
+def _named(episode: AgentColumns, agent_ids: Any) -> Sequence[Hashable]:
+    if agent_ids is None:
+        return list(episode.singles)
+    if isinstance(agent_ids, Hashable) and agent_ids in episode.singles:
+        return [agent_ids]
+    if isinstance(agent_ids, str) or not isinstance(agent_ids, Collection):
+        agent_ids = [agent_ids]
+    elif isinstance(agent_ids, (set, frozenset)):
+        return [agent for agent in episode.singles if agent in agent_ids]
+    # An agent that has not come yet has no data, which is no mistake of who asks.
+    return [agent for agent in agent_ids if agent in episode.singles]
+
+
+class _Column:
+    """One agent's items of a column, with what hangs.
 
     Attributes:
-        singles: The agents' episodes, without the steps that are only in the journal.
-        env_ts: For each agent the environment steps of its observations, look-back included.
-        stepped: The agents of the last observations.
-        hanging: What waits for the agents' next observations.
-        journal: Steps that no agent's episode has yet, while all agents step together.
-        is_shown: Whether somebody may hold the agents' episodes, so that no step may wait.
-        module_ids: The modules of the agents that have one already.
+        buffer: None where the agent never had the output.
+        times: The environment steps of the items.
     """
 
-    __slots__ = (
-        "action_space",
-        "agent_to_module_mapping_fn",
-        "custom_data",
-        "env_t",
-        "env_t_started",
-        "env_ts",
-        "hanging",
-        "id_",
-        "is_shown",
-        "is_terminated",
-        "is_truncated",
-        "journal",
-        "last_step_time",
-        "len_lookback_buffers",
-        "module_ids",
-        "observation_space",
-        "singles",
-        "start_time",
-        "stepped",
-    )
+    __slots__ = ("agent", "buffer", "episode", "fill", "key", "one_hot", "times", "what")
 
-    action_space: Any
-    agent_to_module_mapping_fn: Callable[[Any, Any], Any]
-    env_t: int
-    env_t_started: int
-    env_ts: dict[Hashable, list[int]]
-    hanging: Hanging
-    id_: str
-    is_shown: bool
-    is_terminated: bool
-    is_truncated: bool
-    journal: Journal | None
-    last_step_time: float | None
-    len_lookback_buffers: int
-    module_ids: dict[Hashable, Any]
-    observation_space: Any
-    singles: dict[Hashable, SingleAgentEpisode]
-    start_time: float | None
-    stepped: tuple[Hashable, ...]
-
-    def open_journal(self) -> None:
-        """Begin to write steps down as they come, if all agents step together."""
-        self.journal = None
-        if not (self.is_shown or self.hanging.actions or self.hanging.rewards):
-            self.journal = Journal.of(self.singles, self.stepped)
-
-    def hand_out(self) -> None:
-        """Give the agents' episodes the steps that are only written down so far."""
-        if self.journal is not None and self.journal.rows:
-            self.journal.hand_out(self.singles, self.env_ts, self.env_t, self.last_step_time)
-
-    def last_row(self) -> dict[Hashable, Any] | None:
-        """The last observations; None where an agent's are arrays."""
-        journal = self.journal
-        if journal is not None and journal.rows:
-            return journal.last_observations()
-        found = {}
-        for agent in self.stepped:
-            data = self.singles[agent].observations.raw
-            if type(data) is not list or not data:
-                return None
-            found[agent] = data[-1]
-        return found
-
-    def _knows(self, agent: Hashable) -> bool:
-        if agent in self.singles:
-            return True
-        raise EpisodeKeyError(
-            f"episode {self.id_} has no agent {agent!r}",
-            expected=f"one of {list(self.singles)}",
-            hint="an agent is part of an episode from its first observation on.",
-        )
-
-    def _get(
+    def __init__(
         self,
-        what: str,
-        indices: Indices,
-        agent_ids: Any,
-        env_steps: bool,
-        neg: bool,
-        fill: Any,
-        one_hot_discrete: bool,
-        return_list: bool,
-        key: str | None = None,
-    ) -> Any:
-        self.hand_out()
-        agents = self._named(agent_ids)
-        if env_steps:
-            return self._by_env_steps(
-                what, indices, agents, neg, fill, one_hot_discrete, return_list, key
-            )
-        if return_list:
-            raise EpisodeError(
-                "return_list=True goes together with env_steps=True only",
-                found="env_steps=False",
-                hint="agents' own steps do not line up; ask for env_steps=True.",
-            )
-        found = {}
-        for agent in agents:
-            column = self._column(agent, what, key)
-            if column is None:
-                continue
-            if indices is not None:
-                column = self._with_hanging(column, agent, what, key)
-            values = column.read(indices, neg, fill, one_hot_discrete)
-            if is_single(indices) or items_in(values):
-                found[agent] = values
-        return found
-
-    def _by_env_steps(
-        self,
-        what: str,
-        indices: Indices,
-        agents: Sequence[Hashable],
-        neg: bool,
-        fill: Any,
-        one_hot_discrete: bool,
-        return_list: bool,
-        key: str | None,
-    ) -> Any:
-        lookback = self.len_lookback_buffers
-        length = self.env_t - self.env_t_started + (what in ("observations", "infos"))
-        total = lookback + length
-        first = self.env_t_started - lookback
-        if is_single(indices):
-            if return_list:
-                raise EpisodeError(
-                    "return_list=True needs several steps",
-                    expected="a list of ints, a slice or None",
-                    found=f"indices={indices}",
-                )
-            place = position_of(as_step(indices), length, lookback, neg)
-            if fill is None and not 0 <= place < total:
-                raise out_of_range("environment step", indices, length, lookback)
-            wanted: list[int | None] = [first + place if 0 <= place < total else None]
-            return {
-                agent: values[0]
-                for agent in agents
-                if (values := self._values(agent, what, key, wanted, fill, one_hot_discrete))
-            }
-        if indices is None or isinstance(indices, slice):
-            start, stop, stride = positions_of(
-                slice(None) if indices is None else indices, length, lookback, neg
-            )
-            if fill is None and not return_list:
-                places = clipped(start, stop, stride, total)
-                if stride == 1:
-                    span = first + places.start, first + max(places.start, places.stop)
-                    return {
-                        agent: rows
-                        for agent in agents
-                        if items_in(rows := self._span(agent, what, key, *span, one_hot_discrete))
-                    }
-                wanted = [first + place for place in places]
-            else:
-                wanted = [
-                    first + place if 0 <= place < total else None
-                    for place in range(start, stop, stride)
-                ]
-        else:
-            places_of = [position_of(as_step(step), length, lookback, neg) for step in indices]  # type: ignore[union-attr]  # ints are done
-            wanted = [first + place if 0 <= place < total else None for place in places_of]
-            if None in wanted and fill is None and not return_list:
-                step = list(indices)[wanted.index(None)]  # type: ignore[arg-type]
-                raise out_of_range("environment step", step, length, lookback)
-        if return_list:
-            by_step: list[dict[Hashable, Any]] = [{} for _ in wanted]
-            for agent in agents:
-                for row, env_t in zip(by_step, wanted, strict=True):
-                    value = self._values(agent, what, key, [env_t], fill, one_hot_discrete)
-                    if value:
-                        row[agent] = value[0]
-            return by_step
-        found = {}
-        for agent in agents:
-            values = self._values(agent, what, key, wanted, fill, one_hot_discrete)
-            if values:
-                column = self._column(agent, what, key)
-                is_array = column is not None and column.finalized
-                found[agent] = items.stacked(values) if is_array else values
-        return found
-
-    def _named(self, agent_ids: Any) -> Sequence[Hashable]:
-        if agent_ids is None:
-            return list(self.singles)
-        if isinstance(agent_ids, Hashable) and agent_ids in self.singles:
-            return [agent_ids]
-        if isinstance(agent_ids, str) or not isinstance(agent_ids, Collection):
-            agent_ids = [agent_ids]
-        elif isinstance(agent_ids, (set, frozenset)):
-            return [agent for agent in self.singles if agent in agent_ids]
-        # An agent that has not come yet has no data, which is no mistake of who asks.
-        return [agent for agent in agent_ids if agent in self.singles]
-
-    def _column(self, agent: Hashable, what: str, key: str | None) -> InfiniteLookbackBuffer | None:
-        """The buffer of one agent; None where it never had the output."""
-        episode = self.singles[agent]
-        if what != "extra_model_outputs":
-            column: InfiniteLookbackBuffer = getattr(episode, what)
-            return column
-        hanging = self.hanging.outputs.get(agent)
-        found = episode.extra_model_outputs.get(str(key))
-        if found is None and hanging and key in hanging:
-            return InfiniteLookbackBuffer(lookback=episode.actions.lookback)
-        return found
-
-    def _with_hanging(
-        self, column: InfiniteLookbackBuffer, agent: Hashable, what: str, key: str | None
-    ) -> InfiniteLookbackBuffer:
-        hanging = self.hanging.item(agent, what, key)
-        if hanging is MISSING:
-            return column
-        rows = column.rows(0, None)
-        if column.finalized:
-            longer = nest.joined([rows, items.stacked([hanging])])
-        else:
-            longer = [*rows, hanging]
-        return InfiniteLookbackBuffer.of_parts(
-            longer, column.lookback, column.space, column.finalized, False
-        )
-
-    def _span(
-        self,
+        episode: AgentColumns,
         agent: Hashable,
         what: str,
         key: str | None,
-        start: int,
-        stop: int,
-        one_hot_discrete: bool,
-    ) -> Any:
-        """An agent's items from one environment time to another, without gaps."""
-        column = self._column(agent, what, key)
+        fill: Any,
+        one_hot: bool,
+    ) -> None:
+        self.episode, self.agent, self.what, self.key = episode, agent, what, key
+        self.fill, self.one_hot = fill, one_hot
+        self.times = episode.env_ts[agent]
+        single = episode.singles[agent]
+        self.buffer: InfiniteLookbackBuffer | None
+        if key is None:
+            self.buffer = single.column(what)
+        else:
+            self.buffer = single.extra_model_outputs.get(key)
+            if self.buffer is None and self._hanging() is not MISSING:
+                self.buffer = InfiniteLookbackBuffer(lookback=single.actions.lookback)
+
+    def _hanging(self) -> Any:
+        return self.episode.hanging.item(self.agent, self.what, self.key)
+
+    def with_hanging(self) -> InfiniteLookbackBuffer | None:
+        """The items, and behind them the one that hangs."""
+        column, hanging = self.buffer, self._hanging()
+        if column is None or hanging is MISSING:
+            return column
+        rows, is_array = column.rows(0, None), column.finalized
+        longer = nest.joined([rows, items.stacked([hanging])]) if is_array else [*rows, hanging]
+        return column.of_parts(longer, column.lookback, column.space, is_array, False)
+
+    def span(self, start: int, stop: int) -> Any:
+        """The items from one environment step to another, without gaps."""
+        column, episode = self.buffer, self.episode
         if column is None:
             return []
-        times = self.env_ts[agent]
-        first, end = bisect_left(times, start), bisect_left(times, stop)
+        first, end = bisect_left(self.times, start), bisect_left(self.times, stop)
         total = column.len_incl_lookback()
         if first <= total < end:
-            column = self._with_hanging(column, agent, what, key)
+            column = self.with_hanging() or column
         elif (
-            self.env_t == self.env_t_started
-            and what not in ("observations", "infos")
-            and agent not in self.hanging.actions
+            not len(episode)
+            and self.what not in ("observations", "infos")
+            and self.agent not in episode.hanging.actions
         ):
-            single = self.singles[agent]
+            single = episode.singles[self.agent]
             first_step = single.t_started - single.observations.lookback
             column = without_gap(column, first_step, first, end)
             end -= column.len_incl_lookback() < total
-        if one_hot_discrete:
+        if self.one_hot:
             lookback = column.lookback
             return column.read(slice(first - lookback, end - lookback), True, None, True)
         return column.rows(first, end)
 
-    def _values(
-        self,
-        agent: Hashable,
-        what: str,
-        key: str | None,
-        wanted: Sequence[int | None],
-        fill: Any,
-        one_hot_discrete: bool,
-    ) -> list[Any]:
-        """An agent's items at environment times, filled or left out where there is none."""
-        column = self._column(agent, what, key)
+    def values(self, wanted: Sequence[int | None]) -> list[Any]:
+        """The items at environment steps, filled or left out where there is none."""
+        column, times, fill = self.buffer, self.times, self.fill
         if column is None:
             return [fill for _ in wanted] if fill is not None else []
-        times = self.env_ts[agent]
         total = column.len_incl_lookback()
-        values = []
+        found = []
         for env_t in wanted:
             value = MISSING
             if env_t is not None:
                 place = bisect_left(times, env_t)
                 if place < len(times) and times[place] == env_t:
-                    if place < total:
-                        value = column.read(place - column.lookback, True, None, False)
-                    elif place == total:
-                        value = self.hanging.item(agent, what, key)
+                    value = column.item_at(place) if place < total else self._hanging()
             if value is not MISSING:
-                values.append(column.encoded_one(value, one_hot_discrete))
+                found.append(items.one_hot(value, column.space) if self.one_hot else value)
             elif fill is not None:
-                values.append(column.fill_item(fill, one_hot_discrete))
-        return values
+                found.append(items.filled_item(fill, column.space, self.one_hot))
+        return found
 
 
-def items_in(values: Any) -> int:
-    """How many items a list or a column holds."""
-    return len(values) if isinstance(values, list) else items.length_of(values)
+def read_outputs(
+    episode: AgentColumns,
+    key: str | None,
+    how: tuple[Indices, Any, bool, bool, Any, bool, bool],
+) -> Any:
+    """One of the modules' outputs besides actions, by agent; without a key all, by key.
+
+    Args:
+        episode: The episode.
+        key: The output.
+        how: The other arguments of `read_column`, from the indices on.
+    """
+    episode.hand_out()
+    known: dict[str, None] = {}
+    for agent, single in episode.singles.items():
+        known |= dict.fromkeys(single.extra_model_outputs)
+        known |= dict.fromkeys(episode.hanging.outputs.get(agent) or ())
+    if key is not None:
+        if key not in known:
+            raise EpisodeKeyError(
+                f"episode {episode.id_} has no extra model output {key!r}",
+                expected=f"one of {sorted(map(str, known))}",
+                hint="modules write outputs by returning them from their forward methods.",
+            )
+        return read_column(episode, "extra_model_outputs", *how, key)
+    by_step = how[-1]
+    found: list[dict[Hashable, dict[str, Any]]] = [] if by_step else [{}]
+    for name in known:
+        read = read_column(episode, "extra_model_outputs", *how, name)
+        rows = read if by_step else [read]
+        found = found or [{} for _ in rows]
+        for target, row in zip(found, rows, strict=True):
+            for agent, value in row.items():
+                target.setdefault(agent, {})[name] = value
+    return found if by_step else found[0]

@@ -6,7 +6,7 @@ Flat arrays, the usual case, never meet a nest function here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,16 @@ def _stacked_dicts(items: Sequence[dict[Any, Any]], first: dict[Any, Any]) -> Ne
         if item.keys() != first.keys():
             raise SpaceError(f"keys {sorted(map(str, item.keys() ^ first.keys()))} in some only")
     return {key: stacked([item[key] for item in items]) for key in first}
+
+
+def listed(values: Any) -> list[Any]:
+    """Values as a list of items: a list as it is, a column row by row."""
+    if isinstance(values, (list, np.ndarray)):
+        return list(values)
+    leaves = nest.flatten(values)
+    if leaves and all(isinstance(leaf, np.ndarray) and leaf.ndim for leaf in leaves):
+        return [nest.taken(values, row) for row in range(len(leaves[0]))]
+    return list(values) if isinstance(values, Iterable) else [values]
 
 
 def length_of(column: Nest) -> int:
@@ -153,40 +163,60 @@ def _put(leaf: Array, at: Any, value: Any) -> None:
     leaf[at] = value
 
 
-def filled_item(fill: Any, space: AnySpace | None) -> Any:
-    """What stands for an item that does not exist: `fill` in the form of the space, if one."""
+def filled_item(
+    fill: Any, space: AnySpace | None, one_hot_discrete: bool = False, rows: tuple[int, ...] = ()
+) -> Any:
+    """What stands for an item that does not exist: `fill` in the form of the space, if one.
+
+    Args:
+        fill: One value, or one for each leaf.
+        space: The space of an item.
+        one_hot_discrete: Whether Discrete and MultiDiscrete parts are one-hot vectors.
+        rows: Axes before those of an item.
+    """
     if space is None:
         return fill
-    return _by_leaf(lambda leaf, value: np.full(leaf.shape or (), value, leaf.dtype), space, fill)
+
+    def filled(leaf: AnySpace, value: Any) -> Any:
+        shape, dtype, kind = leaf.shape or (), leaf.dtype, kind_of(leaf)
+        if one_hot_discrete and kind in ("Discrete", "MultiDiscrete"):
+            size = leaf.n if kind == "Discrete" else leaf.nvec.sum()  # type: ignore[attr-defined]
+            shape, dtype = (int(size),), np.dtype(np.float32)
+        return np.full((*rows, *shape), value, dtype)
+
+    if nest.is_leaf(fill):
+        return map_leaves(lambda leaf: filled(leaf, fill), space)
+    return map_leaves(filled, space, fill)
 
 
-def filled_rows(fill: Any, space: AnySpace | None, column: Nest, count: int) -> Nest:
+def filled_rows(
+    fill: Any, space: AnySpace | None, column: Nest, count: int, one_hot_discrete: bool
+) -> Nest:
     """`count` rows of `fill` to stand beside a column."""
-    if space is not None and not isinstance(column, np.ndarray):
-        rows = _by_leaf(
-            lambda leaf, value: np.full((count, *(leaf.shape or ())), value, leaf.dtype),
-            space,
-            fill,
-        )
-        return rows
+    if space is not None and (one_hot_discrete or not isinstance(column, np.ndarray)):
+        return filled_item(fill, space, one_hot_discrete, (count,))
     dtype = None if space is None or kind_of(space) in ("Dict", "Tuple") else space.dtype
     if isinstance(column, np.ndarray):
         return np.full((count, *column.shape[1:]), fill, dtype)
     return nest.map_structure(lambda leaf: np.full((count, *leaf.shape[1:]), fill), column)
 
 
-def _by_leaf(function: Any, space: AnySpace, fill: Any) -> Nest:
-    if nest.is_leaf(fill):
-        return map_leaves(lambda leaf: function(leaf, fill), space)
-    return map_leaves(function, space, fill)
+def expect_space(space: AnySpace | None) -> AnySpace:
+    """The space that one-hot vectors need.
+
+    Raises:
+        EpisodeError: There is none.
+    """
+    if space is None:
+        raise EpisodeError(
+            "one_hot_discrete=True needs the space of the items",
+            found="a buffer without a space",
+            hint="give the episode its observation_space and action_space.",
+        )
+    return space
 
 
-def repeated(item: Nest, count: int) -> Nest:
-    """A column of `count` rows, each of them `item`."""
-    return nest.map_structure(lambda leaf: np.repeat(leaf[None], count, axis=0), item)
-
-
-def one_hot(values: Nest, space: AnySpace) -> Nest:
+def one_hot(values: Nest, space: AnySpace | None) -> Nest:
     """Discrete and MultiDiscrete leaves as one-hot rows, the others as they are."""
 
     def encoded(leaf: AnySpace, value: Any) -> Any:
@@ -194,21 +224,7 @@ def one_hot(values: Nest, space: AnySpace) -> Nest:
             return one_hot_in_space(np.asarray(value), leaf)
         return value
 
-    return map_leaves(encoded, space, values)
-
-
-def one_hot_fill(fill: Any, space: AnySpace) -> Nest:
-    """What stands for a missing item once items are one-hot: rows full of `fill`."""
-
-    def encoded(leaf: AnySpace, value: Any) -> Any:
-        kind = kind_of(leaf)
-        if kind == "Discrete":
-            return np.full((int(leaf.n),), value, np.float32)  # type: ignore[attr-defined]
-        if kind == "MultiDiscrete":
-            return np.full((int(leaf.nvec.sum()),), value, np.float32)  # type: ignore[attr-defined]
-        return np.full(leaf.shape or (), value, leaf.dtype)
-
-    return _by_leaf(encoded, space, fill)
+    return map_leaves(encoded, expect_space(space), values)
 
 
 def _brief(value: Any) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from .errors import MultiAgentEnvError
 
 if TYPE_CHECKING:
-    from .agent_reading import AgentReading
+    from .agent_columns import AgentColumns
     from .single_agent import SingleAgentEpisode
 
 ALL: Final = "__all__"
@@ -29,7 +29,7 @@ action, infos, outputs, terminated flag, truncated flag. A plain tuple, as one i
 
 
 def sort_out(
-    episode: AgentReading,
+    episode: AgentColumns,
     observations: Mapping[Hashable, Any],
     actions: Mapping[Hashable, Any],
     rewards: Mapping[Hashable, Any],

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from ...core.data.checked import count
 from ...core.data.damage import at as step_into
 from .lookback_buffer import InfiniteLookbackBuffer
@@ -30,6 +32,27 @@ _PLAIN: Final = {
     "_last_step_time": "last_step_time",
 }
 _attributes: Final = attrgetter(*_PLAIN.values())
+
+
+def columns_of(episode: SingleAgentEpisode) -> dict[str, Any]:
+    """All steps by column name, with done flags, time and id; without look-back."""
+    steps = len(episode)
+    ends: dict[str, Any] = {
+        "terminateds": [False] * (steps - 1) + [episode.is_terminated] * (steps > 0),
+        "truncateds": [False] * (steps - 1) + [episode.is_truncated] * (steps > 0),
+        "t": list(range(episode.t_started, episode.t)),
+        "eps_id": [episode.id_] * steps,
+    }
+    if episode.is_numpy:
+        ends = {key: np.array(values) for key, values in ends.items()}
+    return {
+        **ends,
+        "obs": episode.get_observations(slice(None, -1)) if episode.is_reset else [],
+        "infos": episode.get_infos(slice(None, -1)) if episode.is_reset else [],
+        "actions": episode.get_actions(),
+        "rewards": episode.get_rewards(),
+        **{key: buffer.get() for key, buffer in episode.extra_model_outputs.items()},
+    }
 
 
 def state_of(episode: SingleAgentEpisode) -> dict[str, Any]:
@@ -57,8 +80,9 @@ def restore_state(episode: SingleAgentEpisode, state: Mapping[str, Any]) -> None
         setattr(episode, name, read(state[name]))
     outputs = state["extra_model_outputs"] or {}
     episode.extra_model_outputs = {key: read(column) for key, column in outputs.items()}
-    episode.hold_spaces(
-        space_from_state(state["_observation_space"]), space_from_state(state["_action_space"])
+    episode.spaces = (
+        space_from_state(state["_observation_space"]),
+        space_from_state(state["_action_space"]),
     )
     episode.custom_data = dict(state.get("custom_data") or {})
     episode.validate()
@@ -70,7 +94,7 @@ def pickle_of(episodes: Sequence[SingleAgentEpisode]) -> tuple[Any, ...]:
     buffers: list[InfiniteLookbackBuffer] = []
     plain = []
     for episode in episodes:
-        first, second = episode.observation_space, episode.action_space
+        first, second = episode.spaces
         spaces[id(first)], spaces[id(second)] = first, second
         outputs = episode.extra_model_outputs
         buffers += (episode.observations, episode.actions, episode.rewards, episode.infos)
@@ -115,7 +139,7 @@ def restore_pickle(
             episode.last_step_time,
         ) = attributes
         episode.custom_data = custom
-        episode.hold_spaces(spaces[first], spaces[second])
+        episode.spaces = spaces[first], spaces[second]
         episode.observations, episode.actions, episode.rewards, episode.infos = buffers[
             place : place + len(_COLUMNS)
         ]

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 from typing_extensions import Self
 
 from .single_agent import SingleAgentEpisode
+from .stepping import begin_outputs
 
 Groups: TypeAlias = list[tuple[Any, list[tuple[Any, Hashable]], Callable[[Any], Sequence[Any]]]]
 """By module: its id, the ids of episode and agent of each row, what picks the rows of a step."""
@@ -184,7 +185,7 @@ class Journal:
             )
             outputs = single.extra_model_outputs
             if len(outputs) != len(keys):
-                single.begin_outputs(dict.fromkeys(keys), 0)
+                begin_outputs(single, dict.fromkeys(keys), 0)
             if len(keys) == 1:
                 outputs[keys[0]].raw.extend(own)
             elif keys:

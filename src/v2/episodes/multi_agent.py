@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Literal
+from time import perf_counter
+from typing import Any, Final, Literal
 
 from typing_extensions import Self, override
 
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.data.damage import at
+from ...core.errors import EpisodeError
 from . import agent_stretches
-from .agent_access import AgentAccess
+from .agent_columns import AgentColumns
 from .agent_state import pickle_of, restore_pickle, restore_state, state_of
-from .agent_stepping import AgentStepping
-from .errors import EpisodeItemError
-from .hanging import Hanging
+from .agent_stepping import add_agent, add_step, replay
+from .env_step import NOBODY
+from .errors import MultiAgentEnvError
 from .indexing import Steps
-from .single_agent import SingleAgentEpisode
 
 MappingFn = Callable[[Any, Any], Any]
+
+_NONE: Final[Mapping[Any, Any]] = {}
 
 
 def default_mapping(agent_id: Hashable, episode: object, **_: object) -> str:
@@ -27,7 +30,7 @@ def default_mapping(agent_id: Hashable, episode: object, **_: object) -> str:
     return DEFAULT_MODULE_ID
 
 
-class MultiAgentEpisode(AgentStepping, AgentAccess):
+class MultiAgentEpisode(AgentColumns):
     """What several agents saw, did and earned in one environment, by environment step.
 
     Each agent has a `SingleAgentEpisode` of its own, which starts with its first observation and
@@ -89,8 +92,9 @@ class MultiAgentEpisode(AgentStepping, AgentAccess):
         self.module_ids = dict(agent_module_ids or {})
         self.observation_space = {} if observation_space is None else observation_space
         self.action_space = {} if action_space is None else action_space
-        self._be_empty(env_t_started or 0, env_t_started or 0, 0)
-        self._replay(
+        self.be_empty(env_t_started or 0, env_t_started or 0, 0)
+        replay(
+            self,
             observations or [],
             actions or [],
             rewards or [],
@@ -103,18 +107,6 @@ class MultiAgentEpisode(AgentStepping, AgentAccess):
             agent_episode_ids or {},
         )
 
-    def _be_empty(self, begin: int, end: int, lookback: int) -> None:
-        self.env_t_started, self.env_t = begin, end
-        self.len_lookback_buffers = lookback
-        self.singles, self.env_ts = {}, {}
-        self.hanging = Hanging()
-        self.stepped = ()
-        self.journal = None
-        self.is_shown = False
-        self.is_terminated = self.is_truncated = False
-        self.start_time = self.last_step_time = None
-        self.custom_data = {}
-
     def like(self, begin: int, end: int, lookback: int) -> Self:
         """An episode of the same id without agents, from one environment step to another."""
         part = type(self).__new__(type(self))
@@ -122,17 +114,95 @@ class MultiAgentEpisode(AgentStepping, AgentAccess):
         part.agent_to_module_mapping_fn = self.agent_to_module_mapping_fn
         part.module_ids = self.module_ids.copy()
         part.observation_space, part.action_space = self.observation_space, self.action_space
-        part._be_empty(begin, end, lookback)
+        part.be_empty(begin, end, lookback)
         return part
 
-    @property
-    def agent_episodes(self) -> dict[Hashable, SingleAgentEpisode]:
-        """The agents' own episodes, in the order the agents appeared."""
-        self.hand_out()
-        # From here on somebody may hold them, so each step goes straight into them.
-        self.is_shown = True
-        self.journal = None
-        return self.singles
+    # Growing
+
+    def add_env_reset(
+        self,
+        *,
+        observations: Mapping[Hashable, Any],
+        infos: Mapping[Hashable, Any] | None = None,
+    ) -> None:
+        """Add the first observations.
+
+        Args:
+            observations: What the environment's `reset` returned, by agent.
+            infos: The infos it returned, by agent.
+
+        Raises:
+            EpisodeError: There are first observations already.
+        """
+        if self.is_done or self.is_reset:
+            raise EpisodeError(
+                f"episode {self.id_} cannot be reset: it has first observations",
+                hint="a new episode of the environment is a new MultiAgentEpisode.",
+            )
+        for agent, observation in observations.items():
+            add_agent(self, agent, observation, (infos or _NONE).get(agent))
+        self.stepped = (*observations,)
+        self.start_time = perf_counter()
+        self.open_journal()
+
+    def add_env_step(
+        self,
+        observations: Mapping[Hashable, Any],
+        actions: Mapping[Hashable, Any],
+        rewards: Mapping[Hashable, Any],
+        infos: Mapping[Hashable, Any] | None = None,
+        *,
+        terminateds: Mapping[Hashable, Any] | None = None,
+        truncateds: Mapping[Hashable, Any] | None = None,
+        extra_model_outputs: Mapping[Hashable, Any] | None = None,
+    ) -> None:
+        """Add one step of the environment; all arguments are dicts by agent.
+
+        Args:
+            observations: Those of the agents that are to act next, or are done now.
+            actions: Those of the agents that acted.
+            rewards: What agents earned, whether they acted or not.
+            infos: The infos that came with the observations.
+            terminateds: Which agents terminated; "__all__" for the episode.
+            truncateds: Which agents were truncated; they need a last observation.
+            extra_model_outputs: By agent what its module returned besides the action.
+
+        Raises:
+            EpisodeError: The episode is done.
+            MultiAgentEnvError: The data contradicts itself or what was before.
+        """
+        if self.is_terminated or self.is_truncated:
+            raise MultiAgentEnvError(
+                f"episode {self.id_} is already done: no step can be added",
+                hint="a new episode of the environment is a new MultiAgentEpisode.",
+            )
+        flags = None
+        if (terminateds and terminateds != NOBODY and any(terminateds.values())) or (
+            truncateds and truncateds != NOBODY and any(truncateds.values())
+        ):
+            flags = terminateds or _NONE, truncateds or _NONE
+        journal = self.journal
+        if journal is not None:
+            # All agents act, observe and go on: the step is only written down.
+            if (
+                flags is None
+                and [*observations, *actions, *rewards] == journal.thrice
+                and journal.takes(observations, actions, rewards, infos, extra_model_outputs)
+            ):
+                self.env_t += 1
+                self.last_step_time = perf_counter()
+                return
+            self.hand_out()
+        add_step(
+            self,
+            observations,
+            actions,
+            rewards,
+            infos or _NONE,
+            extra_model_outputs or _NONE,
+            flags,
+        )
+        self.open_journal()
 
     def to_numpy(self) -> Self:
         """Turn the agents' lists of items into arrays, in place; infos stay lists.
@@ -148,54 +218,17 @@ class MultiAgentEpisode(AgentStepping, AgentAccess):
 
     # Taking apart and putting together
 
+    @override
     def cut(self, len_lookback_buffer: int = 0) -> Self:
-        """The episode that goes on where this one stops: same ids, no step yet.
-
-        What hangs goes on hanging in it.
-
-        Args:
-            len_lookback_buffer: How many of the last environment steps it gets as look-back.
-
-        Raises:
-            EpisodeError: The episode is done.
-        """
         return agent_stretches.successor(self, len_lookback_buffer)
 
+    @override
     def concat_episode(self, other: MultiAgentEpisode) -> None:
-        """Append the steps of the episode that goes on where this one stops.
-
-        Args:
-            other: Comes from `cut()`; done flags and custom data are taken over from it.
-
-        Raises:
-            EpisodeError: It does not go on here: another id, time or joining observation.
-        """
         agent_stretches.append_successor(self, other)
 
+    @override
     def slice(self, slice_: Steps, *, len_lookback_buffer: int | None = None) -> Self:
-        """A stretch of environment steps as an episode of its own; `episode[a:b]` does the same.
-
-        Actions whose answer lies behind its end hang. Changing one of the two episodes never
-        changes the other. Done flags stay if it reaches the end.
-
-        Args:
-            slice_: The steps; bounds beyond the episode are moved to its ends.
-            len_lookback_buffer: How many steps before it it gets as look-back, if there are so
-                many; by default as many as this episode has.
-
-        Raises:
-            EpisodeItemError: It has a step other than 1.
-        """
         return agent_stretches.stretch(self, slice_, len_lookback_buffer)
-
-    def __getitem__(self, item: Steps) -> Self:
-        if isinstance(item, slice):
-            return self.slice(item)
-        raise EpisodeItemError(
-            f"a MultiAgentEpisode has no item {item!r}",
-            expected="a slice: episode[a:b]",
-            hint="get_observations(i), get_actions(i), ... return single steps.",
-        )
 
     # As data
 

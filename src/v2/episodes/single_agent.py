@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Mapping
+from operator import attrgetter
 from time import perf_counter
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import gymnasium as gym
-import numpy as np
 from typing_extensions import Self, override
 
 from ...core.data.damage import at
+from ...core.errors import EpisodeError
+from ...core.types import Nest
 from . import stretches
-from .episode_state import pickle_of, restore_pickle, restore_state, state_of
-from .errors import EpisodeItemError
-from .indexing import Steps
+from .episode import Episode
+from .episode_state import columns_of, pickle_of, restore_pickle, restore_state, state_of
+from .errors import EpisodeKeyError
+from .indexing import Indices, Steps
 from .lookback_buffer import InfiniteLookbackBuffer
 from .space_state import REWARD_SPACE
-from .stepping import Stepping
+from .stepping import add_carefully, begin_outputs
 
 _Episode = TypeVar("_Episode", bound="SingleAgentEpisode")
 
+_NONE: Final[Mapping[str, Any]] = {}
+_COLUMNS: Final = {
+    "observations": attrgetter("observations"),
+    "actions": attrgetter("actions"),
+    "rewards": attrgetter("rewards"),
+    "infos": attrgetter("infos"),
+}
 
-class SingleAgentEpisode(Stepping):
+
+class SingleAgentEpisode(Episode):
     """One agent's steps in an environment, or a stretch of them.
 
     There is one observation and info more than actions, rewards and extra model outputs. Steps
@@ -54,7 +65,34 @@ class SingleAgentEpisode(Stepping):
         (1, [0, 1], 5)
     """
 
-    __slots__ = ()
+    __slots__ = (
+        "actions",
+        "agent_id",
+        "custom_data",
+        "extra_model_outputs",
+        "id_",
+        "infos",
+        "is_terminated",
+        "is_truncated",
+        "last_step_time",
+        "module_id",
+        "multi_agent_episode_id",
+        "observations",
+        "rewards",
+        "spaces",
+        "start_time",
+        "t",
+        "t_started",
+    )
+
+    t: int
+    t_started: int
+    spaces: tuple[gym.Space[Any] | None, gym.Space[Any] | None]
+    observations: InfiniteLookbackBuffer
+    actions: InfiniteLookbackBuffer
+    rewards: InfiniteLookbackBuffer
+    infos: InfiniteLookbackBuffer
+    extra_model_outputs: dict[str, InfiniteLookbackBuffer]
 
     def __init__(
         self,
@@ -79,8 +117,7 @@ class SingleAgentEpisode(Stepping):
         self.agent_id = agent_id
         self.module_id = module_id
         self.multi_agent_episode_id = multi_agent_episode_id
-        self._observation_space = observation_space
-        self._action_space = action_space
+        self.spaces = observation_space, action_space
         given = _as_buffer(rewards, 0, REWARD_SPACE)
         if isinstance(rewards, InfiniteLookbackBuffer):
             lookback = rewards.lookback
@@ -110,26 +147,224 @@ class SingleAgentEpisode(Stepping):
     @property
     def observation_space(self) -> gym.Space[Any] | None:
         """The space of the observations, if known."""
-        return self._observation_space
+        return self.spaces[0]
 
     @observation_space.setter
     def observation_space(self, value: gym.Space[Any] | None) -> None:
-        self._observation_space = self.observations.space = value
+        self.spaces = value, self.spaces[1]
+        self.observations.space = value
 
     @property
     def action_space(self) -> gym.Space[Any] | None:
         """The space of the actions, if known."""
-        return self._action_space
+        return self.spaces[1]
 
     @action_space.setter
     def action_space(self, value: gym.Space[Any] | None) -> None:
-        self._action_space = self.actions.space = value
+        self.spaces = self.spaces[0], value
+        self.actions.space = value
 
-    def hold_spaces(
-        self, observations: gym.Space[Any] | None, actions: gym.Space[Any] | None
+    # Growing
+
+    def add_env_reset(self, observation: Any, infos: dict[Any, Any] | None = None) -> None:
+        """Add the first observation.
+
+        Args:
+            observation: What the environment's `reset` returned.
+            infos: The infos it returned.
+
+        Raises:
+            EpisodeError: There is a first observation already.
+        """
+        if self.is_done or self.is_reset:
+            raise EpisodeError(
+                f"episode {self.id_} cannot be reset: it has a first observation",
+                hint="a new episode of the environment is a new SingleAgentEpisode.",
+            )
+        self.observations.append(observation)
+        self.infos.append({} if infos is None else infos)
+        self.start_time = perf_counter()
+
+    def add_env_step(
+        self,
+        observation: Any,
+        action: Any,
+        reward: Any,
+        infos: dict[Any, Any] | None = None,
+        *,
+        terminated: bool = False,
+        truncated: bool = False,
+        extra_model_outputs: Mapping[str, Any] | None = None,
     ) -> None:
-        """Have these spaces without telling the columns, which have some already."""
-        self._observation_space, self._action_space = observations, actions
+        """Add one step.
+
+        Args:
+            observation: What the environment returned for the action.
+            action: The action that was sent.
+            reward: What it earned.
+            infos: The infos that came with the observation.
+            terminated: Whether this ended the episode.
+            truncated: Whether the episode is cut off here.
+            extra_model_outputs: What the module returned besides the action; the same keys in
+                every step.
+
+        Raises:
+            EpisodeError: The episode is done or not reset, or its model outputs are others.
+        """
+        if self.is_terminated or self.is_truncated:
+            raise EpisodeError(
+                f"episode {self.id_} is already done: no step can be added",
+                hint="a new episode of the environment is a new SingleAgentEpisode.",
+            )
+        given = extra_model_outputs or _NONE
+        outputs = self.extra_model_outputs
+        earned = self.rewards.raw
+        steps = len(earned)
+        if not steps or len(given) != len(outputs):
+            begin_outputs(self, given, steps)
+        # Almost always all columns are lists. Where one is not, what was added already is taken
+        # back and the columns add for themselves.
+        try:
+            for key, value in given.items():
+                outputs[key].raw.append(value)
+            self.observations.raw.append(observation)
+            self.actions.raw.append(action)
+            self.infos.raw.append({} if infos is None else infos)
+            earned.append(reward)
+        except (KeyError, AttributeError):
+            add_carefully(self, observation, action, reward, infos, given, steps)
+        self.t += 1
+        self.is_terminated = terminated
+        self.is_truncated = truncated
+        self.last_step_time = perf_counter()
+
+    # Reading
+
+    def get_observations(
+        self,
+        indices: Indices = None,
+        *,
+        neg_index_as_lookback: bool = False,
+        fill: Nest = None,
+        one_hot_discrete: bool = False,
+    ) -> Nest:
+        """Observations at some steps; there is one more than there are actions.
+
+        Args:
+            indices: One step, a list of steps, a slice, or None for all of the episode.
+            neg_index_as_lookback: Whether -1 is the last step of look-back instead of the last one.
+            fill: Stands for steps that do not exist.
+            one_hot_discrete: Whether Discrete and MultiDiscrete parts come as one-hot vectors.
+
+        Returns:
+            One observation, or many: as a list, or in arrays once the episode is numpy.
+        """
+        return self.observations.read(indices, neg_index_as_lookback, fill, one_hot_discrete)
+
+    def get_infos(
+        self,
+        indices: Indices = None,
+        *,
+        neg_index_as_lookback: bool = False,
+        fill: Nest = None,
+    ) -> Nest:
+        """Infos at some steps, one with each observation; never arrays."""
+        return self.infos.read(indices, neg_index_as_lookback, fill, False)
+
+    def get_actions(
+        self,
+        indices: Indices = None,
+        *,
+        neg_index_as_lookback: bool = False,
+        fill: Nest = None,
+        one_hot_discrete: bool = False,
+    ) -> Nest:
+        """Actions at some steps; step 0 is the answer to observation 0."""
+        return self.actions.read(indices, neg_index_as_lookback, fill, one_hot_discrete)
+
+    def get_rewards(
+        self,
+        indices: Indices = None,
+        *,
+        neg_index_as_lookback: bool = False,
+        fill: float | None = None,
+    ) -> Nest:
+        """Rewards at some steps; step 0 is what action 0 earned."""
+        return self.rewards.read(indices, neg_index_as_lookback, fill, False)
+
+    def get_extra_model_outputs(
+        self,
+        key: str,
+        indices: Indices = None,
+        *,
+        neg_index_as_lookback: bool = False,
+        fill: Nest = None,
+    ) -> Nest:
+        """One of the module's outputs besides the action, at some steps.
+
+        Raises:
+            EpisodeKeyError: There is no such output.
+        """
+        return self.column("extra_model_outputs", key).read(
+            indices, neg_index_as_lookback, fill, False
+        )
+
+    @override
+    def overwrite(
+        self, name: str, key: str | None, new_data: Any, at_indices: Indices, neg: bool
+    ) -> None:
+        column = self.column(name, key)
+        column.set(new_data, at_indices=at_indices, neg_index_as_lookback=neg)
+
+    def column(self, name: str, key: str | None = None) -> InfiniteLookbackBuffer:
+        """One of the four columns that every episode has, or that of an extra model output.
+
+        Raises:
+            EpisodeKeyError: There is no such output.
+        """
+        if key is None:
+            column: InfiniteLookbackBuffer = _COLUMNS[name](self)
+            return column
+        try:
+            return self.extra_model_outputs[key]
+        except KeyError:
+            raise EpisodeKeyError(
+                f"episode {self.id_} has no extra model output {key!r}",
+                expected=f"one of {sorted(map(str, self.extra_model_outputs))}",
+                hint="modules write outputs by returning them from their forward methods.",
+            ) from None
+
+    # What it is
+
+    @property
+    def is_reset(self) -> bool:
+        """Whether there is a first observation."""
+        return self.observations.len_incl_lookback() > 0
+
+    @property
+    def is_numpy(self) -> bool:
+        """Whether its steps are arrays; False as long as there is no step."""
+        return self.rewards.finalized
+
+    def __len__(self) -> int:
+        return self.t - self.t_started
+
+    def agent_steps(self) -> int:
+        """How many steps it has."""
+        return len(self)
+
+    def get_return(self) -> float:
+        """The sum of its rewards, without look-back."""
+        rewards = self.get_rewards()
+        return sum(rewards) if isinstance(rewards, list) else rewards.sum().item()
+
+    def validate(self) -> None:
+        """Check that all columns belong to the same steps.
+
+        Raises:
+            EpisodeError: One is longer or shorter than the others.
+        """
+        stretches.expect_whole(self)
 
     def to_numpy(self) -> Self:
         """Turn its lists of items into arrays, in place; infos stay a list.
@@ -149,73 +384,23 @@ class SingleAgentEpisode(Stepping):
 
     # Taking apart and putting together
 
+    @override
     def cut(self, len_lookback_buffer: int = 0) -> Self:
-        """The episode that goes on where this one stops: same id, no step yet.
-
-        Args:
-            len_lookback_buffer: How many of the last steps it gets as look-back.
-
-        Raises:
-            EpisodeError: The episode is done.
-        """
         return stretches.successor(self, len_lookback_buffer)
 
+    @override
     def concat_episode(self, other: SingleAgentEpisode) -> None:
-        """Append the steps of the episode that goes on where this one stops.
-
-        Args:
-            other: Comes from `cut()`; done flags and custom data are taken over from it.
-
-        Raises:
-            EpisodeError: It does not go on here: another id, time or joining observation.
-        """
         stretches.append_successor(self, other)
 
+    @override
     def slice(self, slice_: Steps, *, len_lookback_buffer: int | None = None) -> Self:
-        """A stretch of the steps as an episode of its own; `episode[a:b]` does the same.
-
-        Changing one of them never changes the other. Done flags stay if it reaches the end.
-
-        Args:
-            slice_: The steps; bounds beyond the episode are moved to its ends.
-            len_lookback_buffer: How many steps before it it gets as look-back, if there are so
-                many; by default as many as this episode has.
-
-        Raises:
-            EpisodeItemError: It has a step other than 1.
-        """
         return stretches.stretch(self, slice_, len_lookback_buffer)
-
-    def __getitem__(self, item: Steps) -> Self:
-        if isinstance(item, slice):
-            return self.slice(item)
-        raise EpisodeItemError(
-            f"a SingleAgentEpisode has no item {item!r}",
-            expected="a slice: episode[a:b]",
-            hint="get_observations(i), get_actions(i), ... return single steps.",
-        )
 
     # As data
 
     def get_data_dict(self) -> dict[str, Any]:
         """All steps by column name, with done flags, time and id; without look-back."""
-        steps = len(self)
-        ends: dict[str, Any] = {
-            "terminateds": [False] * (steps - 1) + [self.is_terminated] * (steps > 0),
-            "truncateds": [False] * (steps - 1) + [self.is_truncated] * (steps > 0),
-            "t": list(range(self.t_started, self.t)),
-            "eps_id": [self.id_] * steps,
-        }
-        if self.is_numpy:
-            ends = {key: np.array(values) for key, values in ends.items()}
-        return {
-            **ends,
-            "obs": self.get_observations(slice(None, -1)) if self.is_reset else [],
-            "infos": self.get_infos(slice(None, -1)) if self.is_reset else [],
-            "actions": self.get_actions(),
-            "rewards": self.get_rewards(),
-            **{key: buffer.get() for key, buffer in self.extra_model_outputs.items()},
-        }
+        return columns_of(self)
 
     def get_state(self) -> dict[str, Any]:
         """All of it as plain data and arrays, by RLlib's names."""
@@ -246,39 +431,6 @@ class SingleAgentEpisode(Stepping):
 def empty_episode(kind: type[_Episode]) -> _Episode:
     """An episode without any attribute, to be filled."""
     return kind.__new__(kind)
-
-
-def first_stretch(
-    agent_id: Hashable,
-    observation: Any,
-    infos: dict[Any, Any],
-    observation_space: gym.Space[Any] | None,
-    action_space: gym.Space[Any] | None,
-    module_id: Any,
-    multi_agent_episode_id: str,
-) -> SingleAgentEpisode:
-    """The episode of an agent that just observed for the first time; what a constructor and
-    `add_env_reset()` make, without looking at what cannot be.
-    """  # noqa: D205
-    episode = empty_episode(SingleAgentEpisode)
-    episode.id_ = os.urandom(16).hex()
-    episode.agent_id = agent_id
-    episode.module_id = module_id
-    episode.multi_agent_episode_id = multi_agent_episode_id
-    episode._observation_space = observation_space
-    episode._action_space = action_space
-    buffer = InfiniteLookbackBuffer.of_parts
-    episode.observations = buffer([observation], 0, observation_space, False, False)
-    episode.actions = buffer([], 0, action_space, False, False)
-    episode.rewards = buffer([], 0, REWARD_SPACE, False, False)
-    episode.infos = buffer([infos], 0, None, False, False)
-    episode.extra_model_outputs = {}
-    episode.is_terminated = episode.is_truncated = False
-    episode.t_started = episode.t = 0
-    episode.custom_data = {}
-    episode.start_time = perf_counter()
-    episode.last_step_time = None
-    return episode
 
 
 def _as_buffer(values: Any, lookback: int, space: gym.Space[Any] | None) -> InfiniteLookbackBuffer:

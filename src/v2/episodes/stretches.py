@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, TypeVar
+import os
+from collections.abc import Hashable
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import gymnasium as gym
 
 from ...core.arrays.compare import differences
 from ...core.errors import EpisodeError
 from .errors import EpisodeItemError, EpisodeStateError
 from .indexing import Steps
 from .lookback_buffer import InfiniteLookbackBuffer
+from .space_state import REWARD_SPACE
 
 if TYPE_CHECKING:
     from .single_agent import SingleAgentEpisode
@@ -121,7 +127,7 @@ def like(
     part.agent_id = episode.agent_id
     part.module_id = episode.module_id
     part.multi_agent_episode_id = episode.multi_agent_episode_id
-    part.hold_spaces(episode.observation_space, episode.action_space)
+    part.spaces = episode.spaces
     part.observations, part.actions, part.rewards, part.infos = columns
     part.extra_model_outputs = outputs
     part.is_terminated = part.is_truncated = False
@@ -130,6 +136,39 @@ def like(
     part.custom_data = {}
     part.start_time = part.last_step_time = None
     return part
+
+
+def first_stretch(
+    kind: type[_Episode],
+    agent_id: Hashable,
+    observation: Any,
+    infos: dict[Any, Any],
+    observation_space: gym.Space[Any] | None,
+    action_space: gym.Space[Any] | None,
+    module_id: Any,
+    multi_agent_episode_id: str,
+) -> _Episode:
+    """The episode of an agent that just observed for the first time; what a constructor and
+    `add_env_reset()` make, without looking at what cannot be.
+    """  # noqa: D205
+    episode = kind.__new__(kind)
+    episode.id_ = os.urandom(16).hex()
+    episode.agent_id = agent_id
+    episode.module_id = module_id
+    episode.multi_agent_episode_id = multi_agent_episode_id
+    episode.spaces = observation_space, action_space
+    buffer = InfiniteLookbackBuffer.of_parts
+    episode.observations = buffer([observation], 0, observation_space, False, False)
+    episode.actions = buffer([], 0, action_space, False, False)
+    episode.rewards = buffer([], 0, REWARD_SPACE, False, False)
+    episode.infos = buffer([infos], 0, None, False, False)
+    episode.extra_model_outputs = {}
+    episode.is_terminated = episode.is_truncated = False
+    episode.t_started = episode.t = 0
+    episode.custom_data = {}
+    episode.start_time = perf_counter()
+    episode.last_step_time = None
+    return episode
 
 
 def expect_successor(episode: SingleAgentEpisode, other: SingleAgentEpisode) -> None:
@@ -157,3 +196,21 @@ def expect_successor(episode: SingleAgentEpisode, other: SingleAgentEpisode) -> 
     last, first = episode.get_observations(-1), other.get_observations(0)
     if last is not first and differences(last, first):
         raise refusal("another observation where they join", last, first)
+
+
+def expect_whole(episode: SingleAgentEpisode) -> None:
+    """Refuse an episode whose columns do not belong to the same steps."""
+    steps = episode.rewards.len_incl_lookback()
+    columns = {"actions": (episode.actions, 0)}
+    if steps or episode.is_reset:
+        columns |= {"observations": (episode.observations, 1), "infos": (episode.infos, 1)}
+    columns |= {key: (buffer, 0) for key, buffer in episode.extra_model_outputs.items()}
+    for name, (buffer, more) in columns.items():
+        found = buffer.len_incl_lookback()
+        if found != steps + more:
+            raise EpisodeError(
+                f"episode {episode.id_}: {name} do not belong to its {steps} rewards",
+                expected=f"{steps + more} {name}",
+                found=str(found),
+                hint="an episode has one observation and info more than actions and rewards.",
+            )
