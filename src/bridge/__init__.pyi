@@ -2,24 +2,24 @@
 from ..compat import ray_aliases as ray_aliases
 from ..core.adapters import AdapterChain as AdapterChain
 from .actor.actor import Actor as Actor, SlowPieceWarning as SlowPieceWarning
+from .actor.episodes import Played as Played
 from .adapting.adapt import Suggestion as Suggestion, adapt as adapt, suggest_adapter as suggest_adapter
 from .adapting.changes import Change as Change, SpaceDiff as SpaceDiff
 from .adapting.space_diff import diff_spaces as diff_spaces
 from .compiled.artifact import export_actor as export_actor
-from .compiled.opened import Artifact as Artifact, load_artifact as load_artifact
 from .compiled.program import Program as Program, SplitWarning as SplitWarning, compile_actor as compile_actor
+from .exported.opened import Artifact as Artifact, load_artifact as load_artifact
 from .loading.triples import load_triple as load_triple
 from .migrate.checkpoint import MigratedPolicy as MigratedPolicy, load_migrated as load_migrated, save_migrated as save_migrated
 from .migrate.front_door import migrate as migrate
-from .migrate.native_module import native_module as native_module
 from .migrate.plan import MigrationPlan as MigrationPlan, plan_migration as plan_migration
 from .migrate.ray_checkpoint import to_ray as to_ray
-from .migrate.refusal import Refusal as Refusal
 from .migrate.scoreboard import Score as Score, scoreboard as scoreboard
-from .migrate.step import MigrationStep as MigrationStep
 from .proof.verdict import Verdict as Verdict
 from .proof.verify import verify as verify
-from .rollout import Played as Played
+from .twins.native_module import native_module as native_module
+from .twins.refusal import Refusal as Refusal
+from .twins.step import MigrationStep as MigrationStep
 from .wrap.action_connector import LegacyActionConnectorV2 as LegacyActionConnectorV2
 from .wrap.agent_connector import LegacyAgentConnectorV2 as LegacyAgentConnectorV2
 from .wrap.multi_policy_module import LegacyMultiPolicyModule as LegacyMultiPolicyModule

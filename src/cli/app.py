@@ -126,7 +126,7 @@ def inspect(
         from .audit_page import show_audits
 
         raise typer.Exit(show_audits([path], as_json=as_json))
-    from ..core.vault.layout import program_in
+    from ..bridge.exported.files import program_in
 
     program = program_in(Path(path))
     if program is not None:

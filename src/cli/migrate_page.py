@@ -13,7 +13,7 @@ from ..core.text.visible import visible
 if TYPE_CHECKING:
     from ..bridge.migrate.plan import MigrationPlan
     from ..bridge.migrate.ray_parts import RayNeeds
-    from ..bridge.migrate.step import MigrationStep
+    from ..bridge.twins.step import MigrationStep
 
 _WORDS: Final = {
     "native": ("becomes", "good"),

@@ -12,7 +12,7 @@ from rich.text import Text
 from ..core.text.visible import visible
 
 if TYPE_CHECKING:
-    from ..bridge.rollout import Played
+    from ..bridge.actor.episodes import Played
 
 _WIDEST: Final = 40
 _MOST_ROWS: Final = 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -18,16 +18,12 @@ from ...core.importing.torch_needed import torch_needed
 from ...core.runtime.sharing import Turn
 from ...core.text.visible import visible
 from ..loading.mapping import Casting, PolicyMapping
-from ..loading.natives import Natives, natives_of
-from ..rollout import Played, rollout
+from ..loading.natives import Natives, Source, natives_of, source_of
 from ..triple import V2Triple
 from .asked import Asked, answered, listed
+from .episodes import Played, play
 from .player import Player
 from .players import player_of
-
-if TYPE_CHECKING:
-    from ..front.acts import Acts
-    from ..front.source import Source
 
 AutoReset = Literal["next_step", "same_step"]
 
@@ -131,7 +127,7 @@ class Actor:
     @classmethod
     def from_policy(
         cls,
-        policy: Source | Acts,
+        policy: Source,
         *,
         policy_mapping_fn: PolicyMapping = None,
         seed: int | None = None,
@@ -248,7 +244,7 @@ class Actor:
             record: A folder to keep the episodes in, for `rlconnect.offline.open_dataset`.
         """
         with self._lock:
-            return rollout(
+            return play(
                 self,
                 env,
                 episodes=episodes,
@@ -259,6 +255,12 @@ class Actor:
             )
 
     # What it is.
+
+    @property
+    def natives(self) -> Natives:
+        """What its players are made of as they are now, and which of them plays an agent."""
+        policies = {name: source_of(each) for name, each in self.players.items()}
+        return Natives(policies, self.casting.mapping)
 
     @property
     def observation_space(self) -> Space[Any]:

@@ -18,7 +18,7 @@ def player_of(native: Any) -> Player:
         return policy_player(native)
     if is_triple(native):
         return triple_player(V2Triple.of(native))
-    from ..compiled.program_player import ProgramPlayer
+    from .program_player import ProgramPlayer
 
     return ProgramPlayer(native)
 

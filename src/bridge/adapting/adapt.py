@@ -15,22 +15,18 @@ from ...core.adapters import AdapterChain, Step
 from ...core.errors import PieceError, SpaceError
 from ...legacy.connectors.action.adapt_actions import AdaptActionsConnector
 from ...legacy.connectors.action.immutable import ImmutableActionsConnector
-from ...legacy.connectors.adapted import acted_space, seen_space
 from ...legacy.connectors.agent.adapt_observations import AdaptObservationsAgentConnector
 from ...legacy.connectors.context import ConnectorContext
 from ...legacy.policy.default_connectors import create_connectors_for_policy
 from ...legacy.policy.policy import Policy
 from ..environments import live_env, spaces_of_one
-from ..loading.natives import natives_of
+from ..loading.natives import HasNatives, Source, natives_of, policy_spaces
 from ..triple import V2Triple, is_triple
 from .changes import SpaceDiff
 from .space_diff import diff_spaces
 
 if TYPE_CHECKING:
-    from ..actor.actor import Actor
     from ..front.loaded_policy import LoadedPolicy
-    from ..front.source import Loaded, Source
-    from ..migrate.plan import MigrationPlan
 
 Steps = Sequence[Step] | Step
 
@@ -117,7 +113,7 @@ def adapt(
 ) -> Policy: ...
 @overload
 def adapt(
-    source: str | os.PathLike[str] | Loaded | Actor | MigrationPlan | Mapping[str, Any],
+    source: str | os.PathLike[str] | HasNatives | Mapping[str, Any],
     *,
     env: Any = ...,
     policy: str | None = ...,
@@ -245,14 +241,6 @@ def _adapted(native: Any, chain: AdapterChain, sees: Space[Any]) -> Any:
         create_connectors_for_policy(adapted, adapted.config)
     _insert(adapted, chain, sees)
     return adapted
-
-
-def policy_spaces(policy: Any) -> tuple[Space[Any], Space[Any]]:
-    """What a policy sees and does; an adapted one, in the environment it was adapted to."""
-    if is_triple(policy):
-        triple = V2Triple.of(policy)
-        return triple.observation_space, triple.action_space
-    return seen_space(policy), acted_space(policy)
 
 
 def env_spaces(

@@ -20,9 +20,10 @@ from ...core.adapters import (
     SplitFeatures,
     UnOneHot,
 )
+from ...core.spaces.open_ended import open_ended
 from ...core.spaces.walk import flat_dim, same_space
 from .action_diff import action_changes
-from .changes import Change, Space, SpaceDiff, incomparable, listed, open_ended
+from .changes import Change, Space, SpaceDiff, incomparable, listed
 from .image_diff import image_changes, is_image
 from .vector_diff import vector_changes
 

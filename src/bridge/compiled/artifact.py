@@ -25,24 +25,19 @@ from ...core.spaces.codec import space_to_data
 from ...core.step.plan import ActPlan
 from ...core.step.tensor_step import placed
 from ...core.types import Array
-from ...core.vault.decode.load_limits import DEFAULT_LIMITS
-from ...core.vault.files.reading import read_bytes
-from ...core.vault.own.atomic import make_parents, replaced_file
-from ...core.vault.own.flushing import flush_file
-from ...core.vault.own.leftovers import removed
-from ...core.vault.own.write_errors import refusal, refusals
 from ...core.version import __version__
 from ..actor.actor import Actor
 from ..actor.pipeline_player import PipelinePlayer
+from ..exported.files import write_artifact
+from ..exported.opened import quiet
 from ..traced.plan import traced_plan
 from .flat_step import FlatStep, Port
-from .onnx_model import Runner, new_enough, onnx_model, onnx_runner, quiet
+from .onnx_model import Runner, new_enough, onnx_model, onnx_runner
 
 Kind = Literal["onnx", "pt2"]
 OPSET: Final = 18
 NEEDED_TORCH: Final = "2.9"
 TOLERANCE: Final = 1e-5
-MANIFEST_ENDING: Final = ".json"
 _CHECKED_ROWS: Final = (1, 2, 5)
 
 
@@ -94,40 +89,6 @@ def export_actor(
     manifest = _manifest(plan, step, kind, opset, data)
     write_artifact(target, data, json.dumps(manifest, indent=1, sort_keys=True) + "\n")
     return manifest
-
-
-def write_artifact(target: Path, data: bytes, manifest: str) -> None:
-    """Write an artifact and its manifest; never does one lie beside another's.
-
-    Both are on the disk before the older manifest goes and the two take their places.
-    """
-    beside = target.with_name(target.name + MANIFEST_ENDING)
-    with refusals(target):
-        make_parents(target)
-        older = b""
-        if beside.is_file():
-            most = DEFAULT_LIMITS.max_json_bytes
-            older = read_bytes(beside, DEFAULT_LIMITS, most=most, follow=True)
-    try:
-        with replaced_file(beside) as described:
-            described.write_text(manifest, encoding="utf-8")
-            flush_file(described)
-            with replaced_file(target, before=lambda: _make_room(beside)) as staged:
-                staged.write_bytes(data)
-            older = b""
-    except BaseException:
-        if older and not beside.exists():  # The artifact it is of is still there.
-            with replaced_file(beside) as described:
-                described.write_bytes(older)
-        raise
-
-
-def _make_room(beside: Path) -> None:
-    removed(beside)
-    if beside.exists():
-        raise refusal(
-            beside, "a program has the older one open", "close that program, or save elsewhere."
-        )
 
 
 def plan_of(

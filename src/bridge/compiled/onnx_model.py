@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
@@ -16,8 +13,8 @@ from packaging.version import Version
 from ...core.errors import MissingExtraError, PieceError
 from ...core.step.tensor_step import placed
 from ...core.types import Array
+from ..exported.opened import onnx_session, quiet
 from .flat_step import FlatStep
-from .opened import onnx_session
 
 NEEDED_ONNXSCRIPT: Final = "0.6.2"
 
@@ -137,19 +134,6 @@ def _read(graph: Any) -> Iterator[str]:
                 yield from _read(inner)
     for each in graph.output:
         yield each.name
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Exporters talk a lot; what matters is checked afterwards."""
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)
 
 
 def _missing(what: str) -> MissingExtraError:

@@ -9,12 +9,13 @@ from ..actor.actor import Actor
 
 
 class Acts:
-    """What has an actor, and acts by it."""
+    """What holds policies as `natives`, has an actor of them, and acts by it."""
 
     @cached_property
     def actor(self) -> Actor:
         """What acts, and remembers what it must between calls; a copy of what is native."""
-        return Actor.from_policy(self)
+        holder: Any = self
+        return Actor.from_policy(holder)
 
     def act(
         self,

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...core.importing.torch_needed import torch_needed
 from ..actor.actor import Actor
-
-if TYPE_CHECKING:
-    from .source import Source
+from ..loading.natives import Source
 
 
 def export(

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from ..loading.mapping import PolicyMapping
-from ..loading.natives import natives_in, natives_of
+from ..loading.natives import Source, natives_in, natives_of
 from .loaded_policies import LoadedPolicies
 from .loaded_policy import LoadedPolicy
-
-if TYPE_CHECKING:
-    from .source import Source
 
 
 @overload

@@ -15,13 +15,12 @@ from ...core.arrays.batching import unbatch
 from ...core.text.visible import visible
 from ...legacy.policy.policy import Policy
 from ..actor.actor import Actor
-from ..adapting.adapt import policy_spaces
-from ..loading.natives import Native, Natives
+from ..loading.natives import Native, Natives, policy_spaces
 from ..triple import V2Triple
 from .acts import Acts
 
 if TYPE_CHECKING:
-    from ..compiled.opened import Artifact
+    from ..exported.opened import Artifact
     from ..proof.staged import Staged
 
 _MADE: Final = ("actor", "_staged")

@@ -7,7 +7,9 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
+
+from gymnasium.spaces import Space
 
 from ...core.data.budget import one_load
 from ...core.errors import NotACheckpointError, PieceError, UnknownNameError
@@ -16,15 +18,17 @@ from ...core.text.shell import command
 from ...core.vault import open_checkpoint
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.files.places import named, on_disk
-from ...core.vault.layout import MIGRATION_FILE, newest_below, program_in
+from ...core.vault.layout import MIGRATION_FILE, newest_below
 from ...core.vault.one_save import of_one_save
 from ...core.vault.players import saved_players
+from ...legacy.connectors.adapted import acted_space, seen_space
 from ...legacy.policy.policy import Policy
+from ..exported.files import program_in
 from ..triple import V2Triple, is_triple
 from .mapping import PolicyMapping
 from .options import check_known, legacy_options, module_options, words_of
 from .several import mapping_of
-from .triples import has_pipelines, triples_in
+from .triples import has_pipelines, migrated_in, triples_in
 
 Native: TypeAlias = Any
 """A `Policy`, a `V2Triple`, or an exported `Artifact`."""
@@ -76,6 +80,27 @@ class Natives:
             found=", ".join(map(repr, self.policies)),
             hint="name one: load(path, ID), policies[ID], or policy=ID; in a terminal --policy ID.",
         )
+
+
+class HasNatives(Protocol):
+    """What holds policies: what `rlconnect.load` gave, an actor, a migration's plan."""
+
+    @property
+    def natives(self) -> Natives:
+        """The policies in it, as they are now."""
+
+
+Source: TypeAlias = (
+    str
+    | os.PathLike[str]
+    | Policy
+    | V2Triple
+    | HasNatives
+    | Natives
+    | Mapping[str, Any]
+    | Sequence[Any]
+)
+"""What verbs take: a path or URL, a policy of either stack, several by id, what holds some."""
 
 
 def natives_in(
@@ -141,8 +166,8 @@ def natives_of(
 def _held(source: Any) -> Natives:
     if isinstance(source, Natives):
         return source
-    if isinstance(getattr(source, "natives", None), Natives):  # as a user holds them
-        held: Natives = source.natives
+    held = getattr(source, "natives", None)
+    if isinstance(held, Natives):
         return held
     if isinstance(source, Policy):
         return Natives({source.name: source})
@@ -151,11 +176,6 @@ def _held(source: Any) -> Natives:
         return Natives({triple.name: triple})
     if isinstance(source, Mapping) and source:
         return Natives({str(name): _held(each).only for name, each in source.items()})
-    if hasattr(source, "players"):  # an actor
-        policies = {name: source_of(each) for name, each in source.players.items()}
-        return Natives(policies, source.casting.mapping)
-    if hasattr(source, "triple") and hasattr(source, "policy"):  # a migration's plan
-        return Natives({source.policy.name: source.triple()})
     if hasattr(source, "manifest") and hasattr(source, "name"):
         return Natives({source.name: source})
     raise PieceError(
@@ -164,6 +184,14 @@ def _held(source: Any) -> Natives:
         "(env_to_module, module, module_to_env)",
         found=type(source).__name__,
     )
+
+
+def policy_spaces(policy: Any) -> tuple[Space[Any], Space[Any]]:
+    """What a policy sees and does; an adapted one, in the environment it was adapted to."""
+    if is_triple(policy):
+        triple = V2Triple.of(policy)
+        return triple.observation_space, triple.action_space
+    return seen_space(policy), acted_space(policy)
 
 
 def source_of(player: Any) -> Native:
@@ -203,9 +231,7 @@ def _in_folder(
         }
         return Natives(players, mapping or mapping_of(content))
     if (Path(path) / MIGRATION_FILE).is_file():
-        from ..migrate.checkpoint import load_migrated
-
-        migrated = load_migrated(path, **words_of(options))
+        migrated = migrated_in(path, words_of(options))
         return Natives(chosen({migrated.name: migrated}, wanted, path), mapping)
     if has_pipelines(path):  # an algorithm's, a runner's, or a saved actor's
         return Natives(triples_in(path, wanted, mapping, module_options(options)), mapping)
@@ -236,7 +262,7 @@ def chosen(
 
 
 def _program(path: Path, wanted: Sequence[str] | None) -> Natives:
-    from ..compiled.opened import load_artifact
+    from ..exported.opened import load_artifact
 
     artifact = load_artifact(path)
     return Natives(chosen({artifact.name: artifact}, wanted, path))

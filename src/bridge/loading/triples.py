@@ -9,16 +9,23 @@ from typing import Any, Final
 
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.data.budget import one_load
-from ...core.data.checked import count
+from ...core.data.checked import count, mapping
 from ...core.data.damage import at
-from ...core.errors import CheckpointNotFoundError, UnknownNameError
-from ...core.trust import together
+from ...core.errors import CheckpointNotFoundError, CorruptCheckpointError, UnknownNameError
 from ...core.vault import open_checkpoint
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.files.places import is_elsewhere, on_disk
 from ...core.vault.files.reading import part_of, read_json
-from ...core.vault.layout import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
+from ...core.vault.layout import (
+    CERTIFICATE_FILE,
+    ENV_TO_MODULE,
+    LEARNER,
+    MIGRATION_FILE,
+    MODULE,
+    MODULE_TO_ENV,
+)
 from ...core.vault.one_save import of_one_save
+from ...core.vault.own.own_format import read_document
 from ...v2.connectors.common.agent_to_module_mapping import AgentToModuleMapping
 from ...v2.connectors.common.lost_mapping import LostMapping
 from ...v2.connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
@@ -26,6 +33,7 @@ from ...v2.connectors.module_to_env.defaults import module_to_env_pipeline
 from ...v2.connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ...v2.modules.multi_rl_module import MultiRLModule
 from ...v2.modules.rl_module import RLModule
+from ...v2.saving.parts import read_parts
 from ..triple import V2Triple
 from .agent_pieces import has_own_pieces, module_pipelines
 from .mapping import Casting, PolicyMapping
@@ -72,19 +80,66 @@ def load_triple(
             hint="RLModule.from_checkpoint(path) loads modules saved alone.",
         )
     words = words_of(options)
+    to_module, module, to_env = read_parts(
+        (EnvToModulePipeline, part_of(folder, runner + ENV_TO_MODULE), words),
+        (RLModule, place, options),
+        (ModuleToEnvPipeline, part_of(folder, runner + MODULE_TO_ENV), words),
+    )
+    return V2Triple(to_module, _chosen(module, module_id, folder), to_env)
+
+
+@of_one_save
+def migrated_in(path: str | os.PathLike[str], options: Mapping[str, Any]) -> V2Triple:
+    """The policy in a folder that `save_migrated` wrote, with what the folder tells of it.
+
+    Args:
+        path: The folder.
+        options: As for `from_checkpoint`.
+
+    Raises:
+        CheckpointError: It is no such folder.
+    """
+    from ...v2.connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline
+
+    kinds = {
+        ENV_TO_MODULE: EnvToModulePipeline,
+        MODULE: RLModule,
+        MODULE_TO_ENV: ModuleToEnvPipeline,
+        LEARNER: LearnerConnectorPipeline,
+    }
+    folder = Path(path)
     with one_load():
-
-        def part(cls: Any, name: str, at_place: Path, given: Mapping[str, Any] = words) -> Any:
-            with at(name):
-                return cls.from_checkpoint(at_place, **given)
-
-        before, after = (part_of(folder, runner + name) for name in (ENV_TO_MODULE, MODULE_TO_ENV))
-        to_module, module, to_env = together(
-            lambda: part(EnvToModulePipeline, ENV_TO_MODULE, before),
-            lambda: part(RLModule, MODULE, place, options),
-            lambda: part(ModuleToEnvPipeline, MODULE_TO_ENV, after),
+        migration = read_beside(folder, MIGRATION_FILE)
+        if not part_of(folder, LEARNER).is_dir():
+            del kinds[LEARNER]
+        parts = ((kind, part_of(folder, name), options) for name, kind in kinds.items())
+        to_module, module, to_env, *learner = read_parts(*parts)
+        return V2Triple(
+            to_module,
+            module,
+            to_env,
+            name=str(migration.get("policy") or DEFAULT_MODULE_ID),
+            explore=bool(migration.get("explore", True)),
+            migration=migration,
+            certificate=read_beside(folder, CERTIFICATE_FILE),
+            learner=learner[0] if learner else None,
         )
-        return V2Triple(to_module, _chosen(module, module_id, folder), to_env)
+
+
+def read_beside(folder: Path, name: str) -> Any:
+    """A document of a migrated folder, which tells of what lies beside it.
+
+    Raises:
+        CorruptCheckpointError: It is no such folder.
+    """
+    try:
+        content = read_document(part_of(folder, name))
+    except CheckpointNotFoundError:
+        raise CorruptCheckpointError(
+            f"{folder} holds no migrated policy", expected=f"a file {name}", found="none"
+        ) from None
+    with at(name):
+        return mapping(content)
 
 
 def has_pipelines(path: str | os.PathLike[str]) -> bool:

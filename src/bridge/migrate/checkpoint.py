@@ -17,36 +17,26 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from ...core.arrays.batching import unbatch
-from ...core.arrays.stage_differences import Differences, StageComparison
-from ...core.columns import DEFAULT_MODULE_ID
-from ...core.data.budget import one_load
-from ...core.data.damage import at
-from ...core.errors import WeightsError
-from ...core.trust import together
 from ...core.vault.convert import write_without_pickles
 from ...core.vault.files.json_text import format_json
-from ...core.vault.files.reading import part_of
-from ...core.vault.layout import ENV_TO_MODULE, LEARNER, MIGRATION_FILE, MODULE, MODULE_TO_ENV
-from ...core.vault.one_save import of_one_save
+from ...core.vault.layout import (
+    CERTIFICATE_FILE,
+    ENV_TO_MODULE,
+    LEARNER,
+    MIGRATION_FILE,
+    MODULE,
+    MODULE_TO_ENV,
+)
 from ...core.vault.own.document import encode
 from ...core.vault.saved_tree import replaced_tree
-from ...v2.connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
+from ...legacy.policy.certificate import check_stages
 from ...v2.connectors.learner.defaults import learner_pipeline
-from ...v2.connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline
-from ...v2.connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
-from ...v2.modules.rl_module import RLModule
-from ..proof.v2_stages import without_checks
-from ..proof.verify import staged
+from ..loading.triples import migrated_in
+from ..proof.certified import compare_with_source
 from ..triple import V2Triple
-from .observation_form import in_form_of
 from .plan import MigrationPlan
-from .saved_plan import read_beside
-
-_CERTIFICATE: Final = "certificate.json"
-
 
 MigratedPolicy = V2Triple  # What `load_migrated` gives.
 
@@ -96,12 +86,11 @@ def write_evidence(plan: MigrationPlan, folder: Path, **beside: Any) -> None:
     """
     for name, content in (
         (MIGRATION_FILE, {**plan.to_dict(), **beside}),
-        (_CERTIFICATE, plan.certificate()),
+        (CERTIFICATE_FILE, plan.certificate()),
     ):
         (folder / name).write_text(format_json(encode(content)), encoding="utf-8")
 
 
-@of_one_save
 def load_migrated(path: str | os.PathLike[str], *, check: bool = False, **options: Any) -> V2Triple:
     """Load what `save_migrated` wrote; nothing of the folder runs.
 
@@ -114,75 +103,9 @@ def load_migrated(path: str | os.PathLike[str], *, check: bool = False, **option
         CheckpointError: It is no such folder.
         WeightsError: It does not act as its source did.
     """
-    folder = Path(path)
     options.pop("model", None)  # its network lies in the folder, whatever it is
-    with one_load():
-        migration = read_beside(folder, MIGRATION_FILE)
-
-        def part(cls: Any, name: str) -> Any:
-            with at(name):
-                return cls.from_checkpoint(part_of(folder, name), **options)
-
-        has_learner = part_of(folder, LEARNER).is_dir()
-        to_module, module, to_env, learner = together(
-            lambda: part(EnvToModulePipeline, ENV_TO_MODULE),
-            lambda: part(RLModule, MODULE),
-            lambda: part(ModuleToEnvPipeline, MODULE_TO_ENV),
-            lambda: part(LearnerConnectorPipeline, LEARNER) if has_learner else None,
-        )
-        explore = bool(migration.get("explore", True))
-        certificate = read_beside(folder, _CERTIFICATE)
-        found = V2Triple(
-            to_module,
-            module,
-            to_env,
-            name=str(migration.get("policy") or DEFAULT_MODULE_ID),
-            explore=explore,
-            migration=migration,
-            certificate=certificate,
-            learner=learner,
-        )
+    found = migrated_in(path, options)
     if check:
-        for stage in compare_with_source(found):
-            if not stage.is_equal:
-                raise WeightsError(
-                    f"{folder} does not act as its source did",
-                    expected=f"stage {stage.name!r} within 1e-5",
-                    found=stage.note or f"a difference of {stage.largest:.2g}",
-                    stage=stage.name,
-                )
+        what = f"{os.fspath(path)} does not act as its source did"
+        check_stages(compare_with_source(found), what)
     return found
-
-
-@at(_CERTIFICATE)
-def compare_with_source(
-    migrated: V2Triple, *, absolute: float = 1e-5, relative: float = 1e-5
-) -> tuple[StageComparison, ...]:
-    """What a migrated policy makes of its certificate's observations, beside what its source did.
-
-    Args:
-        migrated: The policy.
-        absolute: The tolerance for numbers near 0.
-        relative: The tolerance as a share of the number.
-
-    Raises:
-        WeightsError: There is nothing to compare with.
-    """
-    certificate = migrated.certificate
-    if "observations" not in certificate:
-        raise WeightsError(
-            "this policy has no parity certificate",
-            found=str(certificate.get("missing", "none was saved")),
-        )
-    rows = [list(unbatch(step)) for step in certificate["observations"]]
-    stages = staged(without_checks(migrated))
-    slots = [f"certificate-{number}" for number in range(len(rows[0]))]
-    stages.reset(slots)
-    differences = Differences(absolute, relative)
-    for number, (seen, wanted) in enumerate(zip(rows, certificate["steps"], strict=True)):
-        rewards = None if number == 0 else [0.0] * len(slots)
-        found = stages.step(slots, seen, rewards)
-        space = migrated.env_to_module.input_observation_space
-        differences.add(found, in_form_of(wanted, found, space))
-    stages.reset(slots)
-    return differences.stages()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ...core.errors import ConfigError
+from ..loading.natives import Source
 from .checkpoint import save_migrated
 from .plan import MigrationPlan, plan_migration
 from .ray_checkpoint import to_ray
-
-if TYPE_CHECKING:
-    from ..front.source import Source
 
 
 def migrate(

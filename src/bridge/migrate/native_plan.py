@@ -6,13 +6,12 @@ import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from typing_extensions import override
 
-from ...core.arrays.batching import batch
 from ...core.errors import PieceError
-from ...core.spaces.probe_observations import sampled_courses
+from ...legacy.policy.certificate import certificate_by
 from ...v2.connectors.connector import ConnectorV2
 from ..proof.v2_stages import V2Stages
 from ..proof.verdict import Verdict
@@ -20,10 +19,6 @@ from ..proof.verify import verify
 from ..triple import V2Triple
 from .plan import MigrationPlan
 from .saved_plan import NATIVE
-from .step import summary_of
-
-_COURSES: Final = 3
-_LENGTH: Final = 3
 
 
 @dataclass(frozen=True)
@@ -100,7 +95,7 @@ class NativePlan(MigrationPlan):
         """Do nothing, but look whether a copy does the same."""
         if until is not None:
             self._place(until)
-        self.proof = summary_of(self.verify())
+        self.proof = self.verify().summary()
         return self
 
     @override
@@ -119,20 +114,7 @@ class NativePlan(MigrationPlan):
     @override
     def certificate(self) -> dict[str, Any]:
         """What the policy makes of a few random observations."""
-        try:
-            courses = sampled_courses(
-                self.observation_space, count=_COURSES, length=_LENGTH, seed=0, with_corners=False
-            )
-            observations = [batch(list(step)) for step in zip(*courses, strict=True)]
-            stages = V2Stages(self.triple())
-            slots = [f"certificate-{number}" for number in range(len(courses))]
-            steps = [
-                stages.step(slots, list(seen), None if number == 0 else [0.0] * len(slots))
-                for number, seen in enumerate(zip(*courses, strict=True))
-            ]
-        except Exception as error:  # pieces of the author's own may stand anywhere in between
-            return {"missing": f"{type(error).__name__}: {error}"[:300]}
-        return {"observations": observations, "steps": steps}
+        return certificate_by(lambda: V2Stages(self.triple()), self.observation_space)
 
     @override
     def keep_source(self, folder: Path) -> str:

@@ -29,16 +29,19 @@ from ...legacy.policy.certificate import certificate_of
 from ...legacy.policy.default_connectors import create_connectors_for_policy
 from ...legacy.policy.policy import Policy
 from ...v2.connectors.connector import ConnectorV2
-from ..loading.natives import natives_of
+from ..loading.natives import Natives, natives_of
 from ..loading.options import words_of
+from ..loading.triples import migrated_in
 from ..proof.evidence import Evidence
 from ..proof.recorded import courses_for, played_courses
 from ..proof.v2_stages import without_checks
 from ..proof.verdict import Verdict
 from ..proof.verify import verify
 from ..triple import V2Triple, is_triple
-from .mixture import learner_pieces, mixture
-from .native_module import native_module
+from ..twins.mixture import learner_pieces, mixture
+from ..twins.native_module import native_module
+from ..twins.step import proof_from
+from ..twins.step_order import steps_of
 from .saved_plan import (
     FORMAT,
     NATIVE,
@@ -51,8 +54,6 @@ from .saved_plan import (
     saved_plan,
 )
 from .source_stages import SourceStages
-from .step import proof_from, summary_of
-from .step_order import steps_of
 from .training_settings import training_settings
 from .ways_on import ways_on
 
@@ -122,6 +123,11 @@ class MigrationPlan:
         self.written: tuple[str, str] | None = None
 
     @property
+    def natives(self) -> Natives:
+        """The policy as it is after the steps applied so far."""
+        return Natives({self.policy.name: self.triple()})
+
+    @property
     def explore(self) -> bool:
         """Whether the policy explores when nobody says: the word of its training config."""
         return bool(self.policy.config.get("explore", True))
@@ -159,7 +165,7 @@ class MigrationPlan:
         """
         last = len(self.steps) - 1 if until is None else self._place(until)
         if not self.proof:
-            self.proof = summary_of(self.verify())
+            self.proof = self.verify().summary()
         for step in self.steps[: last + 1]:
             if step.is_applied or not step.is_native:
                 continue
@@ -171,10 +177,10 @@ class MigrationPlan:
                 step.differed = f"its native twin fails: {type(error).__name__}: {error}"[:300]
                 continue
             if verdict.is_equal:
-                step.keep_proof(verdict)
+                step.proof = verdict.summary()
                 continue
             step.is_applied = False
-            step.differed = f"its native twin gives other numbers: {summary_of(verdict)['words']}"
+            step.differed = f"its native twin gives other numbers: {verdict.summary()['words']}"
         return self
 
     def revert(self, name: str | int | None = None) -> MigrationPlan:
@@ -415,10 +421,9 @@ def plan_migration(
 
 def _native_plan(folder: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> MigrationPlan:
     """The plan of a folder whose policy was of the new stack when it was written."""
-    from .checkpoint import load_migrated
     from .native_plan import NativePlan
 
-    triple = load_migrated(folder, **words_of(options))
+    triple = migrated_in(folder, words_of(options))
     plan = NativePlan(triple, source=folder, custom=_custom(options), migration=data)
     plan.history = history_in(data)
     plan.origin = dict(mapping(data.get("origin") or {}))

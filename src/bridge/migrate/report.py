@@ -12,8 +12,8 @@ from ..proof.page import document, pill, sections_of
 
 if TYPE_CHECKING:
     from ..proof.verdict import Verdict
+    from ..twins.step import MigrationStep
     from .plan import MigrationPlan
-    from .step import MigrationStep
 
 _SIDES: Final = (
     ("agent", "To the module"),

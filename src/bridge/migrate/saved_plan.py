@@ -21,8 +21,8 @@ from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.files.fingerprint import fingerprint_of
 from ...core.vault.files.reading import part_of, read_json
 from ...core.vault.layout import MIGRATION_FILE
-from ...core.vault.own.own_format import read_document
 from ...legacy.policy.policy import Policy
+from ..loading.triples import read_beside
 
 FORMAT: Final = "rlconnect-migration"
 VERSION: Final = 1
@@ -67,22 +67,6 @@ def saved_plan(path: str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
     with at(target.name):
         # A path of its own stays as it is; a policy saved with the plan lies beside it.
         return data, str(target.parent / str(data["source"]))
-
-
-def read_beside(folder: Path, name: str) -> Any:
-    """A document of a migrated folder, which tells of what lies beside it.
-
-    Raises:
-        CorruptCheckpointError: It is no such folder.
-    """
-    try:
-        content = read_document(part_of(folder, name))
-    except CheckpointNotFoundError:
-        raise CorruptCheckpointError(
-            f"{folder} holds no migrated policy", expected=f"a file {name}", found="none"
-        ) from None
-    with at(name):
-        return mapping(content)
 
 
 def _of_folder(folder: Path) -> tuple[Mapping[str, Any], str]:

@@ -8,11 +8,11 @@ from typing import Any
 
 from ...core.vault.files.fingerprint import fingerprint_of
 from ..loading.options import words_of
+from ..loading.triples import migrated_in
 from ..proof.certified import verify_certificate
 from ..proof.v2_stages import without_checks
 from ..proof.verdict import Verdict
 from ..proof.verify import verify
-from .checkpoint import load_migrated
 from .native_plan import NativePlan
 from .plan import MigrationPlan
 from .source_stages import SourceStages
@@ -65,7 +65,7 @@ def check_migration(path: str | os.PathLike[str], *, samples: int = 64, **option
         CheckpointError: It is no such folder, or damaged.
     """
     plan = MigrationPlan.load(path, **options)
-    triple = load_migrated(path, **words_of(options))
+    triple = migrated_in(path, words_of(options))
     if isinstance(plan, NativePlan):
         verdict = verify_certificate(triple)
     else:

@@ -34,13 +34,12 @@ from ..actor.legacy_plan import legacy_plan
 from ..actor.player import PlannedPlayer
 from ..actor.players import player_of
 from ..actor.v2_plan import v2_plan
-from ..adapting.adapt import policy_spaces
-from ..loading.natives import Native, natives_of
+from ..loading.natives import Native, natives_of, policy_spaces
 from .watched import Form, dataset_at, groups_of, in_space, is_behind_connectors, network_space
 from .watchers import not_behind_connectors
 
 if TYPE_CHECKING:
-    from ..front.source import Source
+    from ..loading.natives import Source
 
 Format = Literal["parquet", "json"]
 

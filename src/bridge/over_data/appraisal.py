@@ -23,7 +23,7 @@ from .evaluation import own_discount
 from .watched import Form, Watched, Watching, dataset_at, watched, with_values
 
 if TYPE_CHECKING:
-    from ..front.source import Source
+    from ..loading.natives import Source
 
 METHODS: Final = ("is", "wis", "snpdis", "dm", "dr")
 """What is asked where nobody says: RLlib's four, and the one for episodes of any length."""

@@ -11,12 +11,11 @@ from ...core.errors import PieceError
 from ...offline.estimates import Estimate
 from ...offline.estimators import NEED_MODEL, judged, known_method, recorded
 from ...offline.fitted_q import FittedQSettings
-from ..adapting.adapt import policy_spaces
-from ..loading.natives import Native, natives_of
+from ..loading.natives import Native, natives_of, policy_spaces
 from .watched import Form, Watching, dataset_at, watched, with_values
 
 if TYPE_CHECKING:
-    from ..front.source import Source
+    from ..loading.natives import Source
 
 
 def evaluate(

@@ -24,7 +24,7 @@ from ..loading.natives import natives_of
 from .watched import Watching
 
 if TYPE_CHECKING:
-    from ..front.source import Source
+    from ..loading.natives import Source
 
 _See = Callable[[Iterator[Recording]], Iterator[Nest]]
 

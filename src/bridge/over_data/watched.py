@@ -20,8 +20,7 @@ from ...offline.dataset import Dataset, open_dataset
 from ...offline.estimators import Steps
 from ...offline.fitted_q import FittedQ, FittedQSettings, Transitions
 from ...offline.recordings import Recording, recordings
-from ..adapting.adapt import policy_spaces
-from ..loading.natives import Native
+from ..loading.natives import Native, policy_spaces
 from .replay import Answers, Manner, answers_to
 from .watchers import watcher_of
 

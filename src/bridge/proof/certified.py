@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from ...core import nest
-from ...legacy.policy.certificate import compare_with_certificate
+from ...core.arrays.stage_differences import StageComparison
+from ...core.data.damage import at
+from ...core.vault.layout import CERTIFICATE_FILE
+from ...legacy.policy.certificate import compare_stages, compare_with_certificate
 from ...legacy.policy.policy import Policy
 from ...legacy.policy.stages import LegacyStages
 from ..triple import V2Triple
 from .evidence import Evidence, Side
+from .observation_form import in_form_of
 from .staged import Staged
+from .v2_stages import V2Stages, without_checks
 from .verdict import Verdict
 
 
@@ -34,9 +39,6 @@ def verify_certificate(
         stages = compare_with_certificate(policy, certificate, absolute=absolute, relative=relative)
         shown = LegacyStages(policy)
     else:
-        from ..migrate.checkpoint import compare_with_source
-        from .v2_stages import V2Stages
-
         certificate = policy.certificate
         stages = compare_with_source(policy, absolute=absolute, relative=relative)
         shown = V2Stages(policy)
@@ -50,4 +52,28 @@ def verify_certificate(
         None,
         tuple(shown.pieces()),
         Evidence.of_now(Side.of(policy, shown)),
+    )
+
+
+@at(CERTIFICATE_FILE)
+def compare_with_source(
+    migrated: V2Triple, *, absolute: float = 1e-5, relative: float = 1e-5
+) -> tuple[StageComparison, ...]:
+    """What a migrated policy makes of its certificate's observations, beside what its source did.
+
+    Args:
+        migrated: The policy.
+        absolute: The tolerance for numbers near 0.
+        relative: The tolerance as a share of the number.
+
+    Raises:
+        WeightsError: There is nothing to compare with.
+    """
+    space = migrated.env_to_module.input_observation_space
+    return compare_stages(
+        V2Stages(without_checks(migrated)),
+        migrated.certificate,
+        absolute=absolute,
+        relative=relative,
+        in_form=lambda wanted, found: in_form_of(wanted, found, space),
     )

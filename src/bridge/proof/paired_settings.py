@@ -13,10 +13,10 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Space, Tuple
 
 from ...core.errors import RlconnectError
+from ...core.spaces.open_ended import open_ended
 from ...legacy.policy.policy import Policy
 from ...legacy.policy.stages import LegacyStages
 from ...v2.connectors.connector import ConnectorV2
-from ..adapting.changes import open_ended
 from ..wrap.wrapped_connector import WrappedConnector
 from .staged import Staged, are_of_triple
 
@@ -135,10 +135,10 @@ def _of_policy(policy: Policy, beside: Staged) -> Settings | None:
 def _as_migrated(policy: Policy, beside: V2Stages) -> Settings:
     """The pieces that an old policy becomes, wrapped where the other one's are."""
     from ...v2.connectors.learner.defaults import learner_pipeline
-    from ..migrate.mixture import learner_pieces, mixed_pipelines
-    from ..migrate.native_module import native_module
-    from ..migrate.refusal import Refusal
-    from ..migrate.step_order import steps_of
+    from ..twins.mixture import learner_pieces, mixed_pipelines
+    from ..twins.native_module import native_module
+    from ..twins.refusal import Refusal
+    from ..twins.step_order import steps_of
     from ..wrap.policy_module import LegacyPolicyModule
     from ..wrap.triple import wrapped_pipelines
 

@@ -14,7 +14,7 @@ import numpy as np
 from ...core.importing.torch_needed import has_torch
 from ...core.types import Array
 from ...legacy.policy.stages import LegacyStages
-from ..migrate.refusal import Refusal
+from ..twins.refusal import Refusal
 from .staged import Staged, are_of_triple
 
 Weights = Mapping[str, Array]
@@ -79,7 +79,7 @@ def _native(policy: Any) -> Any:
     """The module that a policy becomes; None where it becomes none, and without torch."""
     if not has_torch():
         return None
-    from ..migrate.native_module import native_module
+    from ..twins.native_module import native_module
 
     found = native_module(policy)
     return None if isinstance(found, Refusal) else found

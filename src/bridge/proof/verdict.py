@@ -135,6 +135,23 @@ class Verdict:
         )
         return found
 
+    def summary(self) -> dict[str, Any]:
+        """What a migration keeps of it: a few numbers, and a line in words."""
+        largest = {stage.name: stage.largest for stage in self.stages}
+        first = self.first_difference
+        words = (
+            f"equal to the source on {self.steps} observations, "
+            f"at most {max(largest.values(), default=0.0):.1e} apart"
+            if first is None
+            else f"parts from the source at {first.name}: {first.note or f'{first.largest:.2g}'}"
+        )
+        return {
+            "is_equal": self.is_equal,
+            "steps": self.steps,
+            "largest": largest,
+            "words": words,
+        }
+
     def with_evidence(self, evidence: Evidence) -> Verdict:
         """The same verdict with what the caller knows of how it came about."""
         return replace(self, evidence=evidence)

@@ -18,9 +18,9 @@ from ...legacy.policy.stages import LegacyStages
 from ..environments import has_agents, live_env
 from ..loading.mapping import PolicyMapping
 from ..loading.natives import natives_of
-from ..migrate.observation_form import in_form_of
 from ..triple import V2Triple
 from .evidence import Evidence, Side
+from .observation_form import in_form_of
 from .paired_settings import PairedSettings, paired_settings, settings_stage
 from .paired_weights import paired_weights
 from .recorded import courses_for
@@ -238,7 +238,7 @@ def staged(policy: Any, name: str = "") -> Staged:
         from .v2_stages import V2Stages
 
         return V2Stages(native, name)
-    from ..compiled.program_player import ProgramPlayer
+    from ..actor.program_player import ProgramPlayer
     from .played_stages import PlayedStages
 
     return PlayedStages(ProgramPlayer(native), native.manifest["pieces"], name)

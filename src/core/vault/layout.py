@@ -51,6 +51,8 @@ ACTOR_FILE: Final = "actor.json"
 """Names the players of an actor of several, whose folders lie beside it."""
 MIGRATION_FILE: Final = "migration.json"
 """Tells how a migrated policy came about, beside its parts."""
+CERTIFICATE_FILE: Final = "certificate.json"
+"""What its source made of a few observations, beside it."""
 ENV_TO_MODULE: Final = "env_to_module_connector"
 MODULE: Final = "rl_module"
 MODULE_TO_ENV: Final = "module_to_env_connector"
@@ -66,7 +68,6 @@ STEMS: Final[dict[str, Role]] = {
     "module_state": "module",
     "state": "component",
 }
-_PROGRAMS: Final = (".onnx", ".pt2")
 _WORKER: Final = re.compile(r"checkpoint-\d+")
 _TRIAL_CHECKPOINT: Final = re.compile(r"checkpoint_(?:tmp)?[0-9a-f]+")
 _KNOWN_FOLDERS: Final = frozenset(
@@ -138,28 +139,6 @@ class Node:
     def child(self, name: str) -> Node | None:
         """The sub-folder of that name."""
         return next((child for child in self.children if child.name == name), None)
-
-
-def program_in(path: Path) -> Path | None:
-    """An exported policy's file: the path itself, what its manifest is of, or the one in a folder.
-
-    Args:
-        path: Of a `.onnx` or `.pt2` file, of its `.json`, or of a folder; others give None.
-    """
-    if os.path.isdir(path):
-        try:
-            manifests = [each for each in path.iterdir() if each.suffix == ".json"]
-        except OSError:  # what reads the folder next says why
-            return None
-        held = {_program_at(each) for each in manifests} - {None}
-        return held.pop() if len(held) == 1 else None
-    return _program_at(path)
-
-
-def _program_at(path: Path) -> Path | None:
-    file = path.with_name(path.name.removesuffix(".json"))
-    is_one = file.suffix in _PROGRAMS and os.path.isfile(file) and os.path.isfile(path)
-    return file if is_one else None
 
 
 def locate(path: Path, limits: Limits) -> Node:

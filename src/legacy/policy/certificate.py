@@ -6,7 +6,7 @@ did where it was written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -28,19 +28,28 @@ _MOST_BYTES: Final = 1 << 20
 
 
 def certificate_of(policy: Policy) -> dict[str, Any]:
-    """What a policy makes of a few random observations, as plain data with arrays.
+    """What a policy makes of a few random observations; see `certificate_by`."""
+    return certificate_by(lambda: LegacyStages(policy), seen_space(policy))
+
+
+def certificate_by(stages: Callable[[], Any], space: Any) -> dict[str, Any]:
+    """What stages make of a few random observations, as plain data with arrays.
 
     A policy that cannot act on random observations (one without connectors, say) gets a
     certificate that says why.
+
+    Args:
+        stages: Gives the policy with its stages.
+        space: What it sees.
     """
     try:
         courses = sampled_courses(
-            seen_space(policy), count=_COURSES, length=_LENGTH, seed=_SEED, with_corners=False
+            space, count=_COURSES, length=_LENGTH, seed=_SEED, with_corners=False
         )
         if sum(np.asarray(leaf).nbytes for leaf in nest.flatten(courses)) > _MOST_BYTES:
             courses = [course[:2] for course in courses[:1]]
         observations = [batch_items(list(step)) for step in zip(*courses, strict=True)]
-        steps = _steps(policy, courses)
+        steps = _steps(stages(), courses)
     except Exception as error:  # user code may stand anywhere in between
         return {"missing": f"{type(error).__name__}: {error}"[:300]}
     return {"observations": observations, "steps": steps}
@@ -60,6 +69,18 @@ def compare_with_certificate(
     Raises:
         WeightsError: The certificate holds nothing to compare with.
     """
+    return compare_stages(LegacyStages(policy), certificate, absolute=absolute, relative=relative)
+
+
+def compare_stages(
+    stages: Any,
+    certificate: Mapping[str, Any],
+    *,
+    absolute: float,
+    relative: float,
+    in_form: Callable[[Any, Any], Any] = lambda wanted, found: dict(wanted),
+) -> tuple[StageComparison, ...]:
+    """Likewise for anything with stages; `in_form` gives what is wanted in the form of what is."""
     if "observations" not in certificate:
         raise WeightsError(
             "this policy has no parity certificate",
@@ -69,9 +90,8 @@ def compare_with_certificate(
     rows = [list(unbatch(step)) for step in certificate["observations"]]
     courses: list[Course] = [list(course) for course in zip(*rows, strict=True)]
     differences = Differences(absolute, relative)
-    found = _steps(policy, courses)
-    for ours, theirs in zip(found, certificate["steps"], strict=True):
-        differences.add(ours, dict(theirs))
+    for found, wanted in zip(_steps(stages, courses), certificate["steps"], strict=True):
+        differences.add(found, in_form(wanted, found))
     return differences.stages()
 
 
@@ -83,12 +103,28 @@ def check_certificate(policy: Policy, *, absolute: float = 1e-5, relative: float
     """
     extra = {} if policy.record is None else policy.record.extra
     certificate = extra.get("certificate") or {}
-    for stage in compare_with_certificate(
-        policy, certificate, absolute=absolute, relative=relative
-    ):
+    check_stages(
+        compare_with_certificate(policy, certificate, absolute=absolute, relative=relative),
+        f"policy {policy.name!r} does not act as it did when it was saved",
+        absolute,
+    )
+
+
+def check_stages(stages: Iterable[StageComparison], what: str, absolute: float = 1e-5) -> None:
+    """Raise where a stage differs.
+
+    Args:
+        stages: What `compare_stages` gave.
+        what: What it would mean, in words.
+        absolute: The tolerance it had.
+
+    Raises:
+        WeightsError: One does.
+    """
+    for stage in stages:
         if not stage.is_equal:
             raise WeightsError(
-                f"policy {policy.name!r} does not act as it did when it was saved",
+                what,
                 expected=f"stage {stage.name!r} within {absolute:g}",
                 found=stage.note or f"a difference of {stage.largest:.2g}",
                 hint="`verify` shows every stage; connectors of your own may differ.",
@@ -96,8 +132,7 @@ def check_certificate(policy: Policy, *, absolute: float = 1e-5, relative: float
             )
 
 
-def _steps(policy: Policy, courses: list[Course]) -> list[dict[str, Any]]:
-    stages = LegacyStages(policy)
+def _steps(stages: Any, courses: list[Course]) -> list[dict[str, Any]]:
     slots = [f"certificate-{number}" for number in range(len(courses))]
     stages.reset(slots)
     found = []

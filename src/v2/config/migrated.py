@@ -6,14 +6,14 @@ import copy
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ...core.data.budget import one_load
 from ...core.data.checked import mapping
 from ...core.data.damage import at
 from ...core.errors import CheckpointNotFoundError, ConfigError
-from ...core.trust import together
 from ...core.vault.files.reading import part_of
+from ...core.vault.layout import ENV_TO_MODULE, LEARNER, MIGRATION_FILE, MODULE, MODULE_TO_ENV
 from ...core.vault.one_save import of_one_save
 from ...core.vault.own.own_format import read_document
 from ..connectors.connector import ConnectorV2
@@ -25,12 +25,10 @@ from ..connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipelin
 from ..modules.apis import ValueFunctionAPI
 from ..modules.rl_module import RLModule
 from ..modules.spec import RLModuleSpec
+from ..saving.parts import read_parts
 
 if TYPE_CHECKING:
     from .algorithm_config import AlgorithmConfig
-
-_MIGRATION: Final = "migration.json"
-_MODULE: Final = "rl_module"
 
 
 @of_one_save
@@ -49,30 +47,28 @@ def take_migrated(
         ConfigError: Its module cannot be trained by this algorithm.
     """
     folder = Path(os.path.abspath(path))
-    if not (folder / _MIGRATION).is_file() or not (folder / _MODULE).is_dir():
+    if not (folder / MIGRATION_FILE).is_file() or not (folder / MODULE).is_dir():
         raise CheckpointNotFoundError(
             f"{folder} holds no migrated policy",
-            expected=f"a folder that `migrate` wrote, with {_MIGRATION}",
+            expected=f"a folder that `migrate` wrote, with {MIGRATION_FILE}",
             hint=f"write one: rlconnect.migrate({str(path)!r}, out=FOLDER).",
         )
     with one_load():
-
-        def part(cls: Any, name: str) -> Any:
-            with at(name):
-                return cls.from_checkpoint(part_of(folder, name), trust=trust)
-
-        to_module, module, to_env, learner = together(
-            lambda: part(EnvToModulePipeline, "env_to_module_connector"),
-            lambda: part(RLModule, _MODULE),
-            lambda: part(ModuleToEnvPipeline, "module_to_env_connector"),
-            lambda: part(LearnerConnectorPipeline, "learner_connector"),
+        kinds: dict[str, Any] = {
+            ENV_TO_MODULE: EnvToModulePipeline,
+            MODULE: RLModule,
+            MODULE_TO_ENV: ModuleToEnvPipeline,
+            LEARNER: LearnerConnectorPipeline,
+        }
+        to_module, module, to_env, learner = read_parts(
+            *((kind, part_of(folder, name), {"trust": trust}) for name, kind in kinds.items())
         )
-        with at(_MIGRATION):
-            migration = mapping(read_document(part_of(folder, _MIGRATION)))
+        with at(MIGRATION_FILE):
+            migration = mapping(read_document(part_of(folder, MIGRATION_FILE)))
             learning = mapping(migration.get("training") or {})
     _check_trainable(config, module)
     spec = RLModuleSpec.from_module(module)
-    spec.load_state_path = str(folder / _MODULE)
+    spec.load_state_path = str(folder / MODULE)
     known = type(config).SECTIONS["training"].settings
     first, last = _around(to_module.connectors, TO_MODULE)
     return (

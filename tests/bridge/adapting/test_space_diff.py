@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from gymnasium import spaces
-from rlconnect.bridge.adapting.changes import open_ended
 from rlconnect.bridge.adapting.space_diff import diff_spaces
 from rlconnect.core.adapters import (
     AdapterChain,
@@ -26,6 +25,7 @@ from rlconnect.core.adapters import (
     UnOneHot,
 )
 from rlconnect.core.errors import SpaceError
+from rlconnect.core.spaces.open_ended import open_ended
 
 
 def box(*bounds, dtype=np.float32):

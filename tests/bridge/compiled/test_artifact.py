@@ -14,9 +14,9 @@ import torch
 from gymnasium import spaces
 from hypothesis import given, settings
 from rlconnect.bridge import Actor
-from rlconnect.bridge.compiled import artifact
 from rlconnect.bridge.compiled.artifact import export_actor
 from rlconnect.bridge.compiled.program import compile_actor
+from rlconnect.bridge.exported import files
 from rlconnect.core.errors import CheckpointWriteError, MissingExtraError, PieceError
 from rlconnect.legacy import ConnectorContext, register_lambda_agent_connector
 
@@ -246,15 +246,15 @@ def test_torchs_compiler_gives_the_same(rng):
 def test_a_manifest_that_somebody_reads_keeps_its_artifact(tmp_path, monkeypatch):
     """Where open files stay in their place nothing is written, and the error says which one."""
     target = tmp_path / "a.pt2"
-    artifact.write_artifact(target, b"old", "{}")
+    files.write_artifact(target, b"old", "{}")
     as_on_windows(monkeypatch)
 
     with (tmp_path / "a.pt2.json").open("rb"), pytest.raises(CheckpointWriteError) as caught:
-        artifact.write_artifact(target, b"new", "{}")
+        files.write_artifact(target, b"new", "{}")
 
     assert "a.pt2.json: a program has the older one open" in str(caught.value)
     assert target.read_bytes() == b"old"
-    artifact.write_artifact(target, b"new", "{}")
+    files.write_artifact(target, b"new", "{}")
     assert target.read_bytes() == b"new"
 
 
@@ -273,7 +273,7 @@ def test_an_artifact_never_lies_beside_the_manifest_of_another(tmp_path, monkeyp
             manifest(target.read_bytes())
         )
 
-    artifact.write_artifact(target, b"old", manifest(b"old"))
+    files.write_artifact(target, b"old", manifest(b"old"))
     assert is_pair()
     calls = {"replace": 0}
     replace = os.replace
@@ -286,14 +286,14 @@ def test_an_artifact_never_lies_beside_the_manifest_of_another(tmp_path, monkeyp
 
     with monkeypatch.context() as patch:
         if step == "removed":
-            patch.setattr(artifact, "removed", lambda path: 1 / 0)
+            patch.setattr(files, "removed", lambda path: 1 / 0)
         else:
-            patch.setattr(artifact.os, "replace", failing)
+            patch.setattr(files.os, "replace", failing)
         with pytest.raises((ZeroDivisionError, CheckpointWriteError)):
-            artifact.write_artifact(target, b"new", manifest(b"new"))
+            files.write_artifact(target, b"new", manifest(b"new"))
 
     assert is_pair() is not False
-    artifact.write_artifact(target, b"new", manifest(b"new"))
+    files.write_artifact(target, b"new", manifest(b"new"))
     assert is_pair()
     assert target.read_bytes() == b"new"
     assert sorted(os.listdir(tmp_path)) == ["a.pt2", "a.pt2.json"]

@@ -10,6 +10,7 @@ import pytest
 import rlconnect
 import torch
 from rlconnect.bridge import Actor, export_actor, load_artifact
+from rlconnect.bridge.exported.files import program_in
 from rlconnect.core.errors import (
     CorruptCheckpointError,
     MissingExtraError,
@@ -202,3 +203,14 @@ def test_a_file_that_its_manifest_does_not_know_is_not_run(tmp_path):
 
     with pytest.raises(CorruptCheckpointError, match="not the file that its manifest tells of"):
         load_artifact(tmp_path / "p.onnx")
+
+
+def test_a_program_is_looked_for_in_the_folder_alone(tmp_path):
+    """Not below it, where links could lead round in circles."""
+    below = tmp_path / "export"
+    below.mkdir()
+    for name in ("policy.onnx", "policy.onnx.json"):
+        (below / name).write_text("{}", encoding="utf-8")
+
+    assert program_in(below) == below / "policy.onnx"
+    assert program_in(tmp_path) is None

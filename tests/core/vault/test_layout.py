@@ -13,7 +13,7 @@ from rlconnect.core.errors import (
     NotACheckpointError,
 )
 from rlconnect.core.vault import DEFAULT_LIMITS, open_checkpoint
-from rlconnect.core.vault.layout import checkpoints_below, locate, program_in
+from rlconnect.core.vault.layout import checkpoints_below, locate
 
 from .recorded import (
     MULTI_AGENT,
@@ -313,14 +313,3 @@ def test_checkpoints_below_a_checkpoint_are_no_part_of_it(name, place, tmp_path)
     assert list(checkpoints_below(path, DEFAULT_LIMITS)) == [path, *below]
     told = [problem.where for problem in found.problems if problem not in alone.problems]
     assert told == ([] if name == WORKER else [place.partition("/")[0], "zzz"])
-
-
-def test_a_program_is_looked_for_in_the_folder_alone(tmp_path):
-    """Not below it, where links could lead round in circles."""
-    below = tmp_path / "export"
-    below.mkdir()
-    for name in ("policy.onnx", "policy.onnx.json"):
-        (below / name).write_text("{}", encoding="utf-8")
-
-    assert program_in(below) == below / "policy.onnx"
-    assert program_in(tmp_path) is None

@@ -15,8 +15,8 @@ from ...core.step.plan import ActPlan
 from ...core.step.slots import Key, Slots
 from ...core.types import Nest
 from ...legacy.batches.step_rows import zero_of
-from ..actor.player import Player
-from .opened import Artifact
+from ..exported.opened import Artifact
+from .player import Player
 
 
 class ProgramPlayer(Player):

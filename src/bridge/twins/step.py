@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from ...core.data.checked import mapping
 from ...core.data.damage import at
-from ..proof.verdict import Verdict
 from .twin import Kind, Twin
 
 Side = Literal["agent", "network", "action"]
@@ -52,10 +51,6 @@ class MigrationStep:
         """Why."""
         return self.differed or self.twin.reason
 
-    def keep_proof(self, verdict: Verdict) -> None:
-        """Note how the mixture after this step compares with the source."""
-        self.proof = summary_of(verdict)
-
     def to_data(self) -> dict[str, Any]:
         """What a later process cannot find out again."""
         return {
@@ -95,28 +90,10 @@ _WORDS = {
 
 
 def proof_from(data: Any) -> dict[str, Any]:
-    """A proof as `summary_of` wrote it, empty where there was none."""
+    """A proof as `Verdict.summary` gave it, empty where there was none."""
     with at("proof"):
         proof = dict(mapping(data))
         if proof:
             proof["words"] = str(proof["words"])
             proof["is_equal"] = bool(proof["is_equal"])
         return proof
-
-
-def summary_of(verdict: Verdict) -> dict[str, Any]:
-    """A verdict in a few numbers."""
-    largest = {stage.name: stage.largest for stage in verdict.stages}
-    first = verdict.first_difference
-    words = (
-        f"equal to the source on {verdict.steps} observations, "
-        f"at most {max(largest.values(), default=0.0):.1e} apart"
-        if first is None
-        else f"parts from the source at {first.name}: {first.note or f'{first.largest:.2g}'}"
-    )
-    return {
-        "is_equal": verdict.is_equal,
-        "steps": verdict.steps,
-        "largest": largest,
-        "words": words,
-    }

@@ -9,8 +9,11 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import logging
 import os
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +33,8 @@ from ...core.spaces.codec import space_from_data
 from ...core.types import Array
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.files.reading import read_bytes
-from ...core.vault.layout import program_in
-from .artifact_manifest import read_manifest, release_of
+from .files import program_in, write_artifact
+from .manifest import read_manifest, release_of
 
 Named = Mapping[str, Array]
 
@@ -86,8 +89,6 @@ class Artifact:
         Raises:
             CheckpointWriteError: The disk refuses.
         """
-        from .artifact import write_artifact
-
         ending = f".{self.manifest['kind']}"
         target = Path(path)
         if target.suffix != ending:
@@ -183,6 +184,19 @@ def onnx_session(data: bytes) -> Any:
     return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
 
 
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Exporters talk a lot; what matters is checked afterwards."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
 def _of_onnx(data: bytes, manifest: Mapping[str, Any], file: Path) -> Callable[[Named], Named]:
     names = [port["name"] for port in manifest["outputs"]]
 
@@ -211,8 +225,6 @@ def _of_onnx(data: bytes, manifest: Mapping[str, Any], file: Path) -> Callable[[
 def _of_torch(data: bytes, manifest: Mapping[str, Any], file: Path) -> Callable[[Named], Named]:
     with torch_needed("a .pt2 file"):
         import torch
-
-        from .onnx_model import quiet
     names = [port["name"] for port in manifest["outputs"]]
 
     def run(given: Named) -> Named:

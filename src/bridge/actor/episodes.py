@@ -1,0 +1,232 @@
+"""Whole episodes of an actor in an environment of any kind, and what it earned."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ...core import nest
+from ...core.types import Array
+from ..environments import by_agent, has_agents, is_vector, live_env
+from ..episode_recorder import EpisodeRecorder
+
+Progress = Callable[[int, int], None] | None
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a policy earned, episode by episode.
+
+    Args:
+        returns: The sum of rewards of each, of all agents together.
+        lengths: The number of steps of each.
+    """
+
+    returns: tuple[float, ...]
+    lengths: tuple[int, ...]
+
+    @property
+    def mean(self) -> float:
+        """The mean return."""
+        return float(np.mean(self.returns))
+
+    @property
+    def half_interval(self) -> float:
+        """Half of the mean's 95 % confidence interval; infinite for one episode."""
+        if len(self.returns) < 2:
+            return float("inf")
+        return float(1.96 * np.std(self.returns, ddof=1) / np.sqrt(len(self.returns)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        half = self.half_interval
+        return {
+            **asdict(self),
+            "mean": self.mean,
+            "half_interval": half if np.isfinite(half) else None,
+        }
+
+
+def play(
+    actor: Any,
+    env: Any,
+    *,
+    episodes: int,
+    seed: int,
+    explore: bool,
+    progress: Progress = None,
+    record: str | os.PathLike[str] | None = None,
+) -> Played:
+    """Let an actor play whole episodes; the arguments are those of `rollout`."""
+    env, is_ours = live_env(env)
+    try:
+        if explore:
+            actor.rng = np.random.default_rng(seed)
+        way = _vector if is_vector(env) else _agents if has_agents(env) else _single
+        env = by_agent(env) if way is _agents else env
+        recorder = None if record is None else EpisodeRecorder(record, env)
+        try:
+            return way(actor, env, episodes, seed, explore, progress, recorder)
+        finally:
+            if recorder is not None:
+                recorder.write()
+    finally:
+        if is_ours:
+            env.close()
+
+
+def _single(
+    actor: Any,
+    env: Any,
+    episodes: int,
+    seed: int,
+    explore: bool,
+    progress: Progress,
+    recorder: EpisodeRecorder | None,
+) -> Played:
+    """Episodes of one agent, one after the other."""
+    returns, lengths = [], []
+    for number in range(episodes):
+        slot = f"rollout-{seed + number}"
+        obs, info = env.reset(seed=seed + number)
+        if recorder is not None:
+            recorder.begin(slot, obs, info)
+        total, length, reward, is_over = 0.0, 0, None, False
+        while not is_over:
+            action = actor.act(obs, env_ids=slot, reward=reward, explore=explore)
+            obs, reward, terminated, truncated, info = env.step(action)
+            if recorder is not None:
+                recorder.step(slot, action, obs, reward, terminated, truncated, info)
+            total, length = total + float(reward), length + 1
+            is_over = terminated or truncated
+        actor.reset(slot)
+        returns.append(total)
+        lengths.append(length)
+        if progress is not None:
+            progress(number + 1, episodes)
+    return Played(tuple(returns), tuple(lengths))
+
+
+def _agents(
+    actor: Any,
+    env: Any,
+    episodes: int,
+    seed: int,
+    explore: bool,
+    progress: Progress,
+    recorder: EpisodeRecorder | None,
+) -> Played:
+    """Episodes of several agents; a return is that of all of them."""
+    returns, lengths = [], []
+    for number in range(episodes):
+        slot = f"rollout-{seed + number}"
+        obs, infos = env.reset(seed=seed + number)
+        if recorder is not None:
+            recorder.begin(slot, obs, infos)
+        total, length, is_over = 0.0, 0, False
+        waiting: dict[Any, float] = {}
+        known: set[Any] = set()
+        while not is_over:
+            told = {agent: waiting.pop(agent, 0.0) for agent in obs} if known else None
+            known |= set(obs)
+            actions = actor.act(obs, env_ids=slot, reward=told, explore=explore)
+            obs, rewards, terminateds, truncateds, infos = env.step(actions)
+            if recorder is not None:
+                recorder.step(slot, actions, obs, rewards, terminateds, truncateds, infos)
+            for agent, earned in rewards.items():
+                waiting[agent] = waiting.get(agent, 0.0) + float(earned)
+            total, length = total + float(sum(rewards.values())), length + 1
+            is_over = bool(terminateds.get("__all__") or truncateds.get("__all__"))
+            gone = [a for a in obs if terminateds.get(a) or truncateds.get(a)]
+            obs = {agent: seen for agent, seen in obs.items() if agent not in gone}
+        actor.reset(slot)
+        returns.append(total)
+        lengths.append(length)
+        if progress is not None:
+            progress(number + 1, episodes)
+    return Played(tuple(returns), tuple(lengths))
+
+
+def _vector(
+    actor: Any,
+    env: Any,
+    episodes: int,
+    seed: int,
+    explore: bool,
+    progress: Progress,
+    recorder: EpisodeRecorder | None,
+) -> Played:
+    """Episodes of a vector environment, as many of each sub-environment: no bias to short ones."""
+    count = int(env.num_envs)
+    quota = np.full(count, episodes // count) + (np.arange(count) < episodes % count)
+    mode = _autoreset(env)
+    before, actor.autoreset = actor.autoreset, "next_step" if mode == "next_step" else "same_step"
+    ids = [f"rollout-{seed}-{row}" for row in range(count)]
+    found: list[list[tuple[float, int]]] = [[] for _ in range(count)]
+    totals, lengths = np.zeros(count), np.zeros(count, np.int64)
+    obs, _ = env.reset(seed=seed)
+    if recorder is not None:
+        for row in np.flatnonzero(quota):
+            recorder.begin(ids[row], nest.taken(obs, row))
+    reward: Array | None = None
+    ended = was_over = np.zeros(count, bool)
+    try:
+        while any(len(done) < wanted for done, wanted in zip(found, quota, strict=True)):
+            actions = actor.act(obs, env_ids=ids, reward=reward, terminated=ended, explore=explore)
+            obs, reward, terminated, truncated, infos = env.step(actions)
+            ended = np.asarray(terminated) | np.asarray(truncated)
+            # After an episode's last step, a next-step environment resets instead of stepping.
+            counts = ~was_over if mode == "next_step" else np.ones(count, bool)
+            totals += np.where(counts, np.asarray(reward), 0.0)
+            lengths += counts
+            if recorder is not None:
+                for row in np.flatnonzero(counts & [ids[row] in recorder for row in range(count)]):
+                    after = _final_obs(infos, row) if ended[row] and mode == "same_step" else None
+                    recorder.step(
+                        ids[row],
+                        nest.taken(actions, row),
+                        nest.taken(obs, row) if after is None else after,
+                        reward[row],
+                        terminated[row],
+                        truncated[row],
+                    )
+            for row in np.flatnonzero(ended):
+                found[row].append((float(totals[row]), int(lengths[row])))
+                if progress is not None:
+                    done = sum(map(min, map(len, found), quota))
+                    progress(int(done), episodes)
+            totals[ended], lengths[ended] = 0.0, 0
+            if mode == "disabled" and ended.any():
+                obs, _ = env.reset(options={"reset_mask": ended})
+            if recorder is not None:
+                for row in np.flatnonzero(was_over if mode == "next_step" else ended):
+                    if len(found[row]) < quota[row]:
+                        recorder.begin(ids[row], nest.taken(obs, row))
+            was_over = ended
+    finally:
+        actor.autoreset = before
+        actor.reset(ids)
+    played = [one for done, wanted in zip(found, quota, strict=True) for one in done[:wanted]]
+    return Played(tuple(total for total, _ in played), tuple(length for _, length in played))
+
+
+def _final_obs(infos: Any, row: Any) -> Any:
+    """What an episode of a vector environment ended in, where it was reset in the same step."""
+    for name in ("final_obs", "final_observation"):  # of gymnasium 1 and of before
+        if name in infos:
+            return infos[name][row]
+    return None
+
+
+def _autoreset(env: Any) -> str:
+    """When a vector environment resets what has ended: "next_step", "same_step", "disabled"."""
+    import gymnasium
+
+    mode = (getattr(env, "metadata", None) or {}).get("autoreset_mode")
+    if mode is not None:
+        return str(getattr(mode, "name", mode)).lower()
+    return "same_step" if gymnasium.__version__.startswith("0.") else "next_step"

@@ -1,0 +1,1 @@
+"""Exported programs as files: found, read, checked, written; `compiled/artifact` makes them."""

@@ -1,0 +1,40 @@
+"""Bounds at the end of float32, which mean none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+from gymnasium import spaces
+
+_END: Final = float(np.finfo(np.float32).max)
+
+
+def open_ended(space: Any) -> Any:
+    """A space whose bounds at the end of float32 are infinite, as newer environments say it.
+
+    gym's CartPole ends at 3.4e38 where gymnasium 1.0's is infinite: nothing changed.
+
+    Example:
+        >>> open_ended(spaces.Box(np.float32([-_END, 0]), np.float32([_END, 1])))
+        Box([-inf   0.], [inf  1.], (2,), float32)
+    """
+    if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
+        low = np.where(space.low <= -_END, -np.inf, space.low)
+        high = np.where(space.high >= _END, np.inf, space.high)
+        if (low == space.low).all() and (high == space.high).all():
+            return space
+        return spaces.Box(low.astype(space.dtype), high.astype(space.dtype), dtype=space.dtype)
+    if type(space) is spaces.Dict:
+        parts = [open_ended(part) for part in space.spaces.values()]
+        is_same = _are(parts, space.spaces.values())
+        return space if is_same else spaces.Dict([*zip(space.spaces, parts, strict=True)])
+    if type(space) is spaces.Tuple:
+        members = [open_ended(part) for part in space.spaces]
+        return space if _are(members, space.spaces) else spaces.Tuple(members)
+    return space
+
+
+def _are(these: Iterable[Any], those: Iterable[Any]) -> bool:
+    return all(one is other for one, other in zip(these, those, strict=True))
