@@ -13,7 +13,6 @@ SRC = Path(__file__).parents[1] / "src"
 HEAVY = {"torch", "ray", "typer", "click", "rich", "pandas", "scipy", "safetensors", "optree"}
 TORCH_FILES = {
     ("arrays", "tensors"),
-    ("formulas", "distributions"),
     ("formulas", "initializers"),
     ("limits", "weight_room"),
     ("rllib_utils", "tensor_formulas"),

@@ -26,7 +26,6 @@ EVERYTHING = {"", "__main__", "cli"}  # "" is the front door, src/__init__.py
 
 TORCH_IN_CORE = {
     "core.arrays.tensors",
-    "core.formulas.distributions",
     "core.formulas.initializers",
     "core.limits.weight_room",
     "core.nets",

@@ -24,6 +24,8 @@ def is_tensor(value: Any) -> bool:
         >>> is_tensor(np.zeros(2))
         False
     """
+    if type(value) is np.ndarray:  # the usual answer, at a third of the time
+        return False
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 

@@ -41,11 +41,13 @@ LEGACY: Final = """\
 -.connectors.timers: _Timer=Timer @ /ray.util.timer
 .connectors.types: ActionConnectorDataType AgentConnectorDataType AgentConnectorsOutput
     PolicyOutputType @ utils.typing
-.distributions: ActionDistribution @ models.action_dist models
-.distributions: TorchBeta TorchCategorical TorchDeterministic TorchDiagGaussian TorchDirichlet
-    TorchDistributionWrapper TorchMultiActionDistribution TorchMultiCategorical
-    TorchSlateMultiCategorical TorchSquashedGaussian get_torch_categorical_class_with_temperature @
-    models.torch.torch_action_dist
+.distributions.torch_base: ActionDistribution @ models.action_dist models
+.distributions.torch_base: TorchDistributionWrapper @ models.torch.torch_action_dist
+.distributions.torch_continuous: TorchBeta TorchDeterministic TorchDiagGaussian TorchDirichlet
+    TorchSquashedGaussian @ models.torch.torch_action_dist
+.distributions.torch_discrete: TorchCategorical TorchMultiCategorical TorchSlateMultiCategorical
+    get_torch_categorical_class_with_temperature @ models.torch.torch_action_dist
+.distributions.torch_multi: TorchMultiActionDistribution @ models.torch.torch_action_dist
 -.exploration.config: ParameterNoise @ utils.exploration.parameter_noise utils.exploration
 .exploration.exploration: EpsilonGreedy @ utils.exploration.epsilon_greedy utils.exploration
 .exploration.exploration: Exploration @ utils.exploration.exploration utils.exploration

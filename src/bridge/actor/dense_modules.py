@@ -12,12 +12,12 @@ import numpy as np
 from torch import nn
 
 from ...core.errors import ConfigError
+from ...core.formulas.categorical import best_of_columns
 from ...core.nets.direct import Direct
 from ...core.nets.numpy_columns import quickest
 from ...core.nets.numpy_layers import Dense, dense, numpy_activation
 from ...core.step.plan import Choose
 from ...core.types import Array
-from ...legacy.distributions.array_formulas import best_of_columns
 from ...v2.distributions.torch_continuous import TorchDiagGaussian, TorchSquashedGaussian
 from ...v2.distributions.torch_discrete import TorchCategorical
 from ...v2.modules.actor_critic import TorchActorCriticEncoder

@@ -11,11 +11,11 @@ from gymnasium.spaces import Space
 
 from ...core import array_namespace as xp
 from ...core import nest
+from ...core.formulas.categorical import most_probable_of_columns
 from ...core.nets.direct import Direct, quicker
 from ...core.nets.numpy_columns import numpy_serves
 from ...core.types import Array, Nest
-from ...legacy.distributions.array_formulas import most_probable_of_columns
-from ...legacy.distributions.arrays import Categorical, Deterministic
+from ...legacy.distributions.families import Categorical, Deterministic
 from ...legacy.exploration.exploration import Exploration
 from ...legacy.heads.acting import choose_actions
 from ...legacy.policy.networks import ArrayNetwork, Network, rows_of
@@ -125,10 +125,11 @@ class LegacyBrain:
         if isinstance(chooser, Deterministic):
             return None
         if callable(chooser):
-            own: Any = chooser(inputs)  # a user's torch class
-            found: Array = own.logp(actions)
-            return found
-        return chooser.logp(inputs, actions)
+            source: Any = chooser(inputs)  # a user's torch class
+            logp: Array = source.logp(actions)
+        else:
+            logp = chooser.logp(inputs, actions)
+        return logp
 
     def exploring(self, rng: np.random.Generator, tensors: Any = None) -> None:
         """Nothing: old policies explore in their choice of actions alone."""

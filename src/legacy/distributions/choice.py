@@ -10,31 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
 
 from ...core.errors import SpaceError, UnknownNameError
 from ...core.importing.torch_needed import torch_needed
-from . import arrays as single
 from .action_leaves import action_leaves
-from .arms import GaussianArms
-from .arrays import ArrayDistribution
+from .families import FAMILIES, DiagGaussian, Family, MultiCategorical
 from .multi_arrays import MultiAction
 from .registered import CUSTOM_DISTRIBUTIONS
-
-_TORCH_NAMES: Final = {
-    "categorical": "TorchCategorical",
-    "multi_categorical": "TorchMultiCategorical",
-    "diag_gaussian": "TorchDiagGaussian",
-    "squashed_gaussian": "TorchSquashedGaussian",
-    "beta": "TorchBeta",
-    "deterministic": "TorchDeterministic",
-    "dirichlet": "TorchDirichlet",
-    "gaussian_arms": "TorchGaussianArms",
-    "multi_action": "TorchMultiActionDistribution",
-}
 
 
 @dataclass(frozen=True)
@@ -42,7 +28,7 @@ class DistributionChoice:
     """A distribution, chosen and not yet built.
 
     Args:
-        kind: One of the names in this module's table, or "custom".
+        kind: One of `FAMILIES`, "multi_action" or "custom".
         size: How many inputs one action needs.
         space: The action space it acts in.
         children: The choices for the leaves of a nested space.
@@ -61,27 +47,18 @@ class DistributionChoice:
     custom: Any = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    def arrays(self) -> ArrayDistribution:
+    def arrays(self) -> Family:
         """The numpy distribution; a custom one has none and raises UnknownNameError."""
-        if self.kind == "categorical":
-            return single.Categorical(self.size)
-        if self.kind == "multi_categorical":
-            shape = self.space.shape if isinstance(self.space, Box) else None
-            return single.MultiCategorical(self.settings["input_lens"], shape)
-        if self.kind == "diag_gaussian":
-            return single.DiagGaussian(self.size, scalar=self.space.shape == ())
-        if self.kind == "squashed_gaussian":
-            return single.SquashedGaussian(self.size)
-        if self.kind == "beta":
-            return single.Beta(self.size)
-        if self.kind == "deterministic":
-            return single.Deterministic(self.size)
-        if self.kind == "dirichlet":
-            return single.Dirichlet(self.size)
-        if self.kind == "gaussian_arms":
-            return GaussianArms(self.size // 2)
         if self.kind == "multi_action":
             return MultiAction(tuple(child.arrays() for child in self.children), self.space)
+        if self.kind == "multi_categorical":
+            shape = self.space.shape if isinstance(self.space, Box) else None
+            return MultiCategorical(self.settings["input_lens"], shape)
+        if self.kind == "diag_gaussian":
+            return DiagGaussian(self.size, scalar=self.space.shape == ())
+        if self.kind in FAMILIES:
+            family: Family = FAMILIES[self.kind](self.size)
+            return family
         raise UnknownNameError(
             f"the custom action distribution {self.custom!r} has no numpy form.",
             hint="act through its torch class.",
@@ -92,9 +69,9 @@ class DistributionChoice:
         if self.kind == "custom":
             return self.custom
         with torch_needed("a distribution class"):
-            from . import torch_names
+            from .torch_multi import TORCH_CLASSES
 
-        found = getattr(torch_names, _TORCH_NAMES[self.kind])
+        found = TORCH_CLASSES[self.kind]
         if self.kind == "multi_action":
             return partial(
                 found,

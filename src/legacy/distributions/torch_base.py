@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from gymnasium.spaces import Space
 from torch import Tensor
 
 from ...core.types import Nest
+from .families import Family
 
 
 class ActionDistribution:
@@ -73,7 +74,11 @@ class ActionDistribution:
 
 
 class TorchDistributionWrapper(ActionDistribution):
-    """Base of the torch distributions; arrays become tensors on the model's device."""
+    """Base of the torch distributions; arrays become tensors on the model's device.
+
+    Attributes:
+        last_sample: What was drawn or chosen last.
+    """
 
     def __init__(self, inputs: Any, model: Any = None) -> None:
         if not isinstance(inputs, torch.Tensor):
@@ -109,10 +114,48 @@ class TorchDistributionWrapper(ActionDistribution):
         self.last_sample = drawn = self._draw(generator)
         return drawn
 
-    def _draw(self, generator: torch.Generator | None) -> torch.Tensor:
+    def _draw(self, generator: torch.Generator | None) -> Tensor:
         return self.dist.sample()
 
     def sampled_action_logp(self) -> Tensor:
         """Log-probability of the last sample."""
         assert self.last_sample is not None, "sample() or deterministic_sample() comes first."
         return self.logp(self.last_sample)
+
+
+class FormulaDistribution(TorchDistributionWrapper):
+    """Base of those whose formulas a family of `families.py` has.
+
+    Attributes:
+        family: The formulas, with their settings; its size is not asked, inputs have theirs.
+    """
+
+    family: Family
+    inputs_per_number: ClassVar[int] = 1
+    """How many inputs one number of an action takes."""
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        """What the formulas take."""
+        return (self.inputs,)
+
+    def deterministic_sample(self) -> Tensor:
+        """The action taken without exploration, remembered for `sampled_action_logp`."""
+        self.last_sample = self.family.mode(*self.parameters)
+        chosen: Tensor = self.last_sample
+        return chosen
+
+    def _draw(self, generator: torch.Generator | None) -> Tensor:
+        drawn: Tensor = self.family.draw(generator, *self.parameters)
+        return drawn
+
+    def logp(self, x: Nest) -> Tensor:
+        """Log-probability of given actions."""
+        actions = torch.as_tensor(x, device=self.inputs.device)
+        logp: Tensor = self.family.density(actions, *self.parameters)
+        return logp
+
+    @classmethod
+    def required_model_output_shape(cls, action_space: Any, model_config: Mapping[str, Any]) -> int:
+        """How many inputs this distribution needs for a space."""
+        return cls.inputs_per_number * int(np.prod(action_space.shape, dtype=np.int64))

@@ -8,28 +8,16 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium.spaces import Box, MultiDiscrete
+from torch import Tensor
+from typing_extensions import override
 
 from ...core.errors import ConfigError
-from .torch_base import TorchDistributionWrapper
+from ...core.formulas.distributions import halves
+from .families import Categorical, GaussianArms, MultiCategorical
+from .torch_base import FormulaDistribution
 
 
-def _normalised(logits: torch.Tensor) -> torch.Tensor:
-    return logits - logits.logsumexp(dim=-1, keepdim=True)
-
-
-def _draw(logits: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
-    probabilities = _normalised(logits).softmax(dim=-1)
-    return torch.multinomial(probabilities, 1, True, generator=generator)[..., 0]
-
-
-def _logp(logits: torch.Tensor, actions: Any) -> torch.Tensor:
-    indices = torch.as_tensor(actions, device=logits.device).long().unsqueeze(-1)
-    rows = np.broadcast_shapes(indices.shape[:-1], logits.shape[:-1])
-    table = _normalised(logits).expand(*rows, -1)
-    return table.gather(-1, indices.expand(*rows, 1)).squeeze(-1)
-
-
-class TorchCategorical(TorchDistributionWrapper):
+class TorchCategorical(FormulaDistribution):
     """One of n choices; inputs are logits.
 
     Args:
@@ -41,6 +29,8 @@ class TorchCategorical(TorchDistributionWrapper):
         >>> TorchCategorical(torch.tensor([[0.0, 2.0, 1.0]])).deterministic_sample()
         tensor([1])
     """
+
+    family = Categorical(0)
 
     def __init__(self, inputs: Any, model: Any = None, temperature: float = 1.0) -> None:
         if temperature <= 0.0:
@@ -55,21 +45,6 @@ class TorchCategorical(TorchDistributionWrapper):
 
     def _torch_distribution(self) -> torch.distributions.Categorical:
         return torch.distributions.Categorical(logits=self.inputs)
-
-    def deterministic_sample(self) -> torch.Tensor:
-        """The most probable choice, (B,) int64."""
-        # Not the logits: two of them may round to one probability, then the first wins. They do
-        # so where they are normalised; torch's softmax behind it makes no two of them one.
-        chosen: torch.Tensor = _normalised(self.inputs).argmax(dim=-1)
-        self.last_sample = chosen
-        return chosen
-
-    def _draw(self, generator: torch.Generator | None) -> torch.Tensor:
-        return _draw(self.inputs, generator)
-
-    def logp(self, x: Any) -> torch.Tensor:
-        """Log-probability of choices."""
-        return _logp(self.inputs, x)
 
     @staticmethod
     def required_model_output_shape(action_space: Any, model_config: Mapping[str, Any]) -> int:
@@ -126,23 +101,23 @@ class TorchSlateMultiCategorical(TorchCategorical):
         self.action_space = action_space
         self.all_slates = torch.as_tensor(all_slates, device=self.inputs.device)
 
-    def deterministic_sample(self) -> torch.Tensor:
+    def deterministic_sample(self) -> Tensor:
         """The most probable slate, (B, places)."""
-        chosen: torch.Tensor = self.all_slates[super().deterministic_sample()]
+        chosen: Tensor = self.all_slates[super().deterministic_sample()]
         self.last_sample = chosen
         return chosen
 
-    def _draw(self, generator: torch.Generator | None) -> torch.Tensor:
+    def _draw(self, generator: torch.Generator | None) -> Tensor:
         return self.all_slates[super()._draw(generator)]
 
-    def logp(self, x: Any) -> torch.Tensor:
+    def logp(self, x: Any) -> Tensor:
         """Log-probability of slates (B, places), each of which must be one of `all_slates`."""
         slates = torch.as_tensor(x, device=self.all_slates.device)
         numbers = (slates[:, None] == self.all_slates).all(dim=-1).int().argmax(dim=-1)
         return super().logp(numbers)
 
 
-class TorchMultiCategorical(TorchDistributionWrapper):
+class TorchMultiCategorical(FormulaDistribution):
     """Several choices at once.
 
     Args:
@@ -163,51 +138,41 @@ class TorchMultiCategorical(TorchDistributionWrapper):
         self.input_lens = tuple(int(length) for length in input_lens)
         self.action_space = action_space
         self._parts = self.inputs.split(self.input_lens, dim=1)
+        shape = action_space.shape if isinstance(action_space, Box) else None
+        self.family = MultiCategorical(self.input_lens, shape)
+
+    @property
+    @override
+    def parameters(self) -> tuple[Tensor, ...]:
+        return tuple(self._parts)
 
     @property
     def cats(self) -> list[torch.distributions.Categorical]:
         """The choices as torch distributions."""
         return [torch.distributions.Categorical(logits=part) for part in self._parts]
 
-    def _join(self, chosen: list[torch.Tensor]) -> torch.Tensor:
-        joined = torch.stack(chosen, dim=1)
-        if isinstance(self.action_space, Box):
-            return joined.reshape(-1, *self.action_space.shape)
-        return joined
-
-    def deterministic_sample(self) -> torch.Tensor:
-        """The most probable option of each choice."""
-        chosen = self._join([_normalised(part).argmax(dim=-1) for part in self._parts])
-        self.last_sample = chosen
-        return chosen
-
-    def _draw(self, generator: torch.Generator | None) -> torch.Tensor:
-        return self._join([_draw(part, generator) for part in self._parts])
-
-    def logp(self, x: Any) -> torch.Tensor:
+    @override
+    def logp(self, x: Any) -> Tensor:
         """Summed log-probabilities; `x` is (B, k), shaped like the Box, or a list of columns."""
         if isinstance(x, (list, tuple)):
-            columns: Sequence[Any] = x
-        else:
-            columns = torch.as_tensor(x).reshape(-1, len(self._parts)).unbind(dim=1)
-        terms = [_logp(part, column) for part, column in zip(self._parts, columns, strict=True)]
-        return torch.stack(terms).sum(dim=0)
+            x = torch.stack([torch.as_tensor(column) for column in x], dim=-1)
+        return super().logp(x)
 
-    def multi_entropy(self) -> torch.Tensor:
+    def multi_entropy(self) -> Tensor:
         """The entropy of each choice, (B, k)."""
-        each: list[torch.Tensor] = [TorchCategorical(part).entropy() for part in self._parts]
+        each: list[Tensor] = [TorchCategorical(part).entropy() for part in self._parts]
         return torch.stack(each, dim=1)
 
-    def entropy(self) -> torch.Tensor:
+    def entropy(self) -> Tensor:
         """Summed entropy."""
         return self.multi_entropy().sum(dim=1)
 
-    def multi_kl(self, other: Any) -> torch.Tensor:
+    def multi_kl(self, other: Any) -> Tensor:
         """The divergence of each choice, (B, k)."""
         pairs = zip(self.cats, other.cats, strict=True)
         return torch.stack([torch.distributions.kl_divergence(p, q) for p, q in pairs], dim=1)
 
-    def kl(self, other: Any) -> torch.Tensor:
+    def kl(self, other: Any) -> Tensor:
         """Summed divergence."""
         return self.multi_kl(other).sum(dim=1)
 
@@ -218,3 +183,26 @@ class TorchMultiCategorical(TorchDistributionWrapper):
             options = int(action_space.high.max()) - int(action_space.low.min()) + 1
             return int(np.prod(action_space.shape)) * options
         return int(np.sum(action_space.nvec))
+
+
+class TorchGaussianArms(FormulaDistribution):
+    """One of n choices; inputs are the expected worth of each, then the deviations.
+
+    It has no log-probabilities: `sampled_action_logp` gives zeros, `logp` is refused.
+
+    Example:
+        >>> TorchGaussianArms(torch.tensor([[0.5, 1.0, 9.0, 0.1]])).deterministic_sample()
+        tensor([1])
+    """
+
+    family = GaussianArms(0)
+
+    @property
+    @override
+    def parameters(self) -> tuple[Tensor, Tensor]:
+        return halves(self.inputs)
+
+    @override
+    def sampled_action_logp(self) -> Tensor:
+        """Zeros, (B,)."""
+        return torch.zeros(self.inputs.shape[:-1], device=self.inputs.device)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -15,7 +15,14 @@ from torch import Tensor
 from ...core.types import Nest
 from .action_leaves import flatten_actions, nest_leaves
 from .torch_base import TorchDistributionWrapper
-from .torch_discrete import TorchCategorical, TorchMultiCategorical
+from .torch_continuous import (
+    TorchBeta,
+    TorchDeterministic,
+    TorchDiagGaussian,
+    TorchDirichlet,
+    TorchSquashedGaussian,
+)
+from .torch_discrete import TorchCategorical, TorchGaussianArms, TorchMultiCategorical
 
 
 class TorchMultiActionDistribution(TorchDistributionWrapper):
@@ -108,3 +115,17 @@ def _columns(child: TorchDistributionWrapper) -> int:
 
 def _row_shape(child: TorchDistributionWrapper, leaf: torch.Tensor) -> torch.Tensor:
     return leaf[..., 0] if isinstance(child, TorchCategorical) and leaf.ndim > 1 else leaf
+
+
+TORCH_CLASSES: Final[Mapping[str, Any]] = {
+    "categorical": TorchCategorical,
+    "multi_categorical": TorchMultiCategorical,
+    "diag_gaussian": TorchDiagGaussian,
+    "squashed_gaussian": TorchSquashedGaussian,
+    "beta": TorchBeta,
+    "deterministic": TorchDeterministic,
+    "dirichlet": TorchDirichlet,
+    "gaussian_arms": TorchGaussianArms,
+    "multi_action": TorchMultiActionDistribution,
+}
+"""By the kinds of a `DistributionChoice`."""

@@ -26,7 +26,7 @@ from ...core.formulas.schedules import (
 )
 from ...core.importing.torch_needed import torch_needed
 from ..distributions.action_leaves import action_leaves, flatten_actions, nest_leaves
-from ..distributions.arrays import ArrayDistribution
+from ..distributions.families import Family
 from .random_actions import random_actions
 
 Array = npt.NDArray[Any]
@@ -59,9 +59,7 @@ class ArraySource:
         rng: Where samples come from.
     """
 
-    def __init__(
-        self, distribution: ArrayDistribution, inputs: Array, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, distribution: Family, inputs: Array, rng: np.random.Generator) -> None:
         self.distribution, self.inputs, self.rng = distribution, inputs, rng
 
     def deterministic(self) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core import nest
-from ..distributions.arrays import ArrayDistribution
+from ..distributions.families import Family
 from ..exploration.exploration import ActionSource, ArraySource, Exploration
 
 Array = npt.NDArray[Any]
@@ -19,7 +19,7 @@ _SURE: Final = np.float32(1.0)
 
 
 def choose_actions(
-    distribution: ArrayDistribution | Callable[[Array], ActionSource],
+    distribution: Family | Callable[[Array], ActionSource],
     dist_inputs: Array,
     extra: Mapping[str, Array],
     exploration: Exploration,

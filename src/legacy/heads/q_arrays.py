@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..distributions.array_formulas import softmax
+from ...core.formulas.categorical import softmax
 
 Array = npt.NDArray[Any]
 

@@ -198,7 +198,8 @@ class Acting:
                 hint="build it from policy.model and policy.dist_class.",
             )
         inputs = self.exploration.prepare(found.dist_inputs)
-        return distribution.logp(inputs, actions)
+        logp: Array = distribution.logp(inputs, actions)
+        return logp
 
     def value(self, input_dict: Mapping[str, Any]) -> Array:
         """The value estimates (B,) for a batch of columns.

@@ -20,7 +20,7 @@ from ...core.importing.torch_needed import torch_needed
 from ...core.nets.numpy_columns import numpy_serves
 from ...core.runtime.sharing import Turn
 from ...core.types import Array
-from ..distributions.arrays import ArrayDistribution
+from ..distributions.families import Family
 from ..exploration.exploration import ActionSource
 from ..heads.algorithms import algorithm_named
 from ..heads.array_head import ArrayHead, ArrayOutputs, build_array_head
@@ -31,7 +31,7 @@ from ..views.default_views import lstm_views
 if TYPE_CHECKING:
     from ..heads.head import PolicyHead
 
-Chooser = ArrayDistribution | Callable[[Array], ActionSource]
+Chooser = Family | Callable[[Array], ActionSource]
 
 
 NetworkOutput = ArrayOutputs

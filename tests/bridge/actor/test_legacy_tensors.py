@@ -5,8 +5,8 @@ import pytest
 import torch
 from gymnasium import spaces
 from rlconnect.bridge import Actor
+from rlconnect.core.formulas.categorical import most_probable_of_columns
 from rlconnect.legacy import Policy, create_connectors_for_policy
-from rlconnect.legacy.distributions.array_formulas import most_probable_of_columns
 
 from tests.legacy.distributions.test_most_probable import near_ties
 

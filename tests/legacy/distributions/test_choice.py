@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from rlconnect.core.errors import SpaceError, UnknownNameError
-from rlconnect.legacy.distributions import TorchCategorical, distribution_for
+from rlconnect.legacy import TorchCategorical
+from rlconnect.legacy.distributions.choice import distribution_for
 from rlconnect.legacy.heads.family import policy_distribution
 
 BOX = Box(-1, 1, (2,))
@@ -82,7 +83,7 @@ def test_numpy_distributions_do_not_load_torch():
     """Choosing and acting with arrays never imports torch."""
     code = (
         "import sys, numpy as np, gymnasium as gym\n"
-        "from rlconnect.legacy.distributions import distribution_for\n"
+        "from rlconnect.legacy.distributions.choice import distribution_for\n"
         "space = gym.spaces.Tuple([gym.spaces.Discrete(2), gym.spaces.Box(-1, 1, (2,))])\n"
         "distribution_for(space).arrays().deterministic(np.zeros((1, 6), np.float32))\n"
         "sys.exit('torch' in sys.modules)"

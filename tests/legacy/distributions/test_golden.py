@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Tuple
-from rlconnect.legacy.distributions import (
+from rlconnect.legacy import (
     TorchBeta,
     TorchCategorical,
     TorchDeterministic,
@@ -15,10 +15,10 @@ from rlconnect.legacy.distributions import (
     TorchDirichlet,
     TorchMultiCategorical,
     TorchSquashedGaussian,
-    arrays,
-    distribution_for,
 )
+from rlconnect.legacy.distributions import families
 from rlconnect.legacy.distributions.action_leaves import flatten_actions, map_actions
+from rlconnect.legacy.distributions.choice import distribution_for
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "distributions" / "torch_distributions.npz"
 NESTED = Dict(
@@ -34,34 +34,34 @@ def chosen(space):
 
 def gaussian(size):
     space = Box(-1, 1, (size,))
-    return partial(TorchDiagGaussian, action_space=space), arrays.DiagGaussian(2 * size)
+    return partial(TorchDiagGaussian, action_space=space), families.DiagGaussian(2 * size)
 
 
 # case -> (torch class, numpy twin)
 CASES = {
-    "categorical_2": (TorchCategorical, arrays.Categorical(2)),
-    "categorical_5": (TorchCategorical, arrays.Categorical(5)),
-    "categorical_7": (TorchCategorical, arrays.Categorical(7)),
-    "temperature_4": (partial(TorchCategorical, temperature=2.5), arrays.Categorical(4, 2.5)),
+    "categorical_2": (TorchCategorical, families.Categorical(2)),
+    "categorical_5": (TorchCategorical, families.Categorical(5)),
+    "categorical_7": (TorchCategorical, families.Categorical(7)),
+    "temperature_4": (partial(TorchCategorical, temperature=2.5), families.Categorical(4, 2.5)),
     "multi_categorical": (
         partial(TorchMultiCategorical, input_lens=[3, 2, 5]),
-        arrays.MultiCategorical((3, 2, 5)),
+        families.MultiCategorical((3, 2, 5)),
     ),
     "int_box": chosen(INT_BOX),
     "diag_gaussian_1": gaussian(1),
     "diag_gaussian_3": gaussian(3),
     "diag_gaussian_scalar": chosen(Box(-1, 1, ())),
-    "squashed_gaussian_1": (TorchSquashedGaussian, arrays.SquashedGaussian(2)),
-    "squashed_gaussian_3": (TorchSquashedGaussian, arrays.SquashedGaussian(6)),
-    "squashed_gaussian_edge": (TorchSquashedGaussian, arrays.SquashedGaussian(4)),
+    "squashed_gaussian_1": (TorchSquashedGaussian, families.SquashedGaussian(2)),
+    "squashed_gaussian_3": (TorchSquashedGaussian, families.SquashedGaussian(6)),
+    "squashed_gaussian_edge": (TorchSquashedGaussian, families.SquashedGaussian(4)),
     "squashed_gaussian_range": (
         partial(TorchSquashedGaussian, low=-2.0, high=5.0),
-        arrays.SquashedGaussian(4, -2.0, 5.0),
+        families.SquashedGaussian(4, -2.0, 5.0),
     ),
-    "beta_2": (TorchBeta, arrays.Beta(4)),
-    "beta_range": (partial(TorchBeta, low=-1.0, high=3.0), arrays.Beta(2, -1.0, 3.0)),
-    "deterministic_3": (TorchDeterministic, arrays.Deterministic(3)),
-    "dirichlet_4": (TorchDirichlet, arrays.Dirichlet(4)),
+    "beta_2": (TorchBeta, families.Beta(4)),
+    "beta_range": (partial(TorchBeta, low=-1.0, high=3.0), families.Beta(2, -1.0, 3.0)),
+    "deterministic_3": (TorchDeterministic, families.Deterministic(3)),
+    "dirichlet_4": (TorchDirichlet, families.Dirichlet(4)),
     "nested": chosen(NESTED),
     "flat_columns": chosen(Tuple([Discrete(3), Box(-1, 1, (2,))])),
 }

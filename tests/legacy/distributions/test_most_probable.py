@@ -5,7 +5,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rlconnect.legacy.distributions.array_formulas import (
+from rlconnect.core.formulas.categorical import (
     best_of_columns,
     most_probable,
     most_probable_of_columns,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete
 from rlconnect.core.errors import ConfigError, UnknownNameError
-from rlconnect.legacy.distributions.arrays import Categorical, Deterministic
+from rlconnect.legacy.distributions.families import Categorical, Deterministic
 from rlconnect.legacy.exploration.config import exploration_for
 from rlconnect.legacy.exploration.exploration import ArraySource, EpsilonGreedy
 from rlconnect.legacy.exploration.noise import (

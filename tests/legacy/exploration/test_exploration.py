@@ -5,7 +5,7 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Tuple
 from rlconnect.core.errors import ConfigError
 from rlconnect.core.formulas.schedules import ConstantSchedule
-from rlconnect.legacy.distributions import distribution_for
+from rlconnect.legacy.distributions.choice import distribution_for
 from rlconnect.legacy.exploration.exploration import (
     MASKED_Q,
     ArraySource,

@@ -5,7 +5,7 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 from rlconnect.core.errors import ConfigError
 from rlconnect.core.formulas.schedules import ConstantSchedule
-from rlconnect.legacy.distributions.arrays import Deterministic
+from rlconnect.legacy.distributions.families import Deterministic
 from rlconnect.legacy.exploration.exploration import ArraySource
 from rlconnect.legacy.exploration.noise import GaussianNoise, OrnsteinUhlenbeckNoise
 

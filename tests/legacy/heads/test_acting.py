@@ -2,7 +2,7 @@
 
 import numpy as np
 from gymnasium.spaces import Discrete
-from rlconnect.legacy.distributions.arrays import Categorical
+from rlconnect.legacy.distributions.families import Categorical
 from rlconnect.legacy.exploration.exploration import ArraySource, SoftQ, StochasticSampling
 from rlconnect.legacy.heads import choose_actions
 

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 from gymnasium.spaces import Box, Discrete
-from rlconnect.legacy.distributions import TorchCategorical, TorchDiagGaussian
+from rlconnect.legacy import TorchCategorical, TorchDiagGaussian
 from rlconnect.legacy.exploration.config import exploration_for
 from rlconnect.legacy.heads import TorchSource, build_head, compute_actions
 

@@ -6,7 +6,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays as array_strategy
-from rlconnect.legacy.distributions import TorchCategorical, TorchSquashedGaussian, arrays
+from rlconnect.legacy import TorchCategorical, TorchSquashedGaussian
+from rlconnect.legacy.distributions import families
 
 FLOATS = st.floats(-40, 40, width=32)
 
@@ -15,7 +16,7 @@ FLOATS = st.floats(-40, 40, width=32)
 @given(array_strategy(np.float32, (4, 5), elements=FLOATS))
 def test_categorical_agrees_with_torch(logits):
     """Log-probabilities agree; the choice is as probable as torch's, ties included."""
-    twin, dist = arrays.Categorical(5), TorchCategorical(torch.from_numpy(logits))
+    twin, dist = families.Categorical(5), TorchCategorical(torch.from_numpy(logits))
 
     action = twin.deterministic(logits)
 
@@ -32,14 +33,14 @@ def test_close_calls_are_decided_on_probabilities(start):
 
     expected = TorchCategorical(torch.from_numpy(logits)).deterministic_sample().numpy()
 
-    np.testing.assert_array_equal(arrays.Categorical(3).deterministic(logits), expected)
+    np.testing.assert_array_equal(families.Categorical(3).deterministic(logits), expected)
 
 
 @settings(derandomize=True, max_examples=40, deadline=None)
 @given(array_strategy(np.float32, (3, 4), elements=st.floats(-8, 8, width=32)))
 def test_squashed_gaussian_agrees_with_torch(inputs):
     """Means and log-probabilities of clearly inner actions agree with torch."""
-    twin, dist = arrays.SquashedGaussian(4), TorchSquashedGaussian(torch.from_numpy(inputs))
+    twin, dist = families.SquashedGaussian(4), TorchSquashedGaussian(torch.from_numpy(inputs))
     actions = np.tanh(inputs[:, :2] / 4)
 
     np.testing.assert_allclose(
@@ -54,13 +55,13 @@ def test_squashed_gaussian_agrees_with_torch(inputs):
 @pytest.mark.parametrize(
     "dist",
     [
-        arrays.Categorical(4),
-        arrays.Categorical(4, 2.5),
-        arrays.MultiCategorical((2, 2)),
-        arrays.DiagGaussian(4),
-        arrays.SquashedGaussian(4),
-        arrays.Beta(4),
-        arrays.Dirichlet(4),
+        families.Categorical(4),
+        families.Categorical(4, 2.5),
+        families.MultiCategorical((2, 2)),
+        families.DiagGaussian(4),
+        families.SquashedGaussian(4),
+        families.Beta(4),
+        families.Dirichlet(4),
     ],
 )
 def test_a_sample_comes_with_its_log_probability(dist, rows):
@@ -78,7 +79,7 @@ def test_single_rows_are_drawn_by_their_probabilities():
     logits = np.log(np.float32([[0.1, 0.6, 0.3]]))
     rng = np.random.default_rng(0)
 
-    drawn = np.concatenate([arrays.Categorical(3).sample(logits, rng) for _ in range(4000)])
+    drawn = np.concatenate([families.Categorical(3).sample(logits, rng) for _ in range(4000)])
 
     np.testing.assert_allclose(np.bincount(drawn) / 4000, [0.1, 0.6, 0.3], atol=0.03)
 
@@ -89,7 +90,7 @@ def test_categorical_samples_follow_their_probabilities():
     logits = np.log(np.maximum(weights, 1e-300)).astype(np.float32)
     rows = np.tile(logits, (20000, 1))
 
-    drawn = arrays.Categorical(4).sample(rows, np.random.default_rng(0))
+    drawn = families.Categorical(4).sample(rows, np.random.default_rng(0))
 
     np.testing.assert_allclose(np.bincount(drawn, minlength=4) / 20000, weights, atol=0.02)
     assert not (drawn == 2).any()
@@ -98,9 +99,9 @@ def test_categorical_samples_follow_their_probabilities():
 @pytest.mark.parametrize(
     ("dist", "row", "mean", "spread"),
     [
-        (arrays.DiagGaussian(2), [1.5, np.log(0.5)], 1.5, 0.5),
-        (arrays.Beta(2, -1.0, 3.0), [2.0, 0.0], 1.595, 0.7916),
-        (arrays.SquashedGaussian(2), [0.0, -9.0], 0.0, np.exp(-5.0)),
+        (families.DiagGaussian(2), [1.5, np.log(0.5)], 1.5, 0.5),
+        (families.Beta(2, -1.0, 3.0), [2.0, 0.0], 1.595, 0.7916),
+        (families.SquashedGaussian(2), [0.0, -9.0], 0.0, np.exp(-5.0)),
     ],
 )
 def test_real_samples_have_the_mean_and_spread_they_should(dist, row, mean, spread):
@@ -118,7 +119,7 @@ def test_dirichlet_samples_sum_to_one():
     """Shares are positive and sum to one, with the means of their concentrations."""
     rows = np.tile(np.log(np.array([1.0, 2.0, 5.0], np.float32)), (20000, 1))
 
-    drawn = arrays.Dirichlet(3).sample(rows, np.random.default_rng(2))
+    drawn = families.Dirichlet(3).sample(rows, np.random.default_rng(2))
 
     np.testing.assert_allclose(drawn.sum(-1), 1, atol=1e-6)
     np.testing.assert_allclose(drawn.mean(0), [0.125, 0.25, 0.625], atol=0.01)

@@ -1,7 +1,7 @@
-"""Log-probabilities of the action distributions on numpy arrays: pure functions, no torch.
+"""Choices among numbered options by their logits: the best, a random one, its log-probability.
 
-Arguments have shape (B, n); results have shape (B, n) or, where a sum over the last axis is
-part of the definition, (B,).
+Logits have shape (..., n), results (...). Arrays give int32 choices and never need torch; tensors
+give int64 ones, through which log-probabilities carry gradients.
 """
 
 from __future__ import annotations
@@ -13,15 +13,9 @@ from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
-
-SMALL: Final = 1e-6
-"""What Ray keeps between an action and the edge of its distribution."""
-
-LOG_STD_RANGE: Final = (-5.0, 2.0)
-"""Where the log standard deviation of a squashed Gaussian is clipped to."""
+from .. import array_namespace as xp
+from ..types import Array
 
 _CLOSE: Final = 1e-5
 """Logits nearer than that may have one float32 log-probability.
@@ -42,40 +36,31 @@ _FEW: Final = 64
 _MANY: Final = 256
 """From so many rows on the place of the largest is counted, not searched for."""
 
-_LANCZOS: Final = (
-    0.99999999999980993,
-    676.5203681218851,
-    -1259.1392167224028,
-    771.32342877765313,
-    -176.61502916214059,
-    12.507343278686905,
-    -0.13857109526572012,
-    9.9843695780195716e-6,
-    1.5056327351493116e-7,
-)
-HALF_LOG_TWO_PI: Final = 0.5 * math.log(2 * math.pi)
 
-
-def log_softmax(logits: Array) -> Array:
-    """Normalised log-probabilities over the last axis."""
-    shifted = logits - logits.max(axis=-1, keepdims=True)
-    result: Array = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-    return result
-
-
-def softmax(logits: Array) -> Array:
+def softmax(logits: Any) -> Any:
     """Probabilities over the last axis."""
+    if xp.is_tensor(logits):
+        return logits.softmax(-1)
     weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    result: Array = weights / weights.sum(axis=-1, keepdims=True)
-    return result
+    return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def most_probable(logits: Array) -> Array:
+def log_softmax(logits: Any) -> Any:
+    """Normalised log-probabilities over the last axis."""
+    if xp.is_tensor(logits):
+        return logits - logits.logsumexp(-1, True)
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+
+
+def most_probable(logits: Any) -> Any:
     """The index of the largest probability; equal probabilities choose the first.
 
     Two logits can differ and still give one float32 log-probability, so close calls are decided on
     those, normalised as torch's Categorical does it.
     """
+    if type(logits) is not np.ndarray and xp.is_tensor(logits):
+        return log_softmax(logits).argmax(-1)
     if len(logits) == 1 and 1 < logits.size <= _SHORT:
         row = logits[0].tolist()
         top = max(row)
@@ -84,11 +69,8 @@ def most_probable(logits: Array) -> Array:
     if logits.ndim == 2 and 1 < logits.shape[-1] <= _FEW:
         return _most_probable_of_few(logits)
     near = logits >= logits.max(axis=-1, keepdims=True) - _CLOSE
-    if np.count_nonzero(near) == logits.size // logits.shape[-1]:
-        chosen: Array = logits.argmax(axis=-1).astype(np.int32)
-    else:
-        chosen = _normalised(logits).argmax(axis=-1).astype(np.int32)
-    return chosen
+    is_clear = np.count_nonzero(near) == logits.size // logits.shape[-1]
+    return (logits if is_clear else _normalised(logits)).argmax(axis=-1).astype(np.int32)
 
 
 def _most_probable_of_few(logits: Array) -> Array:
@@ -141,8 +123,16 @@ def _normalised(logits: Array) -> Array:
     return table
 
 
-def draw_categories(logits: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-    """One index a row, each as probable as its softmax weight, and its log-probability."""
+def draw_categories(logits: Any, rng: Any) -> tuple[Any, Any]:
+    """One index a row, drawn by its softmax weight, and its log-probability; None for a tensor.
+
+    Args:
+        logits: Of each row.
+        rng: numpy's generator; torch's or None for a tensor.
+    """
+    if type(logits) is not np.ndarray and xp.is_tensor(logits):
+        probabilities = log_softmax(logits).softmax(-1)
+        return probabilities.multinomial(1, True, generator=rng)[..., 0], None
     if len(logits) == 1 and logits.size <= _SHORT:
         return _draw_one(logits[0].tolist(), rng)
     table = log_softmax(logits)
@@ -162,38 +152,10 @@ def _draw_one(row: list[float], rng: np.random.Generator) -> tuple[Array, Array]
     return np.array([index], np.int32), np.array([logp], np.float32)
 
 
-def categorical_logp(logits: Array, actions: Array) -> Array:
-    """Log-probability of one index a row."""
-    picked = np.take_along_axis(log_softmax(logits), actions.astype(np.int64)[..., None], axis=-1)
-    result: Array = picked[..., 0]
-    return result
-
-
-def normal_logp(mean: Array, std: Array, values: Array) -> Array:
-    """Log-density of a Gaussian, per component."""
-    result: Array = -((values - mean) ** 2) / (2 * std**2) - np.log(std) - HALF_LOG_TWO_PI
-    return result
-
-
-def halves(inputs: Array) -> tuple[Array, Array]:
-    """The first and the second half of the last axis, as views."""
-    middle = inputs.shape[-1] // 2
-    return inputs[..., :middle], inputs[..., middle:]
-
-
-def log_gamma(x: Array) -> Array:
-    """The logarithm of the gamma function for positive numbers (Lanczos, 1e-14)."""
-    y = np.asarray(x, np.float64)
-    series = _LANCZOS[0] + sum(c / (y + k) for k, c in enumerate(_LANCZOS[1:], start=1))
-    t = y + 7.5
-    shifted = HALF_LOG_TWO_PI + (y + 0.5) * np.log(t) - t + np.log(series)
-    result: Array = shifted - np.log(y)  # the series gives log(gamma(y + 1))
-    return result
-
-
-def dirichlet_logp(concentration: Array, shares: Array) -> Array:
-    """Log-density of shares that sum to one, over the last axis."""
-    c, x = concentration.astype(np.float64), shares.astype(np.float64)
-    weighted = np.where(c == 1, 0.0, (c - 1) * np.log(x)).sum(axis=-1)
-    result: Array = weighted + log_gamma(c.sum(axis=-1)) - log_gamma(c).sum(axis=-1)
-    return result
+def categorical_logp(logits: Any, chosen: Any) -> Any:
+    """Log-probability of one index a row; a tensor's rows and indices broadcast."""
+    table = log_softmax(logits)
+    if not xp.is_tensor(table):
+        return np.take_along_axis(table, chosen.astype(np.int64)[..., None], axis=-1)[..., 0]
+    lead = np.broadcast_shapes(chosen.shape, table.shape[:-1])
+    return table.expand(*lead, -1).gather(-1, chosen.long().expand(lead)[..., None])[..., 0]
