@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -31,6 +30,7 @@ from .budget import (
     checked_shape,
     corrupt,
 )
+from .inline_values import from_values, to_values
 from .msgpack_arrays import decode_msgpack_object, encode_msgpack_object
 from .ray_arrays import decode_ray_array, encode_ray_array
 
@@ -46,8 +46,6 @@ __all__ = [
 
 _READABLE: Final = 16
 """Arrays of up to so many elements are written as numbers."""
-
-_SPECIAL: Final = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 def dtype_name(dtype: np.dtype[Any]) -> str:
@@ -70,15 +68,13 @@ def array_to_data(array: Array) -> dict[str, Any]:
         {'dtype': 'float32', 'shape': [2], 'values': [0.1, '-inf']}
     """
     data: dict[str, Any] = {"dtype": dtype_name(array.dtype), "shape": list(array.shape)}
-    readable = array.dtype.itemsize <= (16 if array.dtype.kind == "c" else 8)
-    if readable and array.size > 1 and _is_uniform(array):
-        element = _values_if_exact(array[(slice(0, 1),) * array.ndim])
-        if element is not None:
-            return {**data, "fill": element[0]}
-    if readable and array.size <= _READABLE:
-        values = _values_if_exact(array)
+    flat = np.ascontiguousarray(array).reshape(-1)
+    if flat.dtype.itemsize <= (16 if flat.dtype.kind == "c" else 8):
+        is_uniform = flat.size > 1 and _is_uniform(flat)
+        few = flat[:1] if is_uniform else flat
+        values = to_values(few) if few.size <= _READABLE else None
         if values is not None:
-            return {**data, "values": values}
+            return {**data, "fill": values[0]} if is_uniform else {**data, "values": values}
     return {**data, "base64": base64.b64encode(array.tobytes()).decode("ascii")}
 
 
@@ -104,21 +100,20 @@ def array_from_data(
     if not isinstance(data, Mapping):
         raise corrupt(f"{what} is no array", expected="a mapping", found=data)
     budget = allowance(max_bytes) if budget is None else budget
-    dtype = _little(checked_dtype(data.get("dtype"), what))
+    dtype = checked_dtype(data.get("dtype"), what)
+    # Names mean little-endian; only an explicit '>' means otherwise.
+    dtype = dtype if dtype.str.startswith(">") else dtype.newbyteorder("<")
     shape = checked_shape(data.get("shape"), what)
     size = checked_bytes(shape, dtype)
     budget.spend(size, what)
-    if "fill" in data:
-        return np.full(shape, _element(data["fill"], dtype, what), dtype)
-    if "values" in data:
-        values = data["values"]
-        count = size // dtype.itemsize
-        if not isinstance(values, (list, tuple)) or len(values) != count:
-            raise corrupt(f"{what} has not one value each", expected=f"{count} values")
-        array = np.empty(count, dtype)
-        for place, value in enumerate(values):
-            array[place] = _element(value, dtype, what)
-        return array.reshape(shape)
+    try:
+        if "fill" in data:
+            return np.full(shape, from_values([data["fill"]], dtype, (1,))[0], dtype)
+        if "values" in data:
+            count = (size // dtype.itemsize,)
+            return from_values(data["values"], dtype, count).reshape(shape)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise corrupt(f"{what} does not hold its values: {error}", expected=str(dtype)) from None
     return _from_base64(data.get("base64"), shape, dtype, size, what)
 
 
@@ -143,75 +138,8 @@ def _from_base64(
     return array
 
 
-def _little(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Names mean little-endian; only an explicit '>' means otherwise."""
-    return dtype if dtype.str.startswith(">") else dtype.newbyteorder("<")
-
-
-def _is_uniform(array: Array) -> bool:
-    """Whether all elements have the same bits."""
+def _is_uniform(flat: Array) -> bool:
+    """True if all elements have the same bits."""
     # A view of the bits as integers tells -0.0 from 0.0 and one NaN from another.
-    bits = np.ascontiguousarray(array).view(np.uint8).reshape(-1, array.dtype.itemsize)
+    bits = flat.view(np.uint8).reshape(-1, flat.dtype.itemsize)
     return bool((bits == bits[0]).all())
-
-
-def _values_if_exact(array: Array) -> list[Any] | None:
-    """The elements as plain values in C order, or None if some NaN would lose bits."""
-    flat = np.ascontiguousarray(array).reshape(-1)
-    values = [_plain(element) for element in flat]
-    if array.dtype.kind in "fc":
-        back = np.array([_number(value) for value in values], array.dtype)
-        if back.tobytes() != flat.tobytes():
-            return None
-    return values
-
-
-def _plain(element: np.generic) -> Any:
-    if isinstance(element, np.complexfloating):
-        return [_plain(element.real), _plain(element.imag)]
-    if not isinstance(element, np.floating):
-        return element.item()
-    if not np.isfinite(element):
-        return str(float(element))
-    # The shortest text of a float32 reads better than its float64 twin: 0.1, not 0.10000000149.
-    short = float(str(element))
-    return short if type(element)(short) == element else float(element)
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return complex(_number(value[0]), _number(value[1]))
-    return _SPECIAL.get(value, math.nan) if isinstance(value, str) else value
-
-
-def _element(value: Any, dtype: np.dtype[Any], what: str) -> Any:
-    """One plain value as a number that `dtype` holds exactly, or CorruptCheckpointError."""
-    if dtype.kind == "b":
-        fits = isinstance(value, bool)
-    elif dtype.kind in "iu":
-        fits = isinstance(value, int) and not isinstance(value, bool)
-        fits = fits and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
-    elif dtype.kind == "c":
-        fits = isinstance(value, (list, tuple)) and len(value) == 2 and all(map(_is_real, value))
-    else:
-        fits = _is_real(value)
-    if not fits:
-        raise corrupt(f"a value of {what} does not fit", expected=f"a {dtype}", found=value)
-    number = _number(value)
-    if dtype.kind in "fc" and _overflows(number, dtype):
-        raise corrupt(f"a value of {what} is out of range", expected=f"a {dtype}", found=value)
-    return number
-
-
-def _is_real(value: Any) -> bool:
-    if isinstance(value, str):
-        return value in _SPECIAL
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _overflows(number: complex, dtype: np.dtype[Any]) -> bool:
-    try:
-        with np.errstate(over="ignore"):
-            return bool(np.isfinite(number) and not np.isfinite(dtype.type(number)))
-    except (OverflowError, TypeError):  # an integer beyond any float
-        return True

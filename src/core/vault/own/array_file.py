@@ -15,10 +15,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...data.budget import checked_bytes
+from ...data.dtype_storage import STORED_DTYPES
 from ...errors import CorruptCheckpointError, LimitExceededError
+from ...types import Array
 from ..decode.load_limits import DEFAULT_LIMITS, Limits
 from ..files.json_text import Json, parse_json
-from .dtype_storage import STORED_DTYPES, Array
 from .file_bytes import FileBytes
 
 _LENGTH_BYTES: Final = 8
@@ -108,7 +110,7 @@ class ArrayFile:
         if not is_shape(shape) or not is_sizes(offsets) or len(offsets) != 2:
             raise self._corrupt(f"array {key[:80]!r} has a malformed shape or place")
         begin, end = start + offsets[0], start + offsets[1]
-        if begin > end or end - begin != byte_size(dtype, shape):
+        if begin > end or end - begin != checked_bytes(tuple(shape), dtype):
             raise self._corrupt(f"array {key[:80]!r} does not fill its place")
         return Span(dtype, tuple(shape), begin, end)
 
@@ -121,7 +123,7 @@ class ArrayFile:
 
 
 def is_shape(value: Json) -> bool:
-    """Whether `value` is a list of a few sizes that numpy can have.
+    """True if `value` is a list of a few sizes that numpy can have.
 
     Example:
         >>> is_shape([2, 3]), is_shape([-1]), is_shape([True])
@@ -139,8 +141,3 @@ def is_sizes(value: Json) -> bool:
     return isinstance(value, list) and all(
         type(size) is int and 0 <= size < _MAX_SIZE for size in value
     )
-
-
-def byte_size(dtype: np.dtype[Any], shape: list[int] | tuple[int, ...]) -> int:
-    """How many bytes an array takes, in integers that cannot overflow."""
-    return math.prod(shape, start=int(dtype.itemsize))

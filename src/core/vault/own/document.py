@@ -26,11 +26,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...data.dtype_storage import dtype_name, to_stored
+from ...data.inline_values import to_values
 from ...data.tagged import Path, place
 from ...errors import CheckpointWriteError
+from ...types import Array
 from ..files.json_text import TAG, Json, compact
-from .dtype_storage import Array, dtype_name, to_stored
-from .inline_values import to_values
 
 _MOST_READABLE: Final = 10_000
 MAX_WRITE_DEPTH: Final = 60

@@ -16,14 +16,15 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from ...data.budget import Budget, allowance
+from ...data.budget import Budget, allowance, checked_bytes
+from ...data.dtype_storage import dtype_from_name, from_stored, stored_layout
+from ...data.inline_values import from_values
 from ...data.keys import KeyGuard, checked_keys
 from ...data.tagged import Path, TagReader, damaged, distinct
+from ...types import Array
 from ..files.json_text import ESCAPED, TAG, Json
-from .array_file import byte_size, is_shape
+from .array_file import is_shape
 from .document import EXACT_INT, MAX_HEX_DIGITS
-from .dtype_storage import Array, dtype_from_name, from_stored, stored_layout
-from .inline_values import from_values
 
 _HEX: Final = re.compile(rf"-?0x[0-9a-f]{{1,{MAX_HEX_DIGITS}}}")
 _NAN_BITS: Final = re.compile(r"0x[0-9a-f]{16}")
@@ -216,7 +217,7 @@ def _from_bytes(data: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Arra
     if type(data) is not bytes:
         raise TypeError("its value is no bytes")
     stored_dtype, stored_shape = stored_layout(dtype, shape)
-    if len(data) != byte_size(stored_dtype, stored_shape):
+    if len(data) != checked_bytes(stored_shape, stored_dtype):
         raise ValueError("its bytes do not fill its shape")
     stored = np.frombuffer(bytearray(data), stored_dtype).reshape(stored_shape)
     return from_stored(stored, dtype, shape)

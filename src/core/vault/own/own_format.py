@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...data.dtype_storage import from_stored, stored_layout
 from ...errors import (
     CheckpointNotFoundError,
     CorruptCheckpointError,
@@ -26,13 +27,13 @@ from ...errors import (
     NotACheckpointError,
 )
 from ...text.shell import command
+from ...types import Array
 from ..decode.load_limits import DEFAULT_LIMITS, Limits, one_load
 from ..files.json_text import Json, parse_json
 from ..files.reading import read_bytes
 from .array_file import ArrayFile
 from .checked_folder import CheckedFolder
 from .document_decoder import Reference, decode
-from .dtype_storage import Array, from_stored, stored_layout
 from .file_bytes import FileBytes
 from .leftovers import survivor
 from .manifest import (

@@ -15,12 +15,12 @@ from typing import Any, Final, Literal
 from safetensors.numpy import save_file as save_arrays
 
 from ...errors import CheckpointError, CheckpointWriteError
+from ...types import Array
 from ...version import __version__
 from ..files.json_text import Json, format_json, parse_json
 from ..files.reading import read_head
 from .atomic import make_parents, replaced_file, replaced_folder
 from .document import encode
-from .dtype_storage import Array
 from .manifest import (
     ARRAYS,
     DOCUMENT,

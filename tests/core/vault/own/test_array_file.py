@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from rlconnect.core.data.dtype_storage import STORED_DTYPES
 from rlconnect.core.errors import CorruptCheckpointError, LimitExceededError
 from rlconnect.core.vault.decode.load_limits import Limits
 from rlconnect.core.vault.own.array_file import ArrayFile
-from rlconnect.core.vault.own.dtype_storage import STORED_DTYPES
 from safetensors.numpy import save
 
 

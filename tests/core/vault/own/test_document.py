@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from rlconnect.core.data.budget import Budget
+from rlconnect.core.data.dtype_storage import from_stored
 from rlconnect.core.errors import (
     CheckpointError,
     CheckpointWriteError,
@@ -18,7 +19,6 @@ from rlconnect.core.errors import (
 from rlconnect.core.vault.files.json_text import format_json, parse_json
 from rlconnect.core.vault.own.document import encode, free_name
 from rlconnect.core.vault.own.document_decoder import decode
-from rlconnect.core.vault.own.dtype_storage import from_stored
 
 from .document_strategies import DOCUMENTS, VALUES, fingerprint
 

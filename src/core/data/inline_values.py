@@ -11,15 +11,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...data.budget import Budget
-from ..files.json_text import Json
-from .dtype_storage import Array, empty, from_stored, stored_layout, to_stored
+from ..types import Array
+from .budget import Budget
+from .dtype_storage import empty, from_stored, stored_layout, to_stored
 
 _SPECIAL: Final = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
 _PADDING: Final = 64
 
 
-def to_values(array: Array) -> Json | None:
+def to_values(array: Array) -> Any | None:
     """Rows of numbers or text that `from_values` turns back into exactly `array`, or None.
 
     Example:
@@ -29,7 +29,7 @@ def to_values(array: Array) -> Json | None:
     kind = array.dtype.kind
     if not array.size:
         return []
-    values: Json
+    values: Any
     if kind == "U":
         values = array.tolist()
     elif kind in "SV":
@@ -46,7 +46,7 @@ def to_values(array: Array) -> Json | None:
 
 
 def from_values(
-    values: Json, dtype: np.dtype[Any], shape: tuple[int, ...], budget: Budget | None = None
+    values: Any, dtype: np.dtype[Any], shape: tuple[int, ...], budget: Budget | None = None
 ) -> Array:
     """The array of `dtype` and `shape` that rows of numbers or text describe.
 
@@ -83,7 +83,7 @@ def from_values(
     return from_stored(stored.reshape(stored_shape), dtype, shape)
 
 
-def _float_values(stored: Array) -> Json:
+def _float_values(stored: Array) -> Any:
     """The shortest decimals that give the same floats; what is not finite as text."""
     exact = stored.astype(np.float64)
     if stored.dtype.itemsize < 8:
@@ -103,7 +103,7 @@ def _float_values(stored: Array) -> Json:
     return mixed.tolist()
 
 
-def _flat(values: Json, shape: tuple[int, ...]) -> list[Json]:
+def _flat(values: Any, shape: tuple[int, ...]) -> list[Any]:
     """Nested rows as one list, each row held against its length in `shape`."""
     rows = [values]
     for length in shape:
@@ -113,9 +113,7 @@ def _flat(values: Json, shape: tuple[int, ...]) -> list[Json]:
     return rows
 
 
-def _typed(
-    flat: list[Json], dtype: np.dtype[Any], kind: type, low: int = 0, high: int = 1
-) -> Array:
+def _typed(flat: list[Any], dtype: np.dtype[Any], kind: type, low: int = 0, high: int = 1) -> Array:
     if not all(type(item) is kind for item in flat):
         raise ValueError(f"an item is no {kind.__name__}")
     if min(flat) < low or max(flat) > high:
@@ -123,7 +121,7 @@ def _typed(
     return np.array(flat, dtype)
 
 
-def _floats(flat: list[Json], dtype: np.dtype[Any]) -> Array:
+def _floats(flat: list[Any], dtype: np.dtype[Any]) -> Array:
     if not all(type(item) in (int, float) or item in _SPECIAL for item in flat):
         raise ValueError("an item is no number")
     exact = np.array([_SPECIAL.get(item, item) for item in flat], np.float64)
@@ -134,7 +132,7 @@ def _floats(flat: list[Json], dtype: np.dtype[Any]) -> Array:
     return floats
 
 
-def _texts(flat: list[Json], dtype: np.dtype[Any], budget: Budget | None) -> Array:
+def _texts(flat: list[Any], dtype: np.dtype[Any], budget: Budget | None) -> Array:
     if not all(isinstance(item, str) for item in flat):
         raise ValueError("an item is no text")
     length = sum(map(len, flat))

@@ -12,9 +12,8 @@ import re
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from ..types import Array
 
 STORED_DTYPES: Final[dict[str, np.dtype[Any]]] = {
     "BOOL": np.dtype(np.bool_),

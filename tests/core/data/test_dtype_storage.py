@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rlconnect.core.vault.own.dtype_storage import (
+from rlconnect.core.data.dtype_storage import (
     STORED_DTYPES,
     dtype_from_name,
     dtype_name,

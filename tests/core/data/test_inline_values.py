@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rlconnect.core.vault.own.inline_values import from_values, to_values
+from rlconnect.core.data.inline_values import from_values, to_values
 
 
 def test_every_half_float_is_kept_or_declined():
