@@ -13,6 +13,12 @@ import numpy as np
 
 from ..types import Array
 
+SMALL_NUMBER: Final = 1e-6
+"""Added to every deviation, so that a constant feature does not divide by zero."""
+
+_FLOAT64: Final = np.dtype(np.float64)
+_SMALL: Final = np.array(SMALL_NUMBER)  # numpy takes it in faster than a number
+
 
 @dataclass(frozen=True)
 class VarianceRule:
@@ -133,6 +139,11 @@ class Moments(NamedTuple):
             variance = np.square(self.mean) if is_squared else np.zeros_like(self.mean)
         variance = np.asarray(variance)
         return variance if variance.dtype == rule.dtype else variance.astype(rule.dtype)
+
+    def denominator(self, rule: VarianceRule = LEGACY_VARIANCE) -> Any:
+        """What a filter of these statistics divides by: the deviation and a small number."""
+        deviation = np.sqrt(self.variance(rule))
+        return deviation + (_SMALL if deviation.dtype is _FLOAT64 else SMALL_NUMBER)
 
 
 class RunningMoments(NamedTuple):

@@ -1,62 +1,29 @@
 """Observations minus a running mean, divided by a running deviation, clipped.
 
-The formula is `standardize`. `FrozenFilter` carries its numbers where statistics no longer move
-(a pure function, for the compiled path too); `filter_running` moves them row by row, as a filter
-in training does for one environment after the other.
+The formula is `centred`. `FrozenFilter` carries its numbers where statistics no longer move (a pure
+function, for the compiled path too); `filter_running` moves them row by row, as a filter in
+training does for one environment after the other.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import array_namespace as xp
-from ..arrays.moments import LEGACY_VARIANCE, Moments, RunningMoments, VarianceRule
+from ..arrays.moments import (
+    LEGACY_VARIANCE,
+    SMALL_NUMBER,
+    Moments,
+    RunningMoments,
+    VarianceRule,
+)
 from ..types import Array
 from .running_stat import RunningStat
-
-SMALL_NUMBER: Final = 1e-6
-"""Added to every deviation, so that a constant feature does not divide by zero."""
-
-_FLOAT64: Final = np.dtype(np.float64)
-_SMALL: Final = np.array(SMALL_NUMBER)  # numpy takes it in faster than a number
-
-
-def standardize(
-    x: Any,
-    mean: Any,
-    std: Any,
-    *,
-    demean: bool = True,
-    destd: bool = True,
-    clip: float | None = 10.0,
-) -> Any:
-    """`(x - mean) / (std + 1e-6)`, clipped, in the dtype of `x`.
-
-    Args:
-        x: Numbers, an array or a tensor; leading axes are free.
-        mean: Subtracted if `demean`.
-        std: Divided by if `destd`, with a small number added.
-        demean: See `mean`.
-        destd: See `std`.
-        clip: Bound of the result on both sides; None or 0 for none.
-
-    Example:
-        >>> standardize(np.array([3.0], np.float32), mean=np.array([1.0]), std=np.array([2.0]))
-        array([0.9999995], dtype=float32)
-    """
-    denominator = xp.constant(std, x) + SMALL_NUMBER if destd else None
-    return centred(x, mean if demean else None, denominator, clip)
-
-
-def denominator_of(moments: Moments, rule: VarianceRule = LEGACY_VARIANCE) -> Any:
-    """What a filter of these statistics divides by: the deviation and a small number."""
-    deviation = np.sqrt(moments.variance(rule))
-    return deviation + (_SMALL if deviation.dtype is _FLOAT64 else SMALL_NUMBER)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,9 +51,7 @@ class FrozenFilter:
         clip: float | None = 10.0,
     ) -> FrozenFilter:
         """The filter that these statistics stand for now."""
-        moments = stat.total if isinstance(stat, RunningStat) else stat
-        denominator = denominator_of(moments, rule) if destd else None
-        return cls(moments.mean if demean else None, denominator, clip)
+        return cls(stat.mean if demean else None, stat.denominator(rule) if destd else None, clip)
 
     def on(self, device: Any) -> FrozenFilter:
         """The same filter with its numbers as tensors on `device`."""
@@ -126,8 +91,8 @@ def filter_running(
     values = np.asarray(rows)
     if len(values) == 1:  # A lone row costs as much as its few operations.
         stat.push(values[0])
-        denominator = denominator_of(stat.total, rule) if destd else None
-        return np.asarray(centred(values, stat.total.mean if demean else None, denominator, clip))
+        denominator = stat.denominator(rule) if destd else None
+        return np.asarray(centred(values, stat.mean if demean else None, denominator, clip))
     running = stat.push_running(values)
     denominator = np.sqrt(_variances(running, values, rule)) + SMALL_NUMBER if destd else None
     return _scaled(running.deviations if demean else values, denominator, clip, values)

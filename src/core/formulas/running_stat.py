@@ -13,13 +13,17 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays.moments import Moments, RunningMoments
+from ..arrays.moments import LEGACY_VARIANCE, Moments, RunningMoments, VarianceRule
 from ..data.damage import at
 from ..data.ray_arrays import decode_ray_array, encode_ray_array
 from ..errors import CorruptCheckpointError, SpaceError
 from ..types import Array
 
-Layout = Literal["legacy", "v2"]
+Layout = Literal["legacy", "buffer", "v2"]
+
+_ROWS: Final = 256
+_BLOCK_BYTES: Final = 1 << 20
+"""A block of waiting rows has at most so many rows, and takes at most so much memory."""
 
 
 class RunningStat:
@@ -32,7 +36,6 @@ class RunningStat:
 
     Attributes:
         total: Moments of everything.
-        delta: Moments since the start or the last `start_delta`; None if not tracked.
 
     Example:
         >>> stat = RunningStat(())
@@ -44,9 +47,24 @@ class RunningStat:
     def __init__(self, shape: Sequence[int] = (), *, tracks_delta: bool = False) -> None:
         self.total = Moments.zero(tuple(shape))
         # As long as both have seen the same they are one object, and counted once.
-        self.delta = self.total if tracks_delta else None
-        # The moments that were last written down, and their state.
-        self._written: tuple[Moments, Moments | None, dict[str, Any]] | None = None
+        self._delta = self.total if tracks_delta else None
+        self._rows: Array | None = None  # the first `_waiting` of them are not in `_delta` yet
+        self._waiting = 0
+        self._divisor: tuple[Any, Any, Any] = None, None, None
+        # The moments that were last written down, and their state, by layout.
+        self._written: dict[str, tuple[Moments, Moments | None, dict[str, Any]]] = {}
+
+    @property
+    def delta(self) -> Moments | None:
+        """Moments since the start or the last `start_delta`; None if not tracked."""
+        if self._waiting and self._rows is not None and self._delta is not None:
+            self._delta = self._delta.merged(Moments.of_rows(self._rows[: self._waiting]))
+            self._waiting = 0
+        return self._delta
+
+    @delta.setter
+    def delta(self, moments: Moments | None) -> None:
+        self._delta, self._waiting = moments, 0
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -55,11 +73,6 @@ class RunningStat:
 
     @property
     def num_pushes(self) -> int:
-        """How many arrays were pushed."""
-        return self.total.pushes
-
-    @property
-    def n(self) -> int:
         """How many arrays were pushed."""
         return self.total.pushes
 
@@ -79,18 +92,8 @@ class RunningStat:
         return np.asarray(np.sqrt(self.var))
 
     @property
-    def mean_array(self) -> Array:
-        """Another name of `mean`."""
-        return self.total.mean
-
-    @property
     def sum_sq_diff_array(self) -> Array:
-        """Squared differences from the mean, added up."""
-        return self.total.sum_sq
-
-    @property
-    def std_array(self) -> Array:
-        """What RLlib called the sum of squared differences up to Ray 2.10."""
+        """Squared differences from the mean, added up; `std_array` up to Ray 2.10."""
         return self.total.sum_sq
 
     @property
@@ -108,8 +111,19 @@ class RunningStat:
         """Squared differences from that mean, added up."""
         return self._since_merge().sum_sq
 
+    n, mean_array, std_array = num_pushes, mean, sum_sq_diff_array
+
     def _since_merge(self) -> Moments:
-        return Moments.zero(self.shape) if self.delta is None else self.delta
+        delta = self.delta
+        return Moments.zero(self.shape) if delta is None else delta
+
+    def denominator(self, rule: VarianceRule = LEGACY_VARIANCE) -> Any:
+        """What a filter divides by, computed again only if the statistics moved."""
+        total, seen_rule, divisor = self._divisor
+        if total is not self.total or seen_rule is not rule:
+            divisor = self.total.denominator(rule)
+            self._divisor = self.total, rule, divisor  # at once: threads read it meanwhile
+        return divisor
 
     def push(self, x: npt.ArrayLike) -> None:
         """Count one more array.
@@ -122,19 +136,29 @@ class RunningStat:
         if value.shape != before.mean.shape:
             self._check(value.shape)
         self.total = before.pushed(value)
-        if self.delta is before:
-            self.delta = self.total
-        elif self.delta is not None:
-            self.delta = self.delta.pushed(value)
+        if self._delta is before:
+            self._delta = self.total
+        elif self._delta is not None:
+            self._wait(value)
+
+    def _wait(self, value: Array) -> None:
+        """Keep an array for `delta`: many are counted at once in less time than one by one."""
+        rows, waiting = self._rows, self._waiting
+        if rows is None or rows.dtype != value.dtype:
+            self.delta = self.delta  # counts the waiting rows
+            count = min(_ROWS, max(1, _BLOCK_BYTES // max(value.nbytes, 1)))
+            self._rows = rows = np.zeros((count, *value.shape), value.dtype)
+            waiting = 0
+        rows[waiting] = value
+        self._waiting = waiting + 1
+        if self._waiting == len(rows):
+            self.delta = self.delta  # makes room
 
     def push_batch(self, rows: npt.ArrayLike) -> None:
         """Count every row of an array `(n, *shape)`; equal to pushing them up to rounding."""
         values = np.asarray(rows)
         self._check(values.shape[1:])
-        moments = Moments.of_rows(values)
-        self.total = self.total.merged(moments)
-        if self.delta is not None:
-            self.delta = self.delta.merged(moments)
+        self.merge(Moments.of_rows(values))
 
     def push_running(self, rows: npt.ArrayLike) -> RunningMoments:
         """Count every row, and give the moments after each."""
@@ -143,50 +167,56 @@ class RunningStat:
         before = self.total
         running = before.running(values)
         self.total = running.last
-        if self.delta is before:
-            self.delta = self.total
-        elif self.delta is not None:
-            self.delta = self.delta.merged(Moments.of_rows(values))
+        delta = self.delta
+        if delta is not None:
+            is_all = delta is before
+            self._delta = self.total if is_all else delta.merged(Moments.of_rows(values))
         return running
 
     def update(self, other: RunningStat) -> None:
         """Count everything that `other` has counted."""
         self.merge(other.total)
 
-    def merge(self, moments: Moments) -> None:
-        """Count everything that `moments` stand for."""
+    def merge(self, moments: Moments, *, is_news: bool = True) -> None:
+        """Count everything that `moments` stand for, as part of `delta` too if `is_news`."""
         self._check(moments.mean.shape)
-        before = self.total
+        before, delta = self.total, self.delta
         self.total = before.merged(moments)
-        if self.delta is not None:
-            self.delta = self.total if self.delta is before else self.delta.merged(moments)
+        if delta is not None and is_news:
+            self._delta = self.total if delta is before else delta.merged(moments)
 
     def start_delta(self) -> None:
         """Forget what came since the last time, and count apart from here on."""
         self.delta = Moments.zero(self.shape)
 
+    def apart(self) -> RunningStat:
+        """What `delta` holds, as statistics of their own."""
+        twin = RunningStat(self.shape)
+        twin.total = self._since_merge()
+        return twin
+
     def copy(self) -> RunningStat:
         """An independent twin: moments are replaced, never changed."""
         twin = RunningStat(self.shape)
-        twin.total, twin.delta = self.total, self.delta
+        twin.total, twin._delta = self.total, self.delta
         return twin
 
     def to_state(self, layout: Layout = "legacy") -> dict[str, Any]:
         """The state as RLlib writes it: numbers, and arrays as text.
 
         Args:
-            layout: "legacy" has three entries, "v2" six (both stacks of Ray 2.60).
+            layout: "legacy" has three entries, "buffer" the same of what was counted apart, "v2"
+                six (both stacks of Ray 2.60).
         """
-        if layout == "legacy":
-            return {
-                "num_pushes": self.total.pushes,
-                "mean_array": encode_ray_array(self.total.mean),
-                "std_array": encode_ray_array(self.total.sum_sq),  # RLlib's name for the sum.
-            }
-        written = self._written
-        if written is None or written[0] is not self.total or written[1] is not self.delta:
-            written = self._written = (self.total, self.delta, self._v2_state())
-        return written[2].copy()
+        delta = self.delta
+        total, seen_delta, state = self._written.get(layout, (None, None, {}))
+        if total is not self.total or seen_delta is not delta:
+            if layout == "v2":
+                state = self._v2_state()
+            else:
+                state = _legacy_state(self.total if layout == "legacy" else self._since_merge())
+            self._written[layout] = self.total, delta, state
+        return state.copy()
 
     def _v2_state(self) -> dict[str, Any]:
         total, delta = self.total, self._since_merge()
@@ -233,6 +263,14 @@ class RunningStat:
                 expected=f"shape {self.shape}",
                 found=f"shape {shape}",
             )
+
+
+def _legacy_state(moments: Moments) -> dict[str, Any]:
+    return {
+        "num_pushes": moments.pushes,
+        "mean_array": encode_ray_array(moments.mean),
+        "std_array": encode_ray_array(moments.sum_sq),  # RLlib's name for the sum.
+    }
 
 
 _LEAST: Final = -1e-3

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from .decode.standins import Opaque, class_path, mapping_of
 from .decoding import Decoding
 from .records.records import ConnectorRecord, FilterRecord
 
+_UNREADABLE: Final = (RlconnectError, LookupError, ValueError, TypeError, ArithmeticError)
+
 
 def filter_from_params(
     name: str, params: Any, decoding: Decoding, where: str
@@ -20,23 +23,12 @@ def filter_from_params(
     """The filter a mean-std connector or piece was saved with; None for other connectors."""
     if not isinstance(params, dict) or "running_stats" not in params:
         return None
-    stats = params["running_stats"]
+    kind = "ConcurrentMeanStdFilter" if "Concurrent" in name else "MeanStdFilter"
     try:
-        counts, means, sums = zip(*map(_statistics, _flat(stats)), strict=True)
-    except (RlconnectError, LookupError, ValueError, TypeError, ArithmeticError) as error:
+        return _record(kind, params, params["running_stats"], where)
+    except _UNREADABLE as error:
         decoding.problem(where, f"the statistics of {name} cannot be read: {_first_line(error)}")
         return None
-    return FilterRecord(
-        kind="ConcurrentMeanStdFilter" if "Concurrent" in name else "MeanStdFilter",
-        count=counts,
-        mean=means,
-        sum_of_squares=sums,
-        demean=bool(params.get("demean", params.get("de_mean_to_zero", True))),
-        destd=bool(params.get("destd", params.get("de_std_to_one", True))),
-        clip=_number(params.get("clip", params.get("clip_by_value"))),
-        where=where,
-        state=params,
-    )
 
 
 def filter_from_object(value: Any, decoding: Decoding, where: str) -> FilterRecord | None:
@@ -51,21 +43,25 @@ def filter_from_object(value: Any, decoding: Decoding, where: str) -> FilterReco
     if stats is None:
         return None
     try:
-        counts, means, sums = zip(*map(_statistics, _flat(stats)), strict=True)
-    except (RlconnectError, LookupError, ValueError, TypeError, ArithmeticError) as error:
+        return replace(_record(kind, state, stats, where), is_from_worker=True)
+    except _UNREADABLE as error:
         decoding.problem(where, f"the statistics of the {kind} are lost: {_first_line(error)}")
         return None
+
+
+def _record(kind: str, state: Any, stats: Any, where: str) -> FilterRecord:
+    """The filter with these settings, under either stack's names, and statistics."""
+    counts, means, sums = zip(*map(_statistics, _flat(stats)), strict=True)
     return FilterRecord(
         kind=kind,
         count=counts,
         mean=means,
         sum_of_squares=sums,
-        demean=bool(state.get("demean", True)),
-        destd=bool(state.get("destd", True)),
-        clip=_number(state.get("clip")),
+        demean=bool(state.get("demean", state.get("de_mean_to_zero", True))),
+        destd=bool(state.get("destd", state.get("de_std_to_one", True))),
+        clip=_number(state.get("clip", state.get("clip_by_value"))),
         where=where,
         state=state,
-        is_from_worker=True,
     )
 
 

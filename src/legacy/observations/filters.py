@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from threading import RLock
 from typing import Any, ClassVar, Final
 
@@ -14,12 +15,11 @@ from ...core.arrays.moments import Moments
 from ...core.data.checked import amount, flag
 from ...core.data.damage import at
 from ...core.errors import ConfigError, CorruptCheckpointError, SpaceError
-from ...core.formulas.filters import filter_running
+from ...core.formulas.filters import centred, filter_running
 from ...core.formulas.running_stat import RunningStat
 from ...core.limits.asking import check_count
 from ...core.types import Nest
 from .filter_base import Filter, NoFilter
-from .leaf_filter import LeafFilter
 
 
 class MeanStdFilter(Filter):
@@ -53,12 +53,14 @@ class MeanStdFilter(Filter):
     @property
     def running_stats(self) -> Nest:
         """Statistics of everything seen; a nest of them for a nest of shapes."""
-        return self._each(lambda leaf: leaf.stat)
+        return self._leaves
 
     @property
     def buffer(self) -> Nest:
         """Statistics of what was seen since the last reset."""
-        return self._each(lambda leaf: leaf.buffer)
+        if not self.no_preprocessor:
+            return self._leaves.apart()
+        return nest.map_structure(lambda leaf: None if leaf is None else leaf.apart(), self._leaves)
 
     def __call__(self, x: Nest, update: bool = True) -> Nest:
         """Filter one observation, or a batch of them, learning from it if `update`."""
@@ -79,14 +81,14 @@ class MeanStdFilter(Filter):
     ) -> None:
         """Add what `other` learned since its last reset; take its buffer over if `with_buffer`."""
         for mine, theirs in zip(self._flat(), other._flat(), strict=True):
-            mine.stat.update(theirs.buffer)
+            mine.merge(theirs.delta, is_news=False)
             if with_buffer:
-                mine.buffer = theirs.buffer.copy()
+                mine.delta = theirs.delta
 
     def reset_buffer(self) -> None:
         """Count what is learned from now on as new."""
         for leaf in self._flat():
-            leaf.buffer = RunningStat(leaf.stat.shape)
+            leaf.start_delta()
 
     def copy(self) -> MeanStdFilter:
         """An independent twin."""
@@ -104,32 +106,27 @@ class MeanStdFilter(Filter):
         """Take over settings, statistics and buffer of `other`."""
         self.shape, self.no_preprocessor = other.shape, other.no_preprocessor
         self.demean, self.destd, self.clip = other.demean, other.destd, other.clip
-        self._leaves = self._fresh()
-        for mine, theirs in zip(self._flat(), other._flat(), strict=True):
-            mine.stat, mine.buffer = theirs.stat.copy(), theirs.buffer.copy()
+        self._leaves = nest.map_structure(
+            lambda leaf: None if leaf is None else leaf.copy(), other._leaves
+        )
 
     def reset(self) -> None:
         """Forget everything."""
         self._leaves = self._fresh()
 
     def to_state(self) -> dict[str, Any]:
-        """Settings and statistics as RLlib writes them."""
+        """Settings and statistics as RLlib writes them, empty ones of what passes through."""
+        passing = RunningStat(())
+        leaves = [passing if leaf is None else leaf for leaf in nest.flatten(self._leaves)]
         return {
             "shape": self.shape if self.no_preprocessor else np.array(self.shape, np.int64),
             "no_preprocessor": self.no_preprocessor,
             "demean": self.demean,
             "destd": self.destd,
             "clip": self.clip,
-            "running_stats": self._encoded("stat"),
-            "buffer": self._encoded("buffer"),
+            "running_stats": [leaf.to_state() for leaf in leaves],
+            "buffer": [leaf.to_state("buffer") for leaf in leaves],
         }
-
-    def _encoded(self, name: str) -> list[dict[str, Any]]:
-        """All statistics; RLlib has empty ones for what passes through."""
-        passing = LeafFilter(())
-        return [
-            (passing if leaf is None else leaf).encoded(name) for leaf in nest.flatten(self._leaves)
-        ]
 
     @at()
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -151,18 +148,21 @@ class MeanStdFilter(Filter):
         with at("shape"):
             self._check_size()
             self._leaves = self._fresh()
-        leaves = self._flat()
-        for key, name in (("running_stats", "stat"), ("buffer", "buffer")):
+        shapes = [leaf.shape for leaf in self._flat()]
+        for key in ("running_stats", "buffer"):
             with at(key):
                 stats = [RunningStat.from_state(each) for each in self._of_filtered(state[key])]
-            if [stat.shape for stat in stats] != [leaf.stat.shape for leaf in leaves]:
+            if [stat.shape for stat in stats] != shapes:
                 raise CorruptCheckpointError(
                     f"the {key} of a MeanStdFilter do not fit its shape",
-                    expected=str([leaf.stat.shape for leaf in leaves]),
+                    expected=str(shapes),
                     found=str([stat.shape for stat in stats]),
                 )
-            for leaf, stat in zip(leaves, stats, strict=True):
-                setattr(leaf, name, stat)
+            for leaf, stat in zip(self._flat(), stats, strict=True):
+                if key == "running_stats":
+                    leaf.total = stat.total
+                else:
+                    leaf.delta = stat.total
 
     def set_moments(self, moments: Sequence[Moments]) -> None:
         """Take statistics over, one for each filtered leaf or for each leaf.
@@ -171,7 +171,7 @@ class MeanStdFilter(Filter):
             SpaceError: They do not fit the shape.
         """
         leaves, moments = self._flat(), self._of_filtered(moments)
-        expected = [leaf.stat.shape for leaf in leaves]
+        expected = [leaf.shape for leaf in leaves]
         if [np.shape(each.mean) for each in moments] != expected:
             raise SpaceError(
                 "statistics do not fit the filter",
@@ -179,8 +179,7 @@ class MeanStdFilter(Filter):
                 found=str([np.shape(each.mean) for each in moments]),
             )
         for leaf, each in zip(leaves, moments, strict=True):
-            leaf.stat = RunningStat(leaf.stat.shape)
-            leaf.stat.merge(each)
+            leaf.delta, leaf.total = leaf.delta, each
 
     def _of_filtered(self, held: Sequence[Any]) -> Sequence[Any]:
         """Those of the filtered leaves, where RLlib wrote one for what passes through as well."""
@@ -197,49 +196,53 @@ class MeanStdFilter(Filter):
 
     def _fresh(self) -> Nest:
         if not self.no_preprocessor:
-            return LeafFilter(tuple(int(n) for n in self.shape))
-        return nest.map_structure(
-            lambda shape: None if shape is None else LeafFilter(tuple(int(n) for n in shape)),
-            self.shape,
-        )
+            return _statistics(self.shape)
+        return nest.map_structure(_statistics, self.shape)
 
     def _check_size(self) -> None:
         for shape in nest.flatten(self.shape) if self.no_preprocessor else [self.shape]:
             size = math.prod(abs(int(axis)) for axis in (() if shape is None else shape))
             check_count("a filter of numbers", size, "numbers", "MeanStdFilter(shape)")
 
-    def _flat(self) -> list[LeafFilter]:
+    def _flat(self) -> list[RunningStat]:
         return [leaf for leaf in nest.flatten(self._leaves) if leaf is not None]
 
-    def _each(self, pick: Callable[[LeafFilter], Any]) -> Nest:
-        if not self.no_preprocessor:
-            return pick(self._leaves)
-        return nest.map_structure(lambda leaf: None if leaf is None else pick(leaf), self._leaves)
-
-    def _filtered(self, leaf: LeafFilter | None, x: Any, update: bool) -> Any:
+    def _filtered(self, leaf: RunningStat | None, x: Any, update: bool) -> Any:
         if leaf is None:
             return x
         array = x if isinstance(x, np.ndarray) else np.asarray(x)
         shape = leaf.shape
         if array.shape == shape:
             if update:
-                leaf.learn(array)
+                leaf.push(array)
         elif array.ndim and array.shape[1:] == shape:
             if update:
-                leaf.learn_rows(array)
+                leaf.push_batch(array)
         else:
             raise SpaceError(
                 "an observation does not fit its filter",
                 expected=f"shape {shape}",
                 found=f"shape {array.shape}",
             )
-        return leaf.apply(array, self.demean, self.destd, self.clip)
+        mean = leaf.mean if self.demean else None
+        denominator = leaf.denominator() if self.destd else None
+        return np.asarray(centred(array, mean, denominator, self.clip))
 
-    def _filtered_each(self, leaf: LeafFilter | None, rows: Any) -> Any:
+    def _filtered_each(self, leaf: RunningStat | None, rows: Any) -> Any:
         if leaf is None:
             return rows
-        leaf.buffer.push_batch(rows)
-        return filter_running(leaf.stat, rows, demean=self.demean, destd=self.destd, clip=self.clip)
+        return filter_running(leaf, rows, demean=self.demean, destd=self.destd, clip=self.clip)
+
+
+def _locked(method: Any) -> Any:
+    """A method that waits until no other thread is in one."""
+
+    @wraps(method)
+    def waiting(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return waiting
 
 
 class ConcurrentMeanStdFilter(MeanStdFilter):
@@ -258,32 +261,11 @@ class ConcurrentMeanStdFilter(MeanStdFilter):
         self._lock = RLock()
         super().__init__(shape, demean, destd, clip)
 
-    def __call__(self, x: Nest, update: bool = True) -> Nest:
-        """Filter one observation while no other thread does."""
-        with self._lock:
-            return super().__call__(x, update)
-
-    def filter_each(self, rows: Nest) -> Nest:
-        """Filter many observations while no other thread does."""
-        with self._lock:
-            return super().filter_each(rows)
-
-    def apply_changes(
-        self, other: Any, with_buffer: bool = False, *args: Any, **kwargs: Any
-    ) -> None:
-        """Merge while no other thread filters."""
-        with self._lock:
-            super().apply_changes(other, with_buffer)
-
-    def reset_buffer(self) -> None:
-        """Count anew while no other thread filters."""
-        with self._lock:
-            super().reset_buffer()
-
-    def sync(self, other: Any) -> None:
-        """Become equal to `other` while no other thread filters."""
-        with self._lock:
-            super().sync(other)
+    __call__ = _locked(MeanStdFilter.__call__)
+    filter_each = _locked(MeanStdFilter.filter_each)
+    apply_changes = _locked(MeanStdFilter.apply_changes)
+    reset_buffer = _locked(MeanStdFilter.reset_buffer)
+    sync = _locked(MeanStdFilter.sync)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
@@ -327,3 +309,8 @@ def _is_nested(shape: Nest) -> bool:
         return False
     leaves = nest.flatten(shape)
     return bool(leaves) and (leaves[0] is None or isinstance(leaves[0], np.ndarray))
+
+
+def _statistics(shape: Any) -> RunningStat | None:
+    """Fresh statistics of arrays of a shape; None where it passes through."""
+    return None if shape is None else RunningStat([int(n) for n in shape], tracks_delta=True)

@@ -12,7 +12,7 @@ from rlconnect.core.arrays.moments import (
     V2_VARIANCE,
     Moments,
 )
-from rlconnect.core.formulas.filters import FrozenFilter, filter_running, standardize
+from rlconnect.core.formulas.filters import FrozenFilter, centred, filter_running
 from rlconnect.core.formulas.running_stat import RunningStat
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "formulas"
@@ -101,7 +101,7 @@ def test_the_input_decides_the_dtype(dtype):
     """Integers are cut off towards zero, as RLlib does."""
     x = np.array([7, -7], dtype)
 
-    result = standardize(x, np.array([0.0, 0.0]), np.array([2.0, 2.0]))
+    result = centred(x, np.array([0.0, 0.0]), np.array([2.0, 2.0]), 10.0)
 
     assert result.dtype == dtype
     np.testing.assert_array_equal(np.trunc(result), [3, -3])
@@ -109,7 +109,7 @@ def test_the_input_decides_the_dtype(dtype):
 
 def test_numbers_stay_numbers():
     """A scalar comes back as a scalar of numpy."""
-    result = standardize(3.0, 1.0, 2.0)
+    result = centred(3.0, 1.0, 2.0, 10.0)
 
     assert isinstance(result, np.float64)
 
