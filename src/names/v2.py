@@ -259,10 +259,10 @@ V2: Final = """\
 """
 
 TUNING: Final = """\
-.analysis: ExperimentAnalysis @ /ray.tune.analysis /ray.tune
 .callback: Callback @ /ray.tune.callback /ray.tune
 .reporting: get_checkpoint get_context report @ /ray.air.session /ray.train /ray.tune
 .result_grid: Result @ /ray.air.config /ray.air /ray.train /ray.tune
+.result_grid: ExperimentAnalysis=ResultGrid @ /ray.tune.analysis /ray.tune
 .result_grid: ResultGrid @ /ray.tune.result_grid /ray.tune
 .run_config: CheckpointConfig FailureConfig RunConfig @ /ray.air.config /ray.air /ray.train
     /ray.tune

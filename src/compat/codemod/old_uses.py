@@ -9,6 +9,7 @@ import libcst as cst
 
 from ...v2.config.section import Section, Setting
 from ...v2.config.sections import ALL, ENV_RUNNERS, TRAINING
+from ...v2.tuning.stopping import RESULT_KEYS
 from ..aliases.table import modules
 from .expressions import builds_algorithm, index_of, is_call_of, is_config, key_of, text_of
 from .marks import MarkingTransformer
@@ -22,7 +23,6 @@ from .renamings import (
     METRIC_KEYWORDS,
     METRIC_METHODS,
     MOVED_TO_LEARNERS,
-    RESULT_KEYS,
 )
 
 _SECTIONS: Final[Mapping[str, Section]] = {each.method: each for each in ALL}

@@ -56,16 +56,6 @@ EPISODE_ATTRIBUTES: Final = {
     "episode.hist_data": "metrics_logger.log_value(name, value, reduce=None) takes its place",
     "episode.user_data": "episode.custom_data takes its place",
 }
-# Where a result of `train()` has today what older releases had elsewhere
-RESULT_KEYS: Final = {
-    "episode_len_mean": "env_runners/episode_len_mean",
-    "episode_reward_max": "env_runners/episode_return_max",
-    "episode_reward_mean": "env_runners/episode_return_mean",
-    "episode_reward_min": "env_runners/episode_return_min",
-    "episodes_this_iter": "env_runners/num_episodes",
-    "episodes_total": "env_runners/num_episodes_lifetime",
-    "timesteps_total": "num_env_steps_sampled_lifetime",
-}
 # Methods and keywords of Tune's that such a key is given to
 METRIC_METHODS: Final = frozenset(
     {"get_best_checkpoint", "get_best_config", "get_best_logdir", "get_best_result"}

@@ -2,10 +2,9 @@
 from ..algorithms.saved_run import SavedFolder as _SavedFolder
 from ..config.search_space import choice as choice, grid_search as grid_search, lograndint as lograndint, loguniform as loguniform, qlograndint as qlograndint, qloguniform as qloguniform, qrandint as qrandint, qrandn as qrandn, quniform as quniform, randint as randint, randn as randn, sample_from as sample_from, uniform as uniform
 from ..envs.registry import register_env as register_env
-from .analysis import ExperimentAnalysis as ExperimentAnalysis
 from .callback import Callback as Callback
 from .reporting import get_checkpoint as get_checkpoint, get_context as get_context, report as report
-from .result_grid import Result as Result, ResultGrid as ResultGrid
+from .result_grid import ResultGrid as _ResultGrid, Result as Result, ResultGrid as ResultGrid
 from .run_config import CLIReporter as CLIReporter, CheckpointConfig as CheckpointConfig, FIFOScheduler as FIFOScheduler, FailureConfig as FailureConfig, RunConfig as RunConfig, TuneConfig as TuneConfig
 from .stopping import CombinedStopper as CombinedStopper, FunctionStopper as FunctionStopper, MaximumIterationStopper as MaximumIterationStopper, NoopStopper as NoopStopper, Stopper as Stopper, TimeoutStopper as TimeoutStopper, TrialPlateauStopper as TrialPlateauStopper
 from .trainable import Trainable as Trainable
@@ -14,3 +13,4 @@ from .tuner import TuneError as TuneError, Tuner as Tuner, run as run
 from .variants import BasicVariantGenerator as BasicVariantGenerator
 _HOME: dict[str, str]
 Checkpoint = _SavedFolder
+ExperimentAnalysis = _ResultGrid

@@ -73,25 +73,27 @@ class Result:
 
 
 class ResultGrid(Sequence[Result]):
-    """The results of a run, by number; the best by a metric.
+    """The trials of a run by their results, and the best of them by a metric.
+
+    `Tuner.fit()` gives it under this name, `run()` under that of `ExperimentAnalysis`.
 
     Args:
         trials: The trials.
         experiment_path: The run's folder.
-        metric: What is compared where a call does not say.
-        mode: "max" or "min", likewise.
+        default_metric: What is compared where a call does not say, by path.
+        default_mode: "max" or "min", likewise.
     """
 
     def __init__(
         self,
         trials: Sequence[Trial],
         experiment_path: str,
-        metric: str | None = None,
-        mode: str | None = None,
+        default_metric: str | None = None,
+        default_mode: str | None = None,
     ) -> None:
-        self._trials = list(trials)
+        self.trials = list(trials)
         self.experiment_path = experiment_path
-        self._metric, self._mode = metric, mode
+        self.default_metric, self.default_mode = default_metric, default_mode
         self._results = [
             Result(
                 trial.last_result or None,
@@ -100,7 +102,7 @@ class ResultGrid(Sequence[Result]):
                 trial.path,
                 trial.checkpoints.best(),
             )
-            for trial in self._trials
+            for trial in self.trials
         ]
 
     def __len__(self) -> int:
@@ -128,16 +130,21 @@ class ResultGrid(Sequence[Result]):
     @property
     def num_terminated(self) -> int:
         """How many have ended as they should."""
-        return sum(trial.status == "TERMINATED" for trial in self._trials)
+        return sum(trial.status == "TERMINATED" for trial in self.trials)
 
-    def get_best_result(
+    @property
+    def results(self) -> dict[str, dict[str, Any]]:
+        """The last result of each trial, by its id."""
+        return {trial.trial_id: trial.last_result for trial in self.trials}
+
+    def get_best_trial(
         self,
         metric: str | None = None,
         mode: str | None = None,
         scope: str = "last",
         filter_nan_and_inf: bool = True,
-    ) -> Result:
-        """Give the result of the best trial.
+    ) -> Trial:
+        """Give the best trial.
 
         Args:
             metric: What is compared, by path; None takes what the run was given. A single trial
@@ -151,13 +158,52 @@ class ResultGrid(Sequence[Result]):
             ConfigError: There are several trials, and nothing to compare.
             NoBestResultError: No trial has the metric.
         """
-        wanted = metric or self._metric
-        if len(self._results) == 1 and wanted is None and (mode or self._mode) is None:
-            return self._results[0]
-        best = best_trial(
-            self._trials, wanted, mode or self._mode, scope, only_finite=filter_nan_and_inf
-        )
-        return self._results[self._trials.index(best)]
+        metric, mode = metric or self.default_metric, mode or self.default_mode
+        if len(self.trials) == 1 and metric is None:
+            return self.trials[0]
+        return best_trial(self.trials, metric, mode, scope, only_finite=filter_nan_and_inf)
+
+    def get_best_result(
+        self,
+        metric: str | None = None,
+        mode: str | None = None,
+        scope: str = "last",
+        filter_nan_and_inf: bool = True,
+    ) -> Result:
+        """Give the result of the best trial; see `get_best_trial`."""
+        return self._results[
+            self.trials.index(self.get_best_trial(metric, mode, scope, filter_nan_and_inf))
+        ]
+
+    def get_best_config(self, *given: Any, **named: Any) -> dict[str, Any]:
+        """Give the settings of the best trial; see `get_best_trial`."""
+        return self.get_best_trial(*given, **named).config
+
+    def get_best_logdir(self, *given: Any, **named: Any) -> str:
+        """Give the folder of the best trial; see `get_best_trial`."""
+        return self.get_best_trial(*given, **named).path
+
+    def get_best_checkpoint(
+        self, trial: Trial, metric: str | None = None, mode: str | None = None
+    ) -> SavedFolder | None:
+        """Give the best checkpoint of a trial, of those that were kept."""
+        wanted, order = metric or self.default_metric, mode or self.default_mode
+        if wanted is None or order is None:
+            return trial.checkpoint
+        only: Result = ResultGrid([trial], self.experiment_path)[0]
+        return only.get_best_checkpoint(wanted, order)
+
+    def get_last_checkpoint(
+        self, trial: Trial | None = None, metric: str = "training_iteration", mode: str = "max"
+    ) -> SavedFolder | None:
+        """Give the last checkpoint of a trial; None takes the one that got furthest."""
+        return (trial or self.get_best_trial(metric, mode)).checkpoint
+
+    best_trial = property(get_best_trial, doc="The best trial, by what the run was given.")
+    best_config = property(lambda self: self.best_trial.config, doc="Its settings.")
+    best_result = property(lambda self: self.best_trial.last_result, doc="Its last result.")
+    best_checkpoint = property(lambda self: self.best_trial.checkpoint, doc="What was saved last.")
+    best_logdir = property(lambda self: self.best_trial.path, doc="Its folder.")
 
     def get_dataframe(
         self, filter_metric: str | None = None, filter_mode: str | None = None
@@ -173,7 +219,7 @@ class ResultGrid(Sequence[Result]):
         """
         pandas = _pandas()
         rows = []
-        for trial, result in zip(self._trials, self._results, strict=True):
+        for trial, result in zip(self.trials, self._results, strict=True):
             if result.metrics is None:
                 continue
             row = flat(result.metrics)
@@ -186,6 +232,8 @@ class ResultGrid(Sequence[Result]):
             rows.append({**row, **settings, "logdir": trial.path})
         return pandas.DataFrame(rows)
 
+    dataframe = get_dataframe
+
 
 def best_trial(
     trials: Sequence[Trial],
@@ -195,7 +243,7 @@ def best_trial(
     *,
     only_finite: bool = True,
 ) -> Trial:
-    """The best of some trials; see `ResultGrid.get_best_result`."""
+    """The best of some trials; see `ResultGrid.get_best_trial`."""
     for name, value in (("metric", metric), ("mode", mode)):
         if value is None:
             raise ConfigError(

@@ -16,14 +16,16 @@ from ...core.errors import ConfigError
 from ...core.text.near_names import near_names
 from ..logging.flat_result import at, flat
 
-_NOW_CALLED: Final = {
-    "episode_reward_mean": "env_runners/episode_return_mean",
-    "episode_reward_max": "env_runners/episode_return_max",
-    "episode_reward_min": "env_runners/episode_return_min",
+RESULT_KEYS: Final = {
     "episode_len_mean": "env_runners/episode_len_mean",
+    "episode_reward_max": "env_runners/episode_return_max",
+    "episode_reward_mean": "env_runners/episode_return_mean",
+    "episode_reward_min": "env_runners/episode_return_min",
+    "episodes_this_iter": "env_runners/num_episodes",
     "episodes_total": "env_runners/num_episodes_lifetime",
     "timesteps_total": "num_env_steps_sampled_lifetime",
 }
+"""Where a result of `train()` has today what older releases had elsewhere."""
 
 
 class Stopper(abc.ABC):
@@ -70,16 +72,12 @@ class MaximumIterationStopper(Stopper):
         return self._seen[trial_id] >= self._max_iter
 
 
-class TimeoutStopper(Stopper):
+class TimeoutStopper(NoopStopper):
     """Ends all trials after so many seconds, counted from the first result."""
 
     def __init__(self, timeout: float | timedelta) -> None:
         seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
         self._seconds, self._began = float(seconds), monotonic()
-
-    @override
-    def __call__(self, trial_id: str, result: Mapping[str, Any]) -> bool:
-        return False
 
     @override
     def stop_all(self) -> bool:
@@ -179,9 +177,9 @@ def _warn_if_never(path: str, result: Mapping[str, Any]) -> None:
     is_there = metric_of(result, path) is not None
     may_come = (rest and isinstance(result.get(head), Mapping)) or head == "evaluation"
     last = path.rpartition("/")[2]
-    if is_there or (may_come and last not in _NOW_CALLED):
+    if is_there or (may_come and last not in RESULT_KEYS):
         return
-    near = [_NOW_CALLED[last]] if last in _NOW_CALLED else near_names(path, flat(result))
+    near = [RESULT_KEYS[last]] if last in RESULT_KEYS else near_names(path, flat(result))
     advice = f"; did you mean {near[0]!r}?" if near else "."
     warnings.warn(
         f"stop={{{path!r}: ...}}: results have no such metric, so it ends no trial{advice}",
