@@ -166,7 +166,15 @@ class Dataset:
         """
         from .writers.written import write
 
-        return write(self, Path(path), format, compress_columns=compress_columns, progress=progress)
+        return write(
+            self.reader,
+            self.told(),
+            self.episodes(),
+            Path(path),
+            format,
+            compress_columns=compress_columns,
+            progress=progress,
+        )
 
     def told(self) -> list[Any]:
         """Which files it is made of, and how large they are."""

@@ -14,28 +14,20 @@ from ...core.errors import DuplicateNameError, PieceError, UnknownNameError
 from ...core.text.near_names import near_names
 from ...core.trust import NOTHING, Slot, Trust, find
 from ...core.trust.names import words
+from ...names import front_tables
+from ...names.legacy import LEGACY
 from .connector import Connector
 from .context import ConnectorContext
 
+_LEGACY: Final = __name__.rpartition(".connectors")[0]
+_ROOMS: Final = (".connectors.action.", ".connectors.agent.", ".connectors.pipeline")
+_BASES: Final = frozenset({"ConnectorPipeline", "SyncedFilterAgentConnector"})
 BUILT_INS: Final = {
-    "ActionConnectorPipeline": ".pipeline",
-    "AdaptActionsConnector": ".action.adapt_actions",
-    "AdaptObservationsAgentConnector": ".agent.adapt_observations",
-    "AgentConnectorPipeline": ".pipeline",
-    "ClipActionsConnector": ".action.clip",
-    "ClipRewardAgentConnector": ".agent.clip_reward",
-    "ConcurrentMeanStdObservationFilterAgentConnector": ".agent.mean_std_filter",
-    "ConvertToNumpyConnector": ".action.to_numpy",
-    "EnvSamplingAgentConnector": ".agent.env_sampling",
-    "FlattenDataAgentConnector": ".agent.flatten",
-    "ImmutableActionsConnector": ".action.immutable",
-    "MeanStdObservationFilterAgentConnector": ".agent.mean_std_filter",
-    "NormalizeActionsConnector": ".action.normalize",
-    "ObsPreprocessorConnector": ".agent.obs_preproc",
-    "StateBufferConnector": ".agent.state_buffer",
-    "ViewRequirementAgentConnector": ".agent.view_requirement",
+    name: home
+    for name, home in front_tables(LEGACY)[0].items()
+    if home.startswith(_ROOMS) and name[0].isupper() and name not in _BASES
 }
-"""Name -> the module of this package that holds the class of that name."""
+"""Name -> the module of the old stack that holds the class of that name."""
 
 CONNECTOR: Final = Slot(
     "a connector",
@@ -166,8 +158,7 @@ def _lookup(name: Any) -> type[Connector] | None:
     if name in _ADDED:
         return _ADDED[name]
     if name in BUILT_INS:
-        module = import_module(BUILT_INS[name], __package__)
-        found: type[Connector] = getattr(module, name)
+        found: type[Connector] = getattr(import_module(BUILT_INS[name], _LEGACY), name)
         return found
     return None
 

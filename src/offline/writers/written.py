@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ...core.errors import ConfigError
 from ...core.vault.own.atomic import replaced_file
@@ -20,31 +20,40 @@ from .batch_lines import line_of
 from .files import Folder, Progress
 from .minari_files import write_minari
 
-if TYPE_CHECKING:
-    from ..dataset import Dataset
-
 FORMATS: Final = ("parquet", "json", "minari")
 STEPS_A_FILE: Final = 50_000
 
 
 def write(
-    data: Dataset,
+    reader: object,
+    files: list[Any],
+    episodes: Iterable[Any],
     path: Path,
     format: str,
     *,
     compress_columns: Collection[str] | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Write all of the data; see `Dataset.write`."""
+    """Write all of the data; see `Dataset.write`.
+
+    Args:
+        reader: What reads it.
+        files: Which files it is read from, so that no others go on in this folder.
+        episodes: What it reads, as episodes.
+        path: The folder.
+        format: Which of `FORMATS`.
+        compress_columns: Of "json", which columns are packed.
+        progress: Told how many steps more were written.
+    """
     if format not in FORMATS:
         raise ConfigError(f"no format {format!r}", expected=", ".join(map(repr, FORMATS)))
-    folder = Folder(path, {"format": format, "of": data.told()})
+    folder = Folder(path, {"format": format, "of": files})
     if format == "minari":
-        write_minari(path, data.episodes(), f"converted/{path.name}-v0", progress)
+        write_minari(path, episodes, f"converted/{path.name}-v0", progress)
     elif format == "parquet":
         folder.fill(
             "episodes-{:06d}.parquet",
-            data.episodes(),
+            episodes,
             write_episode_file,
             _rows_of,
             len,
@@ -61,7 +70,7 @@ def write(
 
         folder.fill(
             "output-{:06d}.json",
-            _batches(data),
+            _batches(reader, episodes),
             write_lines,
             _lines_of,
             lambda batch: int(batch.count),
@@ -72,15 +81,15 @@ def write(
     return path
 
 
-def _batches(data: Dataset) -> Iterator[SampleBatch | MultiAgentBatch]:
+def _batches(reader: object, episodes: Iterable[Any]) -> Iterator[SampleBatch | MultiAgentBatch]:
     """As they were recorded; ids that are texts stay texts."""
-    if isinstance(data.reader, OldReader):
+    if isinstance(reader, OldReader):
         damage = Damage()
-        for batch, infos_come_after in data.reader.lines(damage):
+        for batch, infos_come_after in reader.lines(damage):
             yield _with_later_infos(batch) if infos_come_after else batch
         damage.warn()
         return
-    for number, episode in enumerate(map(of_one_agent, data.episodes())):
+    for number, episode in enumerate(map(of_one_agent, episodes)):
         batch = batch_of_episode(episode, number)
         own = str(episode.id_)
         if not is_number(own):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
-from ..env_runners.base import EnvRunner
+from ..env_runners.base import EnvRunner, Sample, take_sample
 from ..metrics.names import (
     COMPONENT_ENV_TO_MODULE_CONNECTOR,
     COMPONENT_LEARNER,
@@ -16,32 +16,6 @@ from ..metrics.names import (
     WEIGHTS_SEQ_NO,
 )
 from .runner_counts import RunnerCounts
-
-
-class Sample(NamedTuple):
-    """What one runner gave in one call."""
-
-    episodes: list[Any]
-    metrics: Any
-    connector_state: dict[str, Any]
-
-
-def take_sample(runner: EnvRunner, *, has_state: bool = False, **size: Any) -> Sample:
-    """Sample, where the runner is.
-
-    Args:
-        runner: The runner.
-        has_state: Whether the state of its env-to-module pipeline comes along.
-        **size: As of `sample`.
-    """
-    episodes = runner.sample(**size)
-    state: dict[str, Any] = {}
-    if has_state:
-        name = COMPONENT_ENV_TO_MODULE_CONNECTOR
-        state = runner.get_state(components=name).get(name, {})
-        # What is handed over is no longer new here, whether or not a merged state comes back.
-        runner.set_state({name: state})
-    return Sample(episodes, runner.get_metrics(), state)
 
 
 def env_runner_class(config: Any) -> Any:

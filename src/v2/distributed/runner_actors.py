@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from ...core.errors import MissingExtraError, RlconnectError
-from ..algorithms.env_runner_group import Sample, take_sample
+from ..env_runners.base import Sample, take_sample
 
 _log: Final = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import random
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -296,3 +296,29 @@ def seed_everything(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002  # a user's environment may draw from it
     torch.manual_seed(seed)
+
+
+class Sample(NamedTuple):
+    """What one runner gave in one call."""
+
+    episodes: list[Any]
+    metrics: Any
+    connector_state: dict[str, Any]
+
+
+def take_sample(runner: EnvRunner, *, has_state: bool = False, **size: Any) -> Sample:
+    """Sample, where the runner is.
+
+    Args:
+        runner: The runner.
+        has_state: Whether the state of its env-to-module pipeline comes along.
+        **size: As of `sample`.
+    """
+    episodes = runner.sample(**size)
+    state: dict[str, Any] = {}
+    if has_state:
+        name = COMPONENT_ENV_TO_MODULE_CONNECTOR
+        state = runner.get_state(components=name).get(name, {})
+        # What is handed over is no longer new here, whether or not a merged state comes back.
+        runner.set_state({name: state})
+    return Sample(episodes, runner.get_metrics(), state)
