@@ -141,12 +141,13 @@ class LegacyBrain:
         return LegacyTensors(self.policy)
 
     def _direct_of(self, network: ArrayNetwork | None) -> Direct | None:
-        if network is None or network.head.direct is None:
+        found = None if network is None else network.head.direct()
+        if network is None or found is None:
             return None
+        layers, finish = found
         is_choice = isinstance(network.distribution, Categorical) and not self._prepares
         of_columns = most_probable_of_columns if is_choice else None
-        finish = network.head.finish
-        direct = Direct.of(network.head.direct, self.greedy, of_columns, finish)
+        direct = Direct.of(layers, self.greedy, of_columns, finish)
         # Torch makes Q values of many rows quicker.
         return direct if finish is None else replace(direct, is_by_columns=False)
 

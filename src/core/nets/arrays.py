@@ -1,19 +1,76 @@
-"""The forward pass of a described network in numpy, float32; equal to torch's up to rounding."""
+"""The forward pass of a described network in numpy, float32; equal to torch's up to rounding.
+
+What a description says layer by layer is put together where that is quicker: dense layers that
+follow one another are one `Stack`, and two of those over one input run side by side.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
 
-from ..errors import PieceError
-from .activations import ACTIVATIONS, Float32, sigmoid
-from .array_images import LOWEST, Compute, Weights, convolution, joined, pool
+from ..errors import PieceError, SpaceError
+from .activations import ACTIVATIONS, Float32
+from .array_layers import LAYERS, RECURRENT
 from .binding import BoundNetwork, Step
-from .numpy_lstm import NumpyLstm
+from .numpy_columns import ColumnStack, quickest
+from .numpy_layers import Dense, Stack, beside, entrance
 
-Recur = Callable[[Float32, Sequence[Any], int], tuple[Float32, list[Float32]]]
+Known = dict[Any, Any]
+Finish = Callable[[Any], Any]
+
+_STATE: Final = 0
+_SEQUENCES: Final = 1
+_AFTER: Final = 2
+"""Keys of what a pass hands from layer to layer beside what layers give, whose keys are texts."""
+
+
+@dataclass(eq=False)
+class _Run:
+    """Layers that are computed at once.
+
+    Args:
+        reads: Names of what goes in.
+        gives: Names of what comes out, side by side, and how wide each is.
+        compute: Computes them; None for dense layers.
+        layers: Dense layers, one after the other.
+        kind: Of a single layer.
+        constant: What a layer gives that reads nothing.
+    """
+
+    reads: tuple[str, ...]
+    gives: tuple[tuple[str, int], ...]
+    compute: Callable[[Known], None] | None = None
+    layers: tuple[Dense, ...] = ()
+    kind: str = "dense"
+    constant: Float32 | None = None
+
+    def ready(self) -> Callable[[Known], None]:
+        """What computes them."""
+        if self.compute is not None:
+            return self.compute
+        (source,), stack = self.reads, Stack(self.layers)
+        if len(self.gives) == 1:
+            name = self.gives[0][0]
+
+            def alone(known: Known) -> None:
+                known[name] = stack(known[source])
+
+            return alone
+        parts = _parts(self.gives)
+
+        def together(known: Known) -> None:
+            found = stack(known[source])
+            for name, part in parts:
+                known[name] = found[..., part]
+
+        return together
 
 
 class ArrayNetwork:
@@ -36,15 +93,14 @@ class ArrayNetwork:
 
     def __init__(self, bound: BoundNetwork, weights: Mapping[str, Any]) -> None:
         self.bound = bound
-        held = {name: np.asarray(weights[name], np.float32) for name in bound.used}
-        self._steps: list[tuple[Step, Compute | None, Recur | None]] = []
-        for step in bound.steps:
-            own = {part: held[name] for part, name in step.weights.items()}
-            recur = _RECURRENT.get(step.layer.kind)
-            if recur is not None:
-                self._steps.append((step, None, recur(step, own)))
-            else:
-                self._steps.append((step, _LAYERS[step.layer.kind](step, own), None))
+        outputs = bound.network.outputs
+        self._what = "q" if "q" in outputs else "logits"
+        self._acting, self._value = outputs[self._what], outputs.get("value")
+        self._each = _runs(bound, weights)
+        self._runs = _joined(self._each, set(outputs.values()))
+        self._computes = [run.ready() for run in self._runs]
+        self._inputs = tuple(bound.inputs.items())
+        self._states = len(bound.states)
 
     def initial_state(self) -> list[Float32]:
         """The state at an episode's start, without batch; empty if the network has none."""
@@ -53,258 +109,261 @@ class ArrayNetwork:
     def __call__(
         self, inputs: Mapping[str, Any], state: Sequence[Any] = (), sequences: int | None = None
     ) -> tuple[dict[str, Float32], list[Float32]]:
-        """Compute the outputs.
+        """Compute the outputs by name, `(B, n)`, values `(B,)`, and the state; see `compute`."""
+        acting, value, after = self.compute(inputs, state, sequences)
+        return {self._what: acting, **({} if value is None else {"value": value})}, after
+
+    def compute(
+        self, inputs: Mapping[str, Any], state: Sequence[Any], sequences: int | None
+    ) -> tuple[Float32, Float32 | None, list[Float32]]:
+        """Compute what the actions follow from, the value if it is told, and the next state.
 
         Args:
             inputs: What goes in by name, `(B, ...)` each.
             state: One array `(S, ...)` per entry of `initial_state`.
             sequences: How many sequences of one length the rows are; None where each is its own.
 
-        Returns:
-            The outputs by name, `(B, n)`, values `(B,)`; and the state afterwards.
+        Raises:
+            SpaceError: What goes in has another size than the network sees.
+            PieceError: The state is of another network, or rows are no sequences of one length.
         """
-        if len(state) != len(self.bound.states):
+        if len(state) != self._states:
             raise PieceError(
                 "this network needs its state",
-                expected=f"{len(self.bound.states)} arrays",
-                found=str(len(state)),
+                expected=f"{self._states} arrays",
+                found=f"{len(state)} arrays",
+                hint="pass the initial state at an episode's start, then what came out last.",
             )
-        known: dict[str, Any] = {
-            name: np.asarray(inputs[name], np.float32) for name in self.bound.inputs
-        }
-        rows = len(next(iter(known.values()))) if known else 1
         after: list[Float32] = []
-        for step, compute, recur in self._steps:
-            seen = [known[name] for name in step.inputs]
-            if compute is not None:
-                found = compute(seen) if seen else np.repeat(compute([])[None], rows, 0)
-            else:
-                assert recur is not None  # one of the two
-                own = state[step.state : step.state + _states(step)]
-                found, last = recur(joined(seen), own, sequences or rows)
-                after += last
-            act = ACTIVATIONS[step.layer.activation]
-            if act is not None:
-                act(found)
-            known[step.layer.name] = found
-        outputs = {what: known[name] for what, name in self.bound.network.outputs.items()}
-        if "value" in outputs:
-            outputs["value"] = outputs["value"].reshape(-1)
-        return outputs, after
+        known: Known = {}
+        if self._states:
+            known = {_STATE: state, _SEQUENCES: sequences, _AFTER: after}
+        for name, shape in self._inputs:
+            x = np.asarray(inputs[name], np.float32)
+            known[name] = x if x.shape[1:] == shape else shaped(name, x, shape)
+        for compute in self._computes:
+            compute(known)
+        if self._value is None:
+            return known[self._acting], None, after
+        value = known[self._value]
+        return known[self._acting], value[:, 0] if value.ndim == 2 else value.reshape(-1), after
+
+    def dense_rows(self) -> tuple[Stack, int, slice, int | None] | None:
+        """The whole network as dense layers one after the other; None where it is more.
+
+        Returns:
+            The layers, how many numbers they see, and where in what they give the inputs of the
+            actions are, and the value if it is told.
+        """
+        first = self._runs[0]
+        if len(self._runs) > 1 or first.reads != ("obs",) or not first.layers:
+            return None
+        parts, (width, *more) = dict(_parts(first.gives)), self.bound.inputs["obs"]
+        value = None if self._value is None else parts[self._value].start
+        return None if more else (Stack(first.layers), width, parts[self._acting], value)
+
+    def direct(self) -> tuple[ColumnStack | Stack, Finish | None] | None:
+        """What gives the actions' inputs alone, where the network begins with dense layers.
+
+        Returns:
+            Those layers, from float32 observations `(B, n)`, and what is done behind them if
+            there is something; None where anything else sees the observation, or has a state.
+        """
+        first, *behind = _joined(self._each, {self._acting})
+        seen = {name for run in behind for name in run.reads} & set(self.bound.inputs)
+        is_dense = bool(first.layers) and first.reads == ("obs",) and not self.bound.states
+        if not is_dense or seen or len(self.bound.inputs["obs"]) != 1:
+            return None
+        return quickest(first.layers), _finish(first, behind, self._acting)
+
+
+def _finish(first: _Run, behind: Sequence[_Run], name: str) -> Finish | None:
+    """From what the first layers give to what is wanted; None where that is all there is."""
+    if not behind and len(first.gives) == 1:
+        return None
+    parts, computes = _parts(first.gives), [run.ready() for run in behind]
+
+    def finish(found: Any) -> Any:
+        known: Known = {part: found[..., place] for part, place in parts}
+        for compute in computes:
+            compute(known)
+        return known[name]
+
+    return finish
+
+
+def _parts(gives: Sequence[tuple[str, int]]) -> list[tuple[str, slice]]:
+    ends = accumulate(width for _, width in gives)
+    return [(name, slice(end - width, end)) for (name, width), end in zip(gives, ends, strict=True)]
+
+
+def shaped(name: str, x: Any, shape: tuple[int, ...]) -> Any:
+    """Rows in another form of the same numbers."""
+    if x.ndim and math.prod(x.shape[1:]) == math.prod(shape):
+        return x.reshape(len(x), *shape)
+    expected = ", ".join(map(str, ("B", *shape)))
+    raise SpaceError(
+        f"{'observations' if name == 'obs' else name} do not fit the network",
+        expected=f"({expected})",
+        found=str(x.shape),
+    )
+
+
+def _runs(bound: BoundNetwork, weights: Mapping[str, Any]) -> list[_Run]:
+    """Each layer by itself."""
+    runs: list[_Run] = []
+    for step in bound.steps:
+        own = {name: np.asarray(weights[at], np.float32) for name, at in step.weights.items()}
+        gives = ((step.layer.name, step.shape[-1] if step.shape else 1),)
+        dense = _dense(step, own)
+        if dense is not None:
+            runs.append(_Run(step.inputs, gives, None, (dense,)))
+        else:
+            constant = own["weight"] if step.layer.kind == "parameter" else None
+            is_plain = step.layer.activation == "linear"
+            kind = step.layer.kind if is_plain or step.layer.kind in RECURRENT else ""
+            runs.append(
+                _Run(
+                    step.inputs, gives, _computed(step, own, len(bound.states)), (), kind, constant
+                )
+            )
+    return runs
+
+
+def _dense(step: Step, weights: Mapping[str, Float32]) -> Dense | None:
+    """A dense layer over one input; None of any other layer."""
+    if step.layer.kind != "dense" or len(step.inputs) != 1:
+        return None
+    weight, bias = weights["weight"], weights.get("bias")
+    kernel = np.ascontiguousarray(weight if step.settings["is_turned"] else weight.T)
+    if bias is None:
+        bias = np.zeros(kernel.shape[1], np.float32)
+    return Dense(kernel, np.ascontiguousarray(bias), ACTIVATIONS[step.layer.activation])
 
 
 def _states(step: Step) -> int:
     return int(step.settings["layers"]) * (2 if step.layer.kind == "lstm" else 1)
 
 
-def _copied(seen: list[Any]) -> Float32:
-    """What goes in, as an array of its own: activations write in place."""
-    return np.array(seen[0]) if len(seen) == 1 else np.concatenate(seen, -1)
+def _computed(step: Step, weights: Mapping[str, Float32], states: int) -> Callable[[Known], None]:
+    """What computes a layer of any other kind."""
+    layer, name, act = step.layer, step.layer.name, ACTIVATIONS[step.layer.activation]
+    if layer.kind in RECURRENT:
+        recur, count = RECURRENT[layer.kind](step, weights), _states(step)
 
+        reads, first, is_only = step.inputs, step.state, count == states
 
-def _activation(step: Step, weights: Weights) -> Compute:
-    act = ACTIVATIONS[step.layer.value]
+        def advance(known: Known) -> None:
+            seen, state = [known[each] for each in reads], known[_STATE]
+            own = state if is_only else state[first : first + count]
+            found, after = recur(seen, own, known[_SEQUENCES] or len(seen[0]))
+            known[_AFTER] += after
+            if act is not None:
+                act(found)
+            known[name] = found
 
-    def compute(seen: list[Any]) -> Float32:
-        found = _copied(seen)
+        return advance
+    compute = LAYERS[layer.kind](step, weights)
+    if act is None and len(step.inputs) in (1, 2):
+        source, other = step.inputs[0], step.inputs[-1]
+        if len(step.inputs) == 1:
+
+            def of_one(known: Known) -> None:
+                known[name] = compute([known[source]])
+
+            return of_one
+
+        def of_two(known: Known) -> None:
+            known[name] = compute([known[source], known[other]])
+
+        return of_two
+
+    def run(known: Known) -> None:
+        seen = [known[each] for each in step.inputs]
+        found = compute(seen) if seen else np.repeat(compute([])[None], _rows(known), 0)
         if act is not None:
             act(found)
+        known[name] = found
+
+    return run
+
+
+def _rows(known: Known) -> int:
+    return next((len(part) for name, part in known.items() if isinstance(name, str)), 1)
+
+
+def _joined(runs: Sequence[_Run], wanted: Collection[str]) -> list[_Run]:
+    """Those that lead to what is wanted, or carry a state, with dense layers put together."""
+    needed, kept = set(wanted), list[_Run]()
+    for run in reversed(runs):
+        if run.gives[0][0] in needed or run.kind in RECURRENT:
+            kept.insert(0, run)
+            needed.update(run.reads)
+    found = _chained(_with_constants(kept, wanted), wanted)
+    pairs = [
+        (i, j)
+        for i, one in enumerate(found)
+        for j, other in enumerate(found[i + 1 :], i + 1)
+        if one.layers and other.layers and one.reads == other.reads
+    ]
+    if len(pairs) != 1:
         return found
+    (i, j), gives = pairs[0], found[pairs[0][0]].gives + found[pairs[0][1]].gives
+    one, other = found[i], found[j]
+    both = beside(Stack(one.layers), Stack(other.layers))
+    if both is not None:
+        put = [_Run(one.reads, gives, None, both.layers)]
+    else:
+        both = entrance(Stack(one.layers), Stack(other.layers))
+        if both is None:
+            return found
+        # Inner names that no layer has.
+        inner = tuple((f"{run.gives[0][0]}\0", run.layers[0].bias.size) for run in (one, other))
+        put = [_Run(one.reads, inner, None, both.layers)]
+        put += [
+            _Run((name,), run.gives, None, run.layers[1:])
+            for (name, _), run in zip(inner, (one, other), strict=True)
+        ]
+    rest = [run for place, run in enumerate(found) if place not in (i, j)]
+    return _chained([*rest[:i], *put, *rest[i:]], wanted)
 
-    return compute
+
+def _chained(runs: list[_Run], wanted: Collection[str]) -> list[_Run]:
+    """Dense layers that nothing but the next ones read, as one run with those."""
+    readers, found = _readers(runs), list[_Run]()
+    for run in runs:
+        source = run.reads[0] if run.layers else None
+        before = next((each for each in found if each.gives[0][0] == source), None)
+        joins = before is not None and bool(before.layers) and len(before.gives) == 1
+        if before is None or not joins or source in wanted or readers[source] > 1:
+            found.append(run)
+        else:
+            whole = _Run(before.reads, run.gives, None, before.layers + run.layers)
+            found[found.index(before)] = whole
+    return found
 
 
-def _dense(step: Step, weights: Weights) -> Compute:
-    weight = weights["weight"] if step.settings["is_turned"] else weights["weight"].T
-    kernel, bias = np.ascontiguousarray(weight), weights.get("bias")
-
-    def compute(seen: list[Any]) -> Float32:
-        found: Float32 = np.matmul(joined(seen), kernel)
-        if bias is not None:
-            found += bias
+def _with_constants(runs: Sequence[_Run], wanted: Collection[str]) -> list[_Run]:
+    """Parameters beside the outputs of a dense layer as outputs of it that nothing reaches."""
+    found = list(runs)
+    if not any(run.kind == "flatten" for run in runs):
         return found
-
-    return compute
-
-
-def _layer_norm(step: Step, weights: Weights) -> Compute:
-    weight, bias = weights["weight"], weights.get("bias")
-    axes = tuple(range(-step.settings["axes"], 0))
-    epsilon = np.float32(step.settings["epsilon"])
-
-    def compute(seen: list[Any]) -> Float32:
-        found = _copied(seen)
-        found -= found.mean(axes, keepdims=True)
-        found /= np.sqrt((found * found).mean(axes, keepdims=True) + epsilon)
-        found *= weight
-        if bias is not None:
-            found += bias
-        return found
-
-    return compute
+    known, readers = {run.gives[0][0]: run for run in runs}, _readers(runs)
+    for run in runs:
+        parts = [known.get(name) for name in run.reads] if run.kind == "flatten" else []
+        one, other = parts if len(parts) == 2 else (None, None)
+        if not one or not other or not one.layers or other.constant is None:
+            continue
+        (layer,), free = one.layers, other.constant.reshape(-1)
+        is_own = layer.act is None and not {one.gives[0][0], other.gives[0][0]} & set(wanted)
+        if is_own and all(readers[name] == 1 for name in run.reads):
+            weight = np.pad(layer.weight, [(0, 0), (0, free.size)])
+            whole = Dense(weight, np.concatenate([layer.bias, free]))
+            found[found.index(run)] = _Run(one.reads, run.gives, None, (whole,))
+            found = [each for each in found if each is not one and each is not other]
+    return found
 
 
-def _batch_norm(step: Step, weights: Weights) -> Compute:
-    axes = len(step.shape)
-    spread = np.sqrt(weights["running_var"] + np.float32(step.settings["epsilon"]))
-    scale = weights.get("weight", np.float32(1)) / spread
-    shift = weights.get("bias", np.float32(0)) - weights["running_mean"] * scale
-    place = (-1,) if step.settings["is_last"] else (-1, *[1] * (axes - 1))
-
-    def compute(seen: list[Any]) -> Float32:
-        found: Float32 = joined(seen) * scale.reshape(place) + shift.reshape(place)
-        return found
-
-    return compute
-
-
-def _embedding(step: Step, weights: Weights) -> Compute:
-    table = weights["weight"]
-    if step.settings["is_one_hot"]:
-        return lambda seen: np.matmul(joined(seen), table)
-    return lambda seen: table[joined(seen).astype(np.int64).clip(0, len(table) - 1)]
-
-
-def _parameter(step: Step, weights: Weights) -> Compute:
-    return lambda seen: weights["weight"].reshape(step.shape)
-
-
-def _flatten(step: Step, weights: Weights) -> Compute:
-    return lambda seen: np.concatenate([x.reshape(len(x), -1) for x in seen], -1)
-
-
-def _reshape(step: Step, weights: Weights) -> Compute:
-    return lambda seen: _copied(seen).reshape(-1, *step.shape)
-
-
-def _permute(step: Step, weights: Weights) -> Compute:
-    axes = (0, *(axis + 1 for axis in step.layer.value))
-    return lambda seen: np.transpose(joined(seen), axes).copy()
-
-
-def _slice(step: Step, weights: Weights) -> Compute:
-    start, stop = step.layer.value
-    return lambda seen: np.array(joined(seen)[..., start:stop])
-
-
-def _clip(step: Step, weights: Weights) -> Compute:
-    low, high = map(np.float32, step.layer.value)
-    return lambda seen: np.clip(joined(seen), low, high)
-
-
-def _mask(step: Step, weights: Weights) -> Compute:
-    def compute(seen: list[Any]) -> Float32:
-        with np.errstate(divide="ignore"):
-            barred = np.maximum(np.log(np.maximum(seen[-1], 0)), LOWEST)
-        found: Float32 = joined(seen[:-1]) + barred
-        return found
-
-    return compute
-
-
-def _sum(step: Step, weights: Weights) -> Compute:
-    return lambda seen: np.sum(seen, 0, dtype=np.float32)
-
-
-def _product(step: Step, weights: Weights) -> Compute:
-    return lambda seen: np.prod(seen, 0, dtype=np.float32)
-
-
-def _dueling(step: Step, weights: Weights) -> Compute:
-    return lambda seen: seen[1] + seen[0] - seen[0].mean(-1, keepdims=True)
-
-
-def _divide(step: Step, weights: Weights) -> Compute:
-    by = np.float32(step.layer.value)
-    return lambda seen: joined(seen) / by
-
-
-def _subtract(step: Step, weights: Weights) -> Compute:
-    amount = np.float32(step.layer.value)
-    return lambda seen: joined(seen) - amount
-
-
-def _lstm(step: Step, weights: Weights) -> Recur:
-    layers = []
-    for index in range(step.settings["layers"]):
-        wide, high = (weights[f"{part}_l{index}"] for part in ("weight_ih", "weight_hh"))
-        if step.settings["is_turned"]:
-            wide, high = wide.T, high.T
-        zeros = np.zeros(len(wide), np.float32)
-        biases = (weights.get(f"{part}_l{index}", zeros) for part in ("bias_ih", "bias_hh"))
-        layers.append(NumpyLstm(wide, high, *biases))
-
-    def recur(x: Float32, state: Sequence[Any], sequences: int) -> tuple[Float32, list[Float32]]:
-        after: list[Float32] = []
-        rows, x = len(x), _sequences(x, sequences)
-        for index, layer in enumerate(layers):
-            h, c = (np.asarray(each, np.float32) for each in state[2 * index : 2 * index + 2])
-            x, h, c = layer.sequence(x, h, c)
-            after += [h, c]
-        return x.reshape(rows, -1), after
-
-    return recur
-
-
-def _gru(step: Step, weights: Weights) -> Recur:
-    cells = step.settings["cells"]
-
-    def recur(x: Float32, state: Sequence[Any], sequences: int) -> tuple[Float32, list[Float32]]:
-        after: list[Float32] = []
-        rows, x = len(x), _sequences(x, sequences)
-        for index in range(step.settings["layers"]):
-            h = np.asarray(state[index], np.float32)
-            wide, high = (weights[f"{part}_l{index}"].T for part in ("weight_ih", "weight_hh"))
-            first, second = (
-                weights.get(f"{part}_l{index}", np.float32(0)) for part in ("bias_ih", "bias_hh")
-            )
-            seen = x @ wide + first
-            outputs = np.empty((*x.shape[:2], cells), np.float32)
-            for t in range(x.shape[1]):
-                own, new = h @ high + second, seen[:, t]
-                gates = own[:, : 2 * cells] + new[:, : 2 * cells]
-                sigmoid(gates)
-                reset, keep = gates[:, :cells], gates[:, cells:]
-                fresh = np.tanh(new[:, 2 * cells :] + reset * own[:, 2 * cells :])
-                h = fresh + keep * (h - fresh)
-                outputs[:, t] = h
-            after.append(h)
-            x = outputs
-        return x.reshape(rows, -1), after
-
-    return recur
-
-
-def _sequences(x: Float32, sequences: int) -> Float32:
-    """Rows as `(S, T, n)`."""
-    if sequences < 1 or len(x) % sequences:
-        raise PieceError(
-            "rows cannot be cut into sequences of one length",
-            expected=f"a multiple of {sequences} sequences",
-            found=f"{len(x)} rows",
-        )
-    return x.reshape(sequences, len(x) // sequences, -1)
-
-
-_RECURRENT: Final[Mapping[str, Callable[[Step, Weights], Recur]]] = {"gru": _gru, "lstm": _lstm}
-_LAYERS: Final[Mapping[str, Callable[[Step, Weights], Compute]]] = {
-    "activation": _activation,
-    "add": _sum,
-    "batch_norm": _batch_norm,
-    "clip": _clip,
-    "convolution": convolution,
-    "dense": _dense,
-    "divide": _divide,
-    "dueling": _dueling,
-    "embedding": _embedding,
-    "flatten": _flatten,
-    "layer_norm": _layer_norm,
-    "mask": _mask,
-    "multiply": _product,
-    "parameter": _parameter,
-    "permute": _permute,
-    "pool": pool,
-    "reshape": _reshape,
-    "slice": _slice,
-    "subtract": _subtract,
-}
+def _readers(runs: Sequence[_Run]) -> Counter[Any]:
+    """How many times each name is read."""
+    return Counter(name for run in runs for name in run.reads)

@@ -92,12 +92,15 @@ def bind(
         SpaceError: What it sees or gives does not fit the spaces.
         ConfigError: A setting cannot be.
     """
-    held = {name: tuple(int(size) for size in shape) for name, shape in shapes.items()}
+    held = {
+        name: shape if type(shape) is tuple else tuple(int(size) for size in shape)
+        for name, shape in shapes.items()
+    }
     binder = _Binder(held, {name: tuple(shape) for name, shape in inputs.items()})
     for layer in network.layers:
         binder.add(layer)
-    unused = [name for name in held if _is_unused(name, network.unused)]
-    left = [name for name in held if name not in binder.used and name not in unused]
+    left = [name for name in held if name not in binder.used]
+    left = [name for name in left if not _is_unused(name, network.unused)]
     if left:
         raise WeightsError(
             f"the network has no place for {len(left)} of the weights",
@@ -151,9 +154,10 @@ class _Binder:
         """Bind one layer to those before it."""
         seen = [self._shape_of(layer, name) for name in sources(layer)]
         shape, weights, settings = LAYER_SHAPES[layer.kind](self.shapes, layer, seen)
-        if any(size < 1 for size in shape):
+        size = math.prod(shape)
+        if size < 1:
             misfit(layer, "numbers to come out", f"shape {shape} from {seen[0]}")
-        self.room -= _ROW_BYTES * math.prod(shape)
+        self.room -= _ROW_BYTES * size
         if self.room < 0:
             raise ConfigError(
                 f"layer {layer.name!r} of the network gives far more than there are weights",

@@ -133,10 +133,11 @@ KINDS: Final[Mapping[str, Kind]] = {
     "convolution": Kind(
         _text, _WEIGHTS, {**_IMAGE, "dilation": _axes(_step), "groups": _step}, ("weight", "bias")
     ),
-    "dense": Kind(_text, _WEIGHTS, {}, ("weight", "bias")),
+    "dense": Kind(_text, _WEIGHTS, {"turned": flag}, ("weight", "bias")),
     "divide": Kind(number, "a number"),
-    "dueling": Kind(_list(_text), "[advantages, value]", inputs=2),
+    "dueling": Kind(_list(_text), "[advantages, value]", {"atoms": _step}, inputs=2),
     "embedding": Kind(_text, _WEIGHTS, {}, ("weight",)),
+    "expected": Kind(_range, "[lowest return, highest return]", {"atoms": _step}),
     "flatten": Kind(_yes, "true"),
     "gru": Kind(_text, _WEIGHTS, {}, ("weight_ih", "weight_hh", "bias_ih", "bias_hh")),
     "layer_norm": Kind(_text, _WEIGHTS, {"epsilon": number}, ("weight", "bias")),
@@ -148,6 +149,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "pool": Kind(_one_of("max", "mean"), "max or mean", {**_IMAGE, "size": _axes(_step)}),
     "reshape": Kind(_list(_whole_axis), "sizes, one of them -1"),
     "slice": Kind(_span, "[first, end]"),
+    "squash": Kind(_text, _WEIGHTS, {}, ("low_action", "action_range")),
     "subtract": Kind(number, "a number"),
 }
 """Every kind of layer, by the key that names it in a description."""

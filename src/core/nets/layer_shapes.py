@@ -54,11 +54,12 @@ def _same(layer: Layer, seen: Sequence[Shape]) -> Bound:
 
 def _dense(known: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
     shape = _joined(layer, seen)
-    names, shapes, is_turned = _weights(layer, known)
+    names, shapes, is_keras = _weights(layer, known)
+    is_turned = bool(layer.settings.get("turned", is_keras))
     _check_rank(layer, names, shapes, "weight", 2)
     outs, ins = shapes["weight"][::-1] if is_turned else shapes["weight"]
     width = shape[-1] if shape else 1
-    if width != ins and width == outs and layer.weights:
+    if width != ins and width == outs and layer.weights and "turned" not in layer.settings:
         outs, ins, is_turned = ins, outs, True
     if not shape or width != ins:
         whole = math.prod(shape) == ins and len(shape) > 1
@@ -282,13 +283,32 @@ def _mask(layer: Layer, seen: Sequence[Shape]) -> Bound:
 
 
 def _dueling(layer: Layer, seen: Sequence[Shape]) -> Bound:
-    if len(seen) != 2 or len(seen[0]) != 1 or seen[1] != (1,):
+    atoms = layer.settings.get("atoms", 1)
+    fitting = ((atoms,), seen[0]) if atoms == 1 else ((atoms,),)
+    if len(seen) != 2 or len(seen[0]) != 1 or seen[0][0] % atoms or seen[1] not in fitting:
         misfit(
             layer,
-            "advantages of all actions and one value",
+            "advantages of all actions and one value, each of as many atoms",
             _with_shapes(layer.value, seen),
         )
-    return seen[0], {}, {}
+    return seen[0], {}, {"atoms": atoms}
+
+
+def _expected(layer: Layer, seen: Sequence[Shape]) -> Bound:
+    shape, atoms = _joined(layer, seen), layer.settings.get("atoms", 2)
+    if len(shape) != 1 or atoms < 2 or shape[0] % atoms:
+        misfit(layer, f"{atoms} logits for each action, at least 2", f"shape {shape}")
+    return (shape[0] // atoms,), {}, {"atoms": atoms}
+
+
+def _squash(known: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
+    shape = _joined(layer, seen)
+    names, shapes, _ = _weights(layer, known)
+    if set(shapes) != {"low_action", "action_range"}:
+        misfit(layer, "low_action and action_range", ", ".join(names.values()))
+    for part in shapes:
+        _check_size(layer, names, shapes, part, shape[-1] if shape else 0)
+    return shape, names, {}
 
 
 def _divide(layer: Layer, seen: Sequence[Shape]) -> Bound:
@@ -313,6 +333,7 @@ LAYER_SHAPES: Final[Mapping[str, Callable[[Known, Layer, Sequence[Shape]], Bound
     "divide": _without_weights(_divide),
     "dueling": _without_weights(_dueling),
     "embedding": _embedding,
+    "expected": _without_weights(_expected),
     "flatten": _without_weights(_flatten),
     "gru": _recurrent,
     "layer_norm": _layer_norm,
@@ -324,6 +345,7 @@ LAYER_SHAPES: Final[Mapping[str, Callable[[Known, Layer, Sequence[Shape]], Bound
     "pool": _without_weights(_pool),
     "reshape": _without_weights(_reshape),
     "slice": _without_weights(_slice),
+    "squash": _squash,
     "subtract": _without_weights(_plain),
 }
 """By kind, from the shapes of all weights, the layer and the shapes of what it reads."""

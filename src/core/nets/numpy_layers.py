@@ -2,48 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ..errors import ConfigError
-from .activations import (
-    Activation,
-    Float32,
-    elu,
-    hardtanh,
-    leaky_relu,
-    relu,
-    relu6,
-    sigmoid,
-    swish,
-    tanh,
-)
+from .activations import ACTIVATIONS, Activation, Float32, activation_name
 
 # Two layers run as one block-diagonal product while that has at most this many entries: below,
 # the calls cost more than the multiplications by zero.
 BLOCK_LIMIT = 128 * 128
 
-_IN_ANY_CASE: dict[str, Activation | None] = {
-    "linear": None,
-    "relu": relu,
-    "tanh": tanh,
-    "swish": swish,
-    "silu": swish,
-    "elu": elu,
-}
-_BY_CLASS: dict[str, Activation] = {
-    "Sigmoid": sigmoid,
-    "LeakyReLU": leaky_relu,
-    "ReLU6": relu6,
-    "Hardtanh": hardtanh,
-}
+_IN_ANY_CASE: Final = ("linear", "relu", "tanh", "swish", "silu", "elu")
+_BY_CLASS: Final = ("Sigmoid", "LeakyReLU", "ReLU6", "Hardtanh")
 
 
 def numpy_activation(name: Any) -> Activation | None:
-    """Look up an activation that changes an array in place; `None` for the linear one.
+    """Look up an activation that changes an array in place; `None` for the linear one."""
+    return ACTIVATIONS[described_activation(name)]
+
+
+def described_activation(name: Any) -> str:
+    """What model settings call an activation, as a description of a network does.
 
     Args:
         name: As in the model settings.
@@ -51,13 +34,9 @@ def numpy_activation(name: Any) -> Activation | None:
     Raises:
         ConfigError: It has no numpy form (torch may have one).
     """
-    if name is None:
-        return None
-    if isinstance(name, str):
-        if name.lower() in _IN_ANY_CASE:
-            return _IN_ANY_CASE[name.lower()]
-        if name in _BY_CLASS:
-            return _BY_CLASS[name]
+    is_known = isinstance(name, str) and (name.lower() in _IN_ANY_CASE or name in _BY_CLASS)
+    if name is None or is_known:
+        return activation_name(name)
     raise ConfigError(
         "this activation has no numpy form",
         expected=f"one of {', '.join([*_IN_ANY_CASE, *_BY_CLASS])}",
@@ -127,9 +106,10 @@ def beside(first: Stack, second: Stack) -> Stack | None:
         return None
     joint = []
     for i, (a, b) in enumerate(zip(first.layers, second.layers, strict=True)):
-        weight = _columns(a, b) if i == 0 else _blocks(a, b)
-        if a.act is not b.act or (i and weight.size > BLOCK_LIMIT):
+        size = math.prod(map(sum, zip(a.weight.shape, b.weight.shape, strict=True)))
+        if a.act is not b.act or (i and size > BLOCK_LIMIT):
             return None
+        weight = _columns(a, b) if i == 0 else _blocks(a, b)
         joint.append(Dense(weight, np.concatenate([a.bias, b.bias]), a.act))
     return Stack(joint)
 

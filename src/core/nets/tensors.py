@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from ..errors import PieceError
 from .binding import BoundNetwork, Step
+from .q_values import dueling_logits, dueling_q, expected_return, support
 
 Weights = Mapping[str, Tensor]
 Compute = Callable[[Step, Weights, list[Tensor]], Tensor]
@@ -260,7 +261,27 @@ def _product(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
 
 
 def _dueling(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    return seen[1] + seen[0] - seen[0].mean(-1, keepdim=True)
+    atoms = step.settings["atoms"]
+    if atoms == 1:
+        found: Tensor = dueling_q(*seen)
+        return found
+    rows = seen[0].shape[0]
+    logits: Tensor = dueling_logits(seen[0].reshape(rows, -1, atoms), seen[1])
+    return logits.reshape(rows, -1)
+
+
+def _expected(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    x, count = _joined(seen), step.settings["atoms"]
+    low, high = step.layer.value
+    found: Tensor = expected_return(
+        x.reshape(x.shape[0], -1, count), support(count, low, high, like=x)
+    )
+    return found
+
+
+def _squash(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+    bent = torch.sigmoid(2.0 * _joined(seen))
+    return weights["action_range"] * bent + weights["low_action"]
 
 
 def _divide(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
@@ -334,6 +355,7 @@ _LAYERS: Final[Mapping[str, Compute]] = {
     "divide": _divide,
     "dueling": _dueling,
     "embedding": _embedding,
+    "expected": _expected,
     "flatten": _flatten,
     "layer_norm": _layer_norm,
     "mask": _mask,
@@ -343,5 +365,6 @@ _LAYERS: Final[Mapping[str, Compute]] = {
     "pool": _pool,
     "reshape": _reshape,
     "slice": _slice,
+    "squash": _squash,
     "subtract": _subtract,
 }

@@ -24,6 +24,7 @@ _TORCH: Final[Mapping[str, Mapping[str, str]]] = {
     "dense": {"weight": "weight", "bias": "bias"},
     "embedding": {"weight": "weight"},
     "layer_norm": {"weight": "weight", "bias": "bias"},
+    "squash": {"low_action": "low_action", "action_range": "action_range"},
 }
 _KERAS: Final[Mapping[str, Mapping[str, str]]] = {
     "batch_norm": {
@@ -40,7 +41,12 @@ _KERAS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 _CELL: Final = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 _KERAS_STEMS: Final = ("", "/lstm_cell")
-_FIRST: Final = {"batch_norm": "running_mean", "lstm": "weight_ih", "gru": "weight_ih"}
+_FIRST: Final = {
+    "batch_norm": "running_mean",
+    "gru": "weight_ih",
+    "lstm": "weight_ih",
+    "squash": "low_action",
+}
 """The part that each layer of a kind has; `weight` of the others."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .catalog_networks import catalog_array_head, catalog_layers
+from .catalog_networks import catalog_layers, network_of_catalog
 from .family import Blueprint, Family, TensorFlowReader
 
 if TYPE_CHECKING:
@@ -17,4 +17,4 @@ def _head(plan: Blueprint) -> PolicyHead:
     return plan.head(ActorHead, plan.distribution.size, algorithm=plan.algorithm)
 
 
-FAMILY = Family(_head, catalog_array_head, tf=TensorFlowReader(catalog_layers))
+FAMILY = Family(_head, network_of_catalog, tf=TensorFlowReader(catalog_layers))

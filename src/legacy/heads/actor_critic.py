@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from .catalog_networks import catalog_array_head, catalog_layers
+from .catalog_networks import catalog_layers, network_of_catalog
 from .family import Blueprint, Family, TensorFlowReader
 
 if TYPE_CHECKING:
@@ -19,5 +19,5 @@ def _head(plan: Blueprint) -> PolicyHead:
 
 
 FAMILY = Family(
-    _head, partial(catalog_array_head, value="vf_preds"), tf=TensorFlowReader(catalog_layers)
+    _head, partial(network_of_catalog, value="value"), tf=TensorFlowReader(catalog_layers)
 )

@@ -7,29 +7,29 @@ can run the network. Noisy layers act by their mean.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Space
+from gymnasium.spaces import Box, Space
 
-from ...core.errors import ConfigError, WeightsError
-from ...core.nets.activations import Activation
+from ...core.errors import ConfigError, SpaceError, WeightsError
+from ...core.importing.torch_needed import has_torch
+from ...core.nets import Network, bind
+from ...core.nets.arrays import ArrayNetwork, Finish, shaped
 from ...core.nets.learned_swish import has_learned_swish
-from ...core.nets.numpy_columns import ColumnStack, quickest
-from ...core.nets.numpy_layers import Dense, Stack, dense, numpy_activation
-from ..distributions.choice import DistributionChoice
-from ..models.defaults import with_defaults
+from ...core.nets.numpy_columns import ColumnStack
+from ...core.nets.numpy_layers import Stack
+from ..models.leaves import action_encoder, action_width
 from .algorithms import algorithm_named
+from .described import Observed, bound_to
 from .family import Blueprint, family
+from .network_setting import network_in
 
 Array = npt.NDArray[Any]
 Columns = Mapping[str, Any]
 Weights = Mapping[str, Any]
-Finish = Callable[[Array], Array]
-Forward = Callable[[Columns, Sequence[Array], Any], "ArrayOutputs"]
-
-_TRUNK: Final = ("_hidden_layers.", "_logits.", "_value_branch")
 
 
 class ArrayOutputs(NamedTuple):
@@ -46,36 +46,39 @@ class ArrayOutputs(NamedTuple):
     extra: dict[str, Array]
 
 
+Forward = Callable[[Columns, Sequence[Array], Any], ArrayOutputs]
+"""From columns, state and sequence lengths to outputs."""
+
+
 class ArrayHead:
     """A network in numpy and the distribution its outputs are inputs of.
 
     Args:
-        algorithm: The algorithm's name.
-        distribution: What the outputs are inputs of.
-        forward: From columns, state and sequence lengths to outputs.
-        initial_state: The state at an episode's start, without batch dimension.
+        plan: What it is built from.
+        network: The network.
+        see: From the columns of a batch to what the network sees; None where that is the same.
         bare_when_greedy: Whether fetches without exploration are the inputs alone.
-        direct: Dense layers from float32 observations `(B, n)`, where the network sees nothing but
-            them.
-        finish: From what those give to distribution inputs, where that is something else.
     """
 
     def __init__(
         self,
-        algorithm: str,
-        distribution: DistributionChoice,
-        forward: Forward,
-        initial_state: Sequence[Array] = (),
+        plan: Blueprint,
+        network: ArrayNetwork,
+        see: Callable[[Columns], Columns] | None = None,
         bare_when_greedy: bool = False,
-        direct: ColumnStack | Stack | None = None,
-        finish: Finish | None = None,
     ) -> None:
-        self.algorithm = algorithm
-        self.distribution = distribution
+        self.algorithm = plan.algorithm
+        self.distribution = plan.distribution
         self.bare_when_greedy = bare_when_greedy
-        self.direct, self.finish = direct, finish
-        self.forward = forward
-        self._initial_state = tuple(initial_state)
+        self._network, self._sees_more = network, see is not None
+        dense = network.dense_rows() if see is None else None
+        is_time_major = bool(plan.model_config.get("_time_major"))
+        # No method of this object, which would keep it alive in a circle.
+        self.forward: Forward = (
+            _forward(network, see, is_time_major)
+            if dense is None
+            else _dense_forward("q" in network.bound.network.outputs, *dense)
+        )
 
     def policy_outputs(
         self, columns: Columns, state: Sequence[Array] = (), seq_lens: Any = None
@@ -91,7 +94,11 @@ class ArrayHead:
 
     def get_initial_state(self) -> list[Array]:
         """The state at an episode's start, without batch dimension; empty if stateless."""
-        return [part.copy() for part in self._initial_state]
+        return list(self._network.initial_state())
+
+    def direct(self) -> tuple[ColumnStack | Stack, Finish | None] | None:
+        """See `ArrayNetwork.direct`; None where the network sees more than observations."""
+        return None if self._sees_more else self._network.direct()
 
 
 def build_array_head(
@@ -116,75 +123,126 @@ def build_array_head(
     Raises:
         WeightsError: The network could run here, but the weights do not fit it.
     """
-    name = algorithm_named(algorithm)
-    if (config.get("model") or {}).get("custom_action_dist") or not isinstance(weights, Mapping):
-        return None
-    if has_learned_swish(weights):
+    name, settings = algorithm_named(algorithm), config.get("model") or {}
+    if settings.get("custom_action_dist") or not isinstance(weights, Mapping):
         return None
     own = family(name)
     distribution = own.distribution(action_space, name, config)
-    if own.array_head is None:
+    plan = Blueprint(name, obs_space, action_space, config, distribution)
+    described = network_in(config)
+    if described is not None:
+        return _of_description(plan, described, weights)
+    if own.network is None or settings.get("custom_model") or has_learned_swish(weights):
         return None
     try:
-        return own.array_head(
-            Blueprint(name, obs_space, action_space, config, distribution), weights
-        )
+        shapes = {name: _shape(value) for name, value in weights.items()}
+        return head_of(plan, own.network(plan, shapes), weights)
     except ConfigError:
         return None
 
 
-def feed_forward(
-    name: str, distribution: DistributionChoice, stack: Stack, finish: Finish | None = None
-) -> ArrayHead:
-    """A head whose dense layers, and what is done with their outputs, are all there is."""
+def head_of(plan: Blueprint, network: Network, weights: Weights) -> ArrayHead:
+    """The head of a network read off a policy's weights, which sees vectors.
+
+    Raises:
+        WeightsError: The weights do not fit it, or the policy's spaces.
+    """
+    inputs = {
+        "obs": (prod(plan.obs_space.shape or ()),),
+        "prev_actions": (action_width(plan.action_space),),
+        "prev_rewards": (1,),
+    }
+    size = plan.distribution.size
+    try:
+        bound = bind(network, network.shapes, inputs, {"logits": size, "q": size})
+    except SpaceError as error:
+        raise WeightsError(
+            f"the weights have another width than settings and spaces: {error.message}",
+            expected=error.expected,
+            found=error.found,
+        ) from error
+    names = network.inputs
+    see = _with_actions(plan.action_space, names) if len(names) > 1 else None
+    is_module = any(key.startswith("encoder.") for key in weights)
+    return ArrayHead(plan, ArrayNetwork(bound, weights), see, is_module)
+
+
+def _of_description(plan: Blueprint, network: Network, weights: Weights) -> ArrayHead | None:
+    """The head of a network that somebody described; None where torch is to run it."""
+    observed = Observed(plan.obs_space, plan.action_space, plan.model_config)
+    bound = bound_to(network, weights, observed, plan.distribution)
+    if bound.has_images and has_torch():
+        return None
+    names, encode = set(network.inputs), action_encoder(plan.action_space)
+    is_plain = names == {"obs"} and isinstance(observed.space, Box) and not observed.is_raw
+    see = None if is_plain else lambda columns: observed.of(_as_arrays(columns), names, encode)
+    return ArrayHead(plan, ArrayNetwork(bound, weights), see)
+
+
+def _forward(
+    network: ArrayNetwork, see: Callable[[Columns], Columns] | None, is_time_major: bool
+) -> Forward:
+    """The pass of any network."""
+    is_q = "q" in network.bound.network.outputs
 
     def forward(columns: Columns, state: Sequence[Array], seq_lens: Any) -> ArrayOutputs:
-        found = stack(flat_rows(columns["obs"]))
-        return ArrayOutputs(found if finish is None else finish(found), [], {})
+        sequences = None if seq_lens is None else len(seq_lens)
+        seen = columns if see is None else see(columns)
+        found, value, after = network.compute(seen, state, sequences)
+        if is_time_major and after and sequences:
+            found = _time_first(found, sequences)
+            value = None if value is None else _time_first(value, sequences)
+        if value is not None:
+            return ArrayOutputs(found, after, {"vf_preds": value})
+        return ArrayOutputs(found, after, {"q_values": found} if is_q else {})
 
-    return ArrayHead(name, distribution, forward, direct=quickest(stack.layers), finish=finish)
-
-
-def flat_rows(obs: Any) -> Array:
-    """Observations as float32 rows `(B, n)`."""
-    rows = np.asarray(obs, np.float32)
-    return rows if rows.ndim == 2 else rows.reshape(len(rows), -1)
-
-
-def dense_trunk(weights: Weights, model_config: Mapping[str, Any]) -> Stack | None:
-    """A fully connected network without its value branch; None if it is another kind."""
-    config = with_defaults(model_config)
-    foreign = any(not key.startswith(_TRUNK) for key in weights)
-    images = any(np.ndim(value) > 2 for value in weights.values())
-    if foreign or images or config["custom_model"] or config["free_log_std"]:
-        return None
-    first = "fcnet" if config["fcnet_hiddens"] else "post_fcnet"
-    layers = numbered(weights, "_hidden_layers.{}", numpy_activation(config[f"{first}_activation"]))
-    if "_logits._model.0.weight" in weights:
-        layers.append(dense_layer(weights, "_logits"))
-    return Stack(layers)
+    return forward
 
 
-def numbered(weights: Weights, pattern: str, act: Activation | None) -> list[Dense]:
-    """The dense layers whose names are a pattern with the numbers 0, 1..."""
-    layers: list[Dense] = []
-    while any(key.startswith(f"{pattern.format(len(layers))}.") for key in weights):
-        layers.append(dense_layer(weights, pattern.format(len(layers)), act))
-    return layers
+def _dense_forward(
+    is_q: bool, stack: Stack, width: int, place: slice, value: int | None
+) -> Forward:
+    """The pass of a network that is nothing but dense layers, without a detour."""
+
+    def forward(columns: Columns, state: Sequence[Array], seq_lens: Any) -> ArrayOutputs:
+        x = np.asarray(columns["obs"], np.float32)
+        if x.ndim != 2 or x.shape[1] != width:
+            x = shaped("obs", x, (width,))
+        found = stack(x)
+        if value is not None:
+            return ArrayOutputs(found[:, place], [], {"vf_preds": found[:, value]})
+        return ArrayOutputs(found, [], {"q_values": found} if is_q else {})
+
+    return forward
 
 
-def dense_layer(weights: Weights, name: str, act: Activation | None = None) -> Dense:
-    """One dense or noisy layer, the latter without its noise."""
-    noisy = weights.get(f"{name}.w")
-    if noisy is not None:
-        return Dense(
-            np.ascontiguousarray(noisy, np.float32),
-            np.ascontiguousarray(weights[f"{name}.b"], np.float32),
-            act,
-        )
-    try:
-        return dense(weights[f"{name}._model.0.weight"], weights[f"{name}._model.0.bias"], act)
-    except KeyError as missing:
-        raise WeightsError(
-            f"weights lack {missing.args[0]!r}.", missing=[missing.args[0]]
-        ) from None
+def _shape(value: Any) -> tuple[int, ...]:
+    return value.shape if type(value) is np.ndarray else np.shape(value)
+
+
+def _with_actions(space: Space[Any], names: Sequence[str]) -> Callable[[Columns], Columns]:
+    """What a network sees of columns that has earlier actions or rewards among its inputs."""
+    encode = action_encoder(space)
+    sees_actions, sees_rewards = (f"prev_{what}" in names for what in ("actions", "rewards"))
+
+    def see(columns: Columns) -> Columns:
+        seen = {"obs": columns["obs"]}
+        if sees_actions:
+            seen["prev_actions"] = encode(columns["prev_actions"])
+        if sees_rewards:
+            seen["prev_rewards"] = np.asarray(columns["prev_rewards"], np.float32).reshape(-1, 1)
+        return seen
+
+    return see
+
+
+def _as_arrays(columns: Columns) -> Columns:
+    obs = columns["obs"]
+    is_nested = isinstance(obs, (Mapping, list, tuple))
+    return {**columns, "obs": obs if is_nested else np.asarray(obs)}
+
+
+def _time_first(rows: Array, sequences: int) -> Array:
+    """Rows of sequences as rows of steps."""
+    found: Array = rows.reshape(sequences, -1, *rows.shape[1:]).swapaxes(0, 1).reshape(rows.shape)
+    return found

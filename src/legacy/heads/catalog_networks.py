@@ -8,50 +8,21 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.spaces import Space
 
 from ...core.errors import ConfigError
+from ..models.as_data import Shapes, catalog_network
 from ..models.defaults import with_defaults
 from ..models.network_kind import network_kind
-from ..models.numpy_forward import NumpyNet
-from .array_head import Array, ArrayHead, ArrayOutputs, Columns, Weights
 from .family import Blueprint, explores_by_noise
 
 if TYPE_CHECKING:
+    from ...core.nets import Network
     from ..tf.layers import Layer
 
 Settings = Mapping[str, Any]
 
 
-def catalog_array_head(
-    plan: Blueprint, weights: Weights, *, outputs_are: str = "", value: str = ""
-) -> ArrayHead | None:
-    """The numpy head of a network of the catalog.
-
-    Args:
-        plan: What it is built from.
-        weights: Saved weights by Ray's names.
-        outputs_are: What the outputs are called among the fetches; empty if they are none.
-        value: What the value is called there.
-    """
-    settings = with_defaults(plan.model_config)
-    if not NumpyNet.fits(weights, settings):
-        return None
-    drawn = plan.distribution
-    net = NumpyNet.from_weights(weights, settings, plan.obs_space, drawn.space, drawn.size)
-    sees_actions = net.is_recurrent and settings["lstm_use_prev_action"]
-    sees_rewards = net.is_recurrent and settings["lstm_use_prev_reward"]
-
-    def forward(columns: Columns, state: Sequence[Array], seq_lens: Any) -> ArrayOutputs:
-        before = net.encode_actions(columns["prev_actions"]) if sees_actions else None
-        reward = columns["prev_rewards"] if sees_rewards else None
-        outputs, worth, after = net.forward(columns["obs"], state, before, reward, seq_lens)
-        extra: dict[str, Array] = {}
-        if value and worth is not None:
-            extra[value] = worth
-        if outputs_are:
-            extra[outputs_are] = outputs
-        return ArrayOutputs(outputs, after, extra)
-
-    bare = any(key.startswith("encoder.") for key in weights)
-    return ArrayHead(plan.algorithm, drawn, forward, net.get_initial_state(), bare, net.direct())
+def network_of_catalog(plan: Blueprint, shapes: Shapes, **outputs: str) -> Network:
+    """A network of the catalog as data; see `catalog_network`."""
+    return catalog_network(shapes, plan.model_config, **outputs)
 
 
 def catalog_layers(plan: Blueprint, named: bool) -> list[Layer]:

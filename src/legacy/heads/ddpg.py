@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from gymnasium.spaces import Box, Space
 
-from ...core.nets.numpy_layers import Stack, numpy_activation
+from ...core.errors import ConfigError
+from ...core.nets import Layer as NetLayer
+from ...core.nets.numpy_layers import described_activation
+from ...core.types import Array
 from ..distributions.choice import DistributionChoice, by_space, is_simplex, require
+from ..models.as_data import Shapes, acting, dense_layer, dense_layers, end_of, has
 from .agreement import Claim, twin_claims, width_claims
-from .array_head import Array, ArrayHead, Weights, dense_layer, feed_forward, numbered
 from .catalog_networks import complete, no_layer_norms, without
-from .family import Blueprint, Family, TensorFlowReader, below, explores_by_noise
+from .family import Blueprint, Family, TensorFlowReader, explores_by_noise
 from .squashing import squash_bounds
 
 if TYPE_CHECKING:
+    from ...core.nets import Network
     from ..tf.layers import Layer
     from .head import PolicyHead
 
@@ -53,25 +57,18 @@ def _head(plan: Blueprint) -> PolicyHead:
     )
 
 
-def _array_head(plan: Blueprint, weights: Weights) -> ArrayHead | None:
+def _network(plan: Blueprint, shapes: Shapes) -> Network:
     own = ("policy_model.", "q_model.", "twin_q_model.")
-    if any("LayerNorm" in key or not key.startswith(own) for key in weights):
-        return None
-    act = numpy_activation(plan.config.get("actor_hidden_activation", "relu"))
-    policy = below(weights, "policy_model.")
-    hidden = numbered(policy, "action_{}", act)
-    stack = Stack([*hidden, dense_layer(policy, "action_out")])
-    low = policy.get("action_out_squashed.low_action")
-    if low is None:
-        return feed_forward(plan.algorithm, plan.distribution, stack)
-    span = np.asarray(policy["action_out_squashed.action_range"], np.float32)
-
-    def squashed(x: Array) -> Array:
-        # By way of tanh: range * sigmoid(2x) + low without an overflow to silence.
-        bent = (np.tanh(x) + np.float32(1)) * np.float32(0.5)
-        return np.asarray(span * bent + low, np.float32)
-
-    return feed_forward(plan.algorithm, plan.distribution, stack, squashed)
+    if any("LayerNorm" in key or not key.startswith(own) for key in shapes):
+        raise ConfigError("this network runs in torch only: it has norms or layers below.")
+    act = described_activation(plan.config.get("actor_hidden_activation", "relu"))
+    layers = dense_layers(shapes, "policy_model.action_{}", "obs", act)
+    layers.append(dense_layer(shapes, "policy_model.action_out", end_of(layers)))
+    squash = "policy_model.action_out_squashed"
+    if has(shapes, squash):
+        parts = {part: f"{squash}.{part}" for part in ("low_action", "action_range")}
+        layers.append(NetLayer("squash", squash, squash, (end_of(layers),), weights=parts))
+    return acting(layers, shapes, "logits")
 
 
 def _distribution(space: Space[Any], algorithm: str, config: Settings) -> DistributionChoice:
@@ -81,7 +78,7 @@ def _distribution(space: Space[Any], algorithm: str, config: Settings) -> Distri
     return DistributionChoice("deterministic", int(np.prod(space.shape or ())), space)
 
 
-def _claims(config: Settings, weights: Weights, action_space: Any) -> Iterator[Claim]:
+def _claims(config: Settings, weights: Settings, action_space: Any) -> Iterator[Claim]:
     for key, pattern in (
         ("actor_hiddens", "policy_model.action_{}"),
         ("critic_hiddens", "q_model.q_hidden_{}"),
@@ -146,7 +143,7 @@ def _bounds(action_space: Space[Any]) -> dict[str, Array]:
 
 FAMILY = Family(
     _head,
-    _array_head,
+    _network,
     _distribution,
     _claims,
     TensorFlowReader(_layers, _with_layer_names, _bounds),

@@ -1,24 +1,19 @@
-"""Policies whose network is data: what the network sees, and its numpy form."""
+"""Policies whose network is data: what the network sees."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any
 
-import numpy as np
 from gymnasium.spaces import Space
 
 from ...core.errors import ConfigError
-from ...core.importing.torch_needed import has_torch
 from ...core.nets import BoundNetwork, Network, bind
-from ...core.nets.arrays import ArrayNetwork
 from ...core.nets.binding import shapes_of
 from ...core.nets.observed import Part, encoded_shape, observed_parts, split_vector, whole_vector
 from ..distributions.choice import DistributionChoice
 from ..models.flat_layout import leaf_shape
 from ..models.leaves import action_width
-from .array_head import ArrayHead, ArrayOutputs
-from .family import policy_distribution
 
 
 class Observed:
@@ -98,60 +93,3 @@ def described_views(network: Network, action_space: Space[Any]) -> dict[str, Any
     if "prev_rewards" in asked:
         found["prev_rewards"] = {"data_col": "rewards", "shift": -1}
     return found
-
-
-def described_array_head(
-    name: str,
-    obs_space: Space[Any],
-    action_space: Space[Any],
-    config: Mapping[str, Any],
-    weights: Mapping[str, Any],
-    network: Network,
-) -> ArrayHead | None:
-    """The numpy head of a described network; None where torch is to run it."""
-    settings = config.get("model") or {}
-    if settings.get("custom_action_dist"):
-        return None
-    distribution = policy_distribution(name, action_space, config)
-    observed = Observed(obs_space, action_space, settings)
-    bound = bound_to(network, weights, observed, distribution)
-    if bound.has_images and has_torch():
-        return None
-    net = ArrayNetwork(bound, weights)
-    encode = _action_encoder(action_space)
-    names = set(network.inputs)
-    after_columns = _outputs_of(network)
-
-    def forward(columns: Mapping[str, Any], state: Sequence[Any], seq_lens: Any) -> ArrayOutputs:
-        arrays = {key: columns[key] for key in _COLUMNS if key in columns}
-        seen = observed.of(_as_arrays(arrays), names, encode)
-        rows = None if seq_lens is None else len(seq_lens)
-        outputs, after = net(seen, state, rows)
-        return after_columns(outputs, after)
-
-    return ArrayHead(name, distribution, forward, net.initial_state())
-
-
-_COLUMNS: Final = ("obs", "prev_actions", "prev_rewards")
-
-
-def _as_arrays(columns: Mapping[str, Any]) -> dict[str, Any]:
-    obs = columns["obs"]
-    rest = {name: value for name, value in columns.items() if name != "obs"}
-    return {**rest, "obs": obs if isinstance(obs, (Mapping, list, tuple)) else np.asarray(obs)}
-
-
-def _action_encoder(space: Space[Any]) -> Callable[[Any], Any]:
-    return lambda actions: whole_vector(actions, space)
-
-
-def _outputs_of(network: Network) -> Callable[[Any, Any], ArrayOutputs]:
-    has_values = "value" in network.outputs
-
-    def outputs(found: Mapping[str, Any], after: list[Any]) -> ArrayOutputs:
-        if "q" in found:
-            return ArrayOutputs(found["q"], after, {"q_values": found["q"]})
-        extra = {"vf_preds": found["value"]} if has_values else {}
-        return ArrayOutputs(found["logits"], after, extra)
-
-    return outputs

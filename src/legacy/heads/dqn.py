@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...core.errors import ConfigError
-from ...core.nets.numpy_columns import quickest
-from ...core.nets.numpy_layers import Stack, beside, numpy_activation
+from ...core.nets import Layer as NetLayer
 from ..distributions.choice import choices_only
-from . import q_arrays
+from ..models.as_data import Shapes, acting, dense_layer, dense_layers, end_of, has, trunk
 from .agreement import Claim, dense_claims, found_width, presence, width_claims
-from .array_head import (
-    Array,
-    ArrayHead,
-    ArrayOutputs,
-    Columns,
-    Weights,
-    dense_layer,
-    dense_trunk,
-    flat_rows,
-    numbered,
-)
 from .catalog_networks import complete, no_layer_norms, without, wrapped_layers
-from .family import Blueprint, Family, TensorFlowReader, below, explores_by_noise
+from .family import Blueprint, Family, TensorFlowReader, explores_by_noise
 
 if TYPE_CHECKING:
+    from ...core.nets import Network
     from ..tf.layers import Layer
     from .head import PolicyHead
 
@@ -64,58 +51,42 @@ def _head(plan: Blueprint) -> PolicyHead:
     )
 
 
-def _array_head(plan: Blueprint, weights: Weights) -> ArrayHead | None:
-    config = plan.config
-    branches = ("advantage_module.", "value_module.")
-    rest = {key: value for key, value in weights.items() if not key.startswith(branches)}
-    trunk = dense_trunk(rest, plan.model_config)
-    if trunk is None or any("LayerNorm" in key for key in weights):
-        return None
-    advantage, value = (_array_branch(weights, branch) for branch in branches)
-    dueling = bool(config.get("dueling", True))
-    joint = beside(advantage, value) if dueling else advantage
-    stack = Stack([*trunk.layers, *(() if joint is None else joint.layers)])
-    outputs = advantage.layers[-1].bias.size if advantage.layers else 0
-    num_atoms = int(config.get("num_atoms", 1))
-    v_min, v_max = float(config.get("v_min", -10.0)), float(config.get("v_max", 10.0))
-    atoms = q_arrays.support(num_atoms, v_min, v_max) if num_atoms > 1 else None
-    temperature = np.float32(config.get("categorical_distribution_temperature", 1.0))
-
-    def values(found: Array) -> Array:
-        scores = worth = found
-        if joint is None:
-            scores, worth = advantage(found), value(found)
-        elif dueling:
-            scores, worth = found[:, :outputs], found[:, outputs:]
-        if atoms is not None:
-            logits = scores.reshape(len(scores), -1, num_atoms)
-            if dueling:
-                logits = q_arrays.dueling_logits(logits, worth)
-            scores = q_arrays.expected_return(logits, atoms)
-        elif dueling:
-            scores = q_arrays.dueling_q(scores, worth)
-        return scores if temperature == 1 else scores / temperature
-
-    def forward(columns: Columns, state: Sequence[Array], seq_lens: Any) -> ArrayOutputs:
-        scores = values(stack(flat_rows(columns["obs"])))
-        return ArrayOutputs(scores, [], {"q_values": scores})
-
-    return ArrayHead(
-        plan.algorithm, plan.distribution, forward, direct=quickest(stack.layers), finish=values
-    )
+def _network(plan: Blueprint, shapes: Shapes) -> Network:
+    config, prefixes = plan.config, ("advantage_module.", "value_module.")
+    rest = {key: value for key, value in shapes.items() if not key.startswith(prefixes)}
+    layers = trunk(rest, plan.model_config)
+    features = end_of(layers)
+    advantage, value = (_branch(shapes, prefix, features) for prefix in prefixes)
+    is_dueling = bool(config.get("dueling", True))
+    if any("LayerNorm" in key for key in shapes):
+        raise ConfigError("this network runs in torch only: it has layer norms.")
+    layers += advantage
+    atoms = int(config.get("num_atoms", 1))
+    if is_dueling:
+        both = [end_of(branch, features) for branch in (advantage, value)]
+        layers += [*value, NetLayer("dueling", both, "dueling", (), settings={"atoms": atoms})]
+    if atoms > 1:
+        returns = [float(config.get("v_min", -10.0)), float(config.get("v_max", 10.0))]
+        settings = {"atoms": atoms}
+        layers.append(
+            NetLayer("expected", returns, "expected", (end_of(layers),), "linear", settings)
+        )
+    temperature = config.get("categorical_distribution_temperature", 1.0)
+    if temperature != 1:
+        layers.append(NetLayer("divide", float(temperature), "tempered", (end_of(layers),)))
+    return acting(layers, shapes, "q")
 
 
-def _array_branch(weights: Weights, prefix: str) -> Stack:
-    """A Q branch, its noisy layers without their noise; an absent one hands features through."""
-    own = below(weights, prefix)
+def _branch(shapes: Shapes, prefix: str, features: str) -> list[NetLayer]:
+    """A Q branch; an absent one has no layers."""
     letter = prefix[0].upper()
-    layers = numbered(own, f"dueling_{letter}_{{}}", numpy_activation("relu"))
-    if any(key.startswith(f"{letter}.") for key in own):
-        layers.append(dense_layer(own, letter))
-    return Stack(layers)
+    layers = dense_layers(shapes, f"{prefix}dueling_{letter}_{{}}", features, "relu")
+    if has(shapes, f"{prefix}{letter}"):
+        layers.append(dense_layer(shapes, f"{prefix}{letter}", end_of(layers, features)))
+    return layers
 
 
-def _claims(config: Settings, weights: Weights, action_space: Any) -> Iterator[Claim]:
+def _claims(config: Settings, weights: Settings, action_space: Any) -> Iterator[Claim]:
     yield from dense_claims(config.get("model"), weights, "model", is_q=True)
     num_actions = int(getattr(action_space, "n", 0))
     hiddens = config.get("hiddens", [256])
@@ -192,4 +163,4 @@ def _branch_layers(
     return [*layers, Layer("dense", "dense", f"{torch}.{letter}._model.0", outputs)]
 
 
-FAMILY = Family(_head, _array_head, choices_only, _claims, TensorFlowReader(_layers))
+FAMILY = Family(_head, _network, choices_only, _claims, TensorFlowReader(_layers))

@@ -9,13 +9,13 @@ from typing import Any
 from gymnasium.spaces import Space
 from torch import Tensor, nn
 
+from ...core.nets.q_values import dueling_logits, dueling_q, expected_return, support
 from ..distributions.choice import DistributionChoice
 from ..models.base import LegacyModel
 from ..models.keras_layers import KERAS_LAYERS
 from ..models.layers import SlimFC
 from .head import PolicyHead, PolicyOutputs
 from .noisy import NoisyLayer
-from .q_formulas import dueling_logits, dueling_q, expected_return, support
 
 Layer = Callable[[int, int, str | None], nn.Module]
 
@@ -94,7 +94,7 @@ class DQNTorchModel(LegacyModel):
         if self.num_atoms == 1:
             ones = scores.new_ones(scores.shape).unsqueeze(-1)
             return scores, ones, ones
-        atoms = support(self.num_atoms, self.v_min, self.v_max, scores)
+        atoms = support(self.num_atoms, self.v_min, self.v_max, like=scores)
         logits = scores.reshape(-1, self.num_actions, self.num_atoms)
         chances = logits.softmax(dim=-1)
         return (atoms * chances).sum(-1), atoms, logits, logits, chances
@@ -111,9 +111,11 @@ class DQNTorchModel(LegacyModel):
             return scores
         value = self.get_state_value(model_out)
         if self.num_atoms == 1:
-            return dueling_q(scores, value)
+            found: Tensor = dueling_q(scores, value)
+            return found
         atoms, logits = rest[:2]
-        return expected_return(dueling_logits(logits, value), atoms)
+        found = expected_return(dueling_logits(logits, value), atoms)
+        return found
 
 
 class DQNHead(PolicyHead):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.errors import WeightsError
 from ..distributions.choice import by_space
-from .catalog_networks import catalog_array_head
+from .catalog_networks import network_of_catalog
 from .family import Blueprint, Family
 
 if TYPE_CHECKING:
@@ -44,5 +44,5 @@ def unflattened(model: Any, vector: Any) -> dict[str, Any]:
 
 
 FAMILY = Family(
-    _head, catalog_array_head, lambda space, algorithm, config: by_space(space, fixed=True)
+    _head, network_of_catalog, lambda space, algorithm, config: by_space(space, fixed=True)
 )

@@ -17,12 +17,13 @@ from gymnasium.spaces import Space
 from ...core.algorithms import family_of
 from ...core.importing.torch_needed import torch_needed
 from ..distributions.choice import DistributionChoice, by_space, distribution_for
+from ..models.as_data import Shapes
 from .agreement import Claim, dense_claims, refuse_disagreement
 from .network_setting import network_in
 
 if TYPE_CHECKING:
+    from ...core.nets import Network
     from ..tf.layers import Layer
-    from .array_head import ArrayHead
     from .head import PolicyHead
 
 Array = npt.NDArray[Any]
@@ -96,15 +97,15 @@ class Family:
 
     Args:
         head: Builds the torch head.
-        array_head: Builds its numpy twin, or gives None where only torch can run the network; None
-            where it always is so.
+        network: The network as data, read off the shapes of the weights, by which numpy acts; a
+            `ConfigError` leaves it to torch, as None does for all of them.
         distribution: What actions are drawn from, by space, algorithm and trainer config.
         claims: Where settings and weights disagree, by trainer config, weights and action space.
         tf: How TensorFlow's weights are read; None where nobody can.
     """
 
     head: Callable[[Blueprint], PolicyHead]
-    array_head: Callable[[Blueprint, Settings], ArrayHead | None] | None = None
+    network: Callable[[Blueprint, Shapes], Network] | None = None
     distribution: Callable[[Space[Any], str, Settings], DistributionChoice] = (
         lambda space, algorithm, config: by_space(space)
     )

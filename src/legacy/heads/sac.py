@@ -9,12 +9,13 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete, Space, Tuple
 
 from ..distributions.choice import DistributionChoice, by_space, is_simplex, require
+from ..models.as_data import Shapes, acting, trunk
 from .agreement import Claim, dense_claims, twin_claims
-from .array_head import ArrayHead, Weights, dense_trunk, feed_forward
 from .catalog_networks import complete, no_lower_value
 from .family import Blueprint, Family, TensorFlowReader, below
 
 if TYPE_CHECKING:
+    from ...core.nets import Network
     from ..tf.layers import Layer
     from .head import PolicyHead
 
@@ -73,9 +74,9 @@ def _head(plan: Blueprint) -> PolicyHead:
     )
 
 
-def _array_head(plan: Blueprint, weights: Weights) -> ArrayHead | None:
-    trunk = dense_trunk(below(weights, "action_model."), net_config(plan.config, *_POLICY))
-    return None if trunk is None else feed_forward(plan.algorithm, plan.distribution, trunk)
+def _network(plan: Blueprint, shapes: Shapes) -> Network:
+    layers = trunk(shapes, net_config(plan.config, *_POLICY), "action_model.")
+    return acting(layers, shapes, "logits")
 
 
 def _distribution(space: Space[Any], algorithm: str, config: Settings) -> DistributionChoice:
@@ -89,7 +90,7 @@ def _distribution(space: Space[Any], algorithm: str, config: Settings) -> Distri
     return DistributionChoice("beta" if beta else "squashed_gaussian", size, space)
 
 
-def _claims(config: Settings, weights: Weights, action_space: Any) -> Iterator[Claim]:
+def _claims(config: Settings, weights: Settings, action_space: Any) -> Iterator[Claim]:
     for keys, prefix in ((_POLICY, "action_model."), (_Q, "q_net.")):
         yield from dense_claims(net_config(config, *keys), below(weights, prefix), keys[0])
     yield from twin_claims(config, weights, "q_net.", "twin_q_net.")
@@ -117,4 +118,4 @@ def _layers(plan: Blueprint, named: bool) -> list[Layer]:
     return [*layers, Layer("scalar", "log_alpha", "log_alpha")]
 
 
-FAMILY = Family(_head, _array_head, _distribution, _claims, TensorFlowReader(_layers))
+FAMILY = Family(_head, _network, _distribution, _claims, TensorFlowReader(_layers))

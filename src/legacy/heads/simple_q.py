@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..distributions.choice import choices_only
-from .catalog_networks import catalog_array_head, catalog_layers
+from .catalog_networks import catalog_layers, network_of_catalog
 from .family import Blueprint, Family, TensorFlowReader
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def _head(plan: Blueprint) -> PolicyHead:
 
 FAMILY = Family(
     _head,
-    partial(catalog_array_head, outputs_are="q_values"),
+    partial(network_of_catalog, acts_by="q"),
     choices_only,
     tf=TensorFlowReader(catalog_layers),
 )

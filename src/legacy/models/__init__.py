@@ -1,6 +1,6 @@
 """Networks of RLlib's old stack, with its class names, settings and parameter names.
 
-Nothing is imported until it is asked for: `numpy_forward` runs without torch. Start reading at
+Nothing is imported until it is asked for: `as_data` reads networks without torch. Start reading at
 `catalog.py` (which settings give which network), then `base.py` (what every network can do).
 """
 
@@ -19,7 +19,6 @@ _HOME = {
     "MODEL_DEFAULTS": ".defaults",
     "ModelCatalog": ".model_catalog",
     "ModelV2": ".base",
-    "NumpyNet": ".numpy_forward",
     "RLModuleNet": ".rlmodule",
     "RecurrentNetwork": ".lstm",
     "RepeatedValues": ".repeated_values",

@@ -9,7 +9,6 @@ from .fcnet import FullyConnectedNetwork as FullyConnectedNetwork
 from .layers import AppendBiasLayer as AppendBiasLayer, Reshape as Reshape, SlimConv2d as SlimConv2d, SlimFC as SlimFC, get_activation_fn as get_activation_fn, get_initializer_fn as get_initializer_fn, normc_initializer as normc_initializer, same_padding as same_padding, valid_padding as valid_padding
 from .lstm import LSTMWrapper as LSTMWrapper, RecurrentNetwork as RecurrentNetwork
 from .model_catalog import ModelCatalog as ModelCatalog
-from .numpy_forward import NumpyNet as NumpyNet
 from .original_observations import flatten as flatten, restore_original_dimensions as restore_original_dimensions
 from .repeated_values import RepeatedValues as RepeatedValues
 from .rlmodule import RLModuleNet as RLModuleNet, is_rlmodule as is_rlmodule

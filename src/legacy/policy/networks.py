@@ -256,18 +256,7 @@ class PolicyNetworks:
 
     def _twin(self, weights: Mapping[str, Array] | None) -> ArrayNetwork | None:
         """The numpy twin of the network, where one may act and there is one."""
-        custom = (self._config.get("model") or {}).get("custom_model")
         if weights is None or self.device != "cpu" or self.noise != "mean":
-            return None
-        network = network_in(self._config)
-        if network is not None:
-            from ..heads.described import described_array_head
-
-            described = described_array_head(
-                self.algorithm, *self._spaces, self._config, weights, network
-            )
-            return None if described is None else ArrayNetwork(described)
-        if custom:
             return None
         head = build_array_head(self.algorithm, *self._spaces, self._config, weights)
         return None if head is None else ArrayNetwork(head)

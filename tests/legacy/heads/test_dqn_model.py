@@ -3,9 +3,8 @@
 import numpy as np
 import torch
 from gymnasium.spaces import Box, Discrete
+from rlconnect.core.nets.q_values import dueling_q, support
 from rlconnect.legacy.heads import DQNTorchModel, build_head
-from rlconnect.legacy.heads import q_arrays as arrays
-from rlconnect.legacy.heads import q_formulas as tensors
 
 OBS = Box(-1, 1, (4,))
 
@@ -39,8 +38,8 @@ def test_advantages_of_minus_infinity_do_not_count():
     advantages = np.float32([[1.0, -np.inf, 3.0]])
     value = np.float32([[10.0]])
 
-    by_torch = tensors.dueling_q(torch.from_numpy(advantages), torch.from_numpy(value))
-    by_numpy = arrays.dueling_q(advantages, value)
+    by_torch = dueling_q(torch.from_numpy(advantages), torch.from_numpy(value))
+    by_numpy = dueling_q(advantages, value)
 
     np.testing.assert_array_equal(by_torch, [[9.0, -np.inf, 11.0]])
     np.testing.assert_array_equal(by_numpy, [[9.0, -np.inf, 11.0]])
@@ -50,5 +49,5 @@ def test_atoms_are_evenly_spaced():
     """The support runs from the smallest to the largest return."""
     like = torch.zeros(1)
 
-    np.testing.assert_allclose(tensors.support(5, -2.0, 2.0, like), [-2, -1, 0, 1, 2])
-    np.testing.assert_allclose(arrays.support(5, -2.0, 2.0), [-2, -1, 0, 1, 2])
+    np.testing.assert_allclose(support(5, -2.0, 2.0, like=like), [-2, -1, 0, 1, 2])
+    np.testing.assert_allclose(support(5, -2.0, 2.0), [-2, -1, 0, 1, 2])

@@ -22,7 +22,7 @@ def test_families_with_a_numpy_twin_do_not_load_torch():
     code = (
         "import sys\n"
         "from rlconnect.legacy.heads.family import family\n"
-        f"assert all(family(name).array_head for name in {WITH_TWIN!r})\n"
+        f"assert all(family(name).network for name in {WITH_TWIN!r})\n"
         "sys.exit('torch' in sys.modules)"
     )
 

@@ -5,10 +5,8 @@ import pytest
 import torch
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from rlconnect.core.errors import SpaceError
-from rlconnect.core.nets.numpy_layers import Stack
 from rlconnect.legacy.models.encodings import encode_actions, one_hot
-from rlconnect.legacy.models.leaves import action_width, leaf_spaces, leaves
-from rlconnect.legacy.models.numpy_forward import NumpyNet
+from rlconnect.legacy.models.leaves import action_encoder, action_width, leaf_spaces, leaves
 
 NEST = Dict([("z", Discrete(3)), ("a", Tuple((Box(-1, 1, (2, 2)), MultiDiscrete([2, 3]))))])
 
@@ -39,10 +37,9 @@ def test_torch_and_numpy_encode_alike(space, rows, formula):
         else torch.from_numpy(actions),
         space,
     )
-    net = NumpyNet(Stack([]), Stack([]), None, obs_width=0, action_space=space)
 
     assert as_torch.shape == (rows, action_width(space))
-    np.testing.assert_array_equal(net.encode_actions(actions), as_torch.numpy())
+    np.testing.assert_array_equal(action_encoder(space)(actions), as_torch.numpy())
 
 
 def test_several_steps_lie_oldest_first():
@@ -65,3 +62,9 @@ def test_only_discrete_spaces():
     """A box has no classes."""
     with pytest.raises(SpaceError, match="Box"):
         one_hot(torch.tensor([1.0]), Box(-1, 1, (1,)))
+
+
+def test_values_outside_a_discrete_space():
+    """A negative earlier action is an error, not the last one counted from the end."""
+    with pytest.raises(IndexError):
+        action_encoder(Discrete(2))(np.array([-1, 0]))

@@ -13,8 +13,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rlconnect.core.errors import ConfigError, PieceError, SpaceError, WeightsError
+from rlconnect.core.nets.binding import shapes_of
+from rlconnect.legacy.distributions.choice import DistributionChoice
+from rlconnect.legacy.heads.array_head import head_of
+from rlconnect.legacy.heads.family import Blueprint
+from rlconnect.legacy.models.as_data import catalog_network
 from rlconnect.legacy.models.catalog import build_model
-from rlconnect.legacy.models.numpy_forward import NumpyNet
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "models"
 CASES = json.loads((GOLDEN / "cases.json").read_text(encoding="utf-8"))
@@ -37,6 +41,27 @@ def names_that_fit():
     ]
 
 
+def head_with(weights, model_config, obs_space, action_space, num_outputs):
+    """The numpy head of a network of the catalog with so many outputs, its value told as well."""
+    drawn = DistributionChoice("categorical", num_outputs, action_space)
+    plan = Blueprint("PPO", obs_space, action_space, {"model": model_config}, drawn)
+    return head_of(plan, catalog_network(shapes_of(weights), model_config, value="value"), weights)
+
+
+def outputs_of(head, obs, state=(), seq_lens=None, **columns):
+    """Outputs, values and the state afterwards."""
+    found = head.policy_outputs({"obs": obs, **columns}, state, seq_lens)
+    return found.dist_inputs, found.extra.get("vf_preds"), found.state_out
+
+
+def fits(weights, config):
+    try:
+        catalog_network(shapes_of(weights), config)
+    except ConfigError:
+        return False
+    return True
+
+
 def weights_of(model):
     return {key: value.numpy() for key, value in model.state_dict().items()}
 
@@ -48,17 +73,10 @@ def test_same_numbers_as_ray(name, formula, catalog):
     shapes = catalog.facts[name]["weights"]
     weights = {key: formula.weight(key, tuple(shape)) for key, shape in shapes.items()}
     space, action = formula.policy_space(case), formula.space(case["action"])
-    net = NumpyNet.from_weights(weights, case["config"], space, action, case["outputs"])
+    net = head_with(weights, case["config"], space, action, case["outputs"])
 
     for i, (columns, state, seq_lens) in enumerate(formula.runs(case)):
-        previous = columns.get("prev_actions")
-        outputs, value, after = net.forward(
-            columns["obs"],
-            state,
-            None if previous is None else net.encode_actions(previous),
-            columns.get("prev_rewards"),
-            seq_lens,
-        )
+        outputs, value, after = outputs_of(net, **columns, state=state, seq_lens=seq_lens)
 
         got = {"outputs": outputs, "value": value}
         got |= {f"state{j}": s for j, s in enumerate(after)}
@@ -76,7 +94,7 @@ def test_every_other_case_is_left_to_torch(formula, catalog):
         shapes = catalog.facts[name]["weights"]
         weights = {key: np.zeros(shape, np.float32) for key, shape in shapes.items()}
         if case["outputs"] and not case.get("no_value"):
-            assert NumpyNet.fits(weights, case["config"]) is (name in fitting), name
+            assert fits(weights, case["config"]) is (name in fitting), name
 
 
 @pytest.mark.parametrize("name", [n for n in RECORDED if "rlmodule" in n or "cartpole" in n])
@@ -86,8 +104,8 @@ def test_same_numbers_as_a_saved_policy(name, formula, recorded):
     want = case["out"]["logits"]
     space, action = formula.space(case["obs"]), formula.space(case["action"])
 
-    net = NumpyNet.from_weights(case["weights"], case["config"], space, action, want.shape[1])
-    outputs, _, _ = net.forward(case["in"]["obs"])
+    net = head_with(case["weights"], case["config"], space, action, want.shape[1])
+    outputs, _, _ = outputs_of(net, case["in"]["obs"])
 
     np.testing.assert_allclose(outputs, want, rtol=1e-6, atol=1e-6 * np.abs(want).max())
 
@@ -100,8 +118,8 @@ def test_same_numbers_as_rlmodules(name, formula, rlmodules):
     want = arrays[f"{name}|outputs"]
     space = formula.space(case["obs"])
 
-    net = NumpyNet.from_weights(weights, case["config"], space, TWO, want.shape[1])
-    outputs, value, _ = net.forward(arrays[f"{name}|obs"])
+    net = head_with(weights, case["config"], space, TWO, want.shape[1])
+    outputs, value, _ = outputs_of(net, arrays[f"{name}|obs"])
 
     np.testing.assert_allclose(outputs, want, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(value, arrays[f"{name}|value"], rtol=1e-6, atol=1e-6)
@@ -113,7 +131,7 @@ def test_other_rlmodules_are_left_to_torch(name, rlmodules):
     case, arrays = rlmodules.cases[name], rlmodules.arrays
     weights = {key: arrays[f"{name}|weights|{key}"] for key in case["weights"]}
 
-    assert not NumpyNet.fits(weights, case["config"])
+    assert not fits(weights, case["config"])
 
 
 @given(
@@ -136,12 +154,12 @@ def test_same_numbers_as_torch(hiddens, act, shares, cells, rows):
     }
     torch.manual_seed(rows)
     model = build_model(VECTOR, TWO, 3, config)
-    net = NumpyNet.from_weights(weights_of(model), config, VECTOR, TWO, 3)
+    net = head_with(weights_of(model), config, VECTOR, TWO, 3)
     rng = np.random.default_rng(rows)
     obs = rng.normal(size=(rows, 4)).astype(np.float32)
     state = [rng.normal(size=(rows, cells)).astype(np.float32) for _ in "hc"] if cells else []
 
-    outputs, value, after = net.forward(obs, state)
+    outputs, value, after = outputs_of(net, obs, state)
     with torch.no_grad():
         want, want_after = model(
             {"obs": torch.from_numpy(obs)},
@@ -160,17 +178,17 @@ def test_same_numbers_as_torch(hiddens, act, shares, cells, rows):
 def test_rows_do_not_touch_each_other():
     """A batch gives what its rows give one by one, and inputs are left alone."""
     model = build_model(VECTOR, TWO, 2, {"vf_share_layers": False, "fcnet_activation": "swish"})
-    net = NumpyNet.from_weights(
+    net = head_with(
         weights_of(model), {"vf_share_layers": False, "fcnet_activation": "swish"}, VECTOR, TWO, 2
     )
     obs = np.random.default_rng(0).normal(size=(64, 4)).astype(np.float32)
     before = obs.copy()
 
-    outputs, value, _ = net.forward(obs)
+    outputs, value, _ = outputs_of(net, obs)
 
     np.testing.assert_array_equal(obs, before)
     for i in range(64):
-        row, row_value, _ = net.forward(obs[i : i + 1])
+        row, row_value, _ = outputs_of(net, obs[i : i + 1])
         np.testing.assert_allclose(row[0], outputs[i], rtol=1e-5, atol=1e-7)
         np.testing.assert_allclose(row_value[0], value[i], rtol=1e-5, atol=1e-7)
 
@@ -178,12 +196,12 @@ def test_rows_do_not_touch_each_other():
 def test_threads_share_one_net():
     """Nothing is kept between calls, so threads do not disturb each other."""
     model = build_model(VECTOR, TWO, 2, {})
-    net = NumpyNet.from_weights(weights_of(model), {}, VECTOR, TWO, 2)
+    net = head_with(weights_of(model), {}, VECTOR, TWO, 2)
     batches = [np.full((n, 4), 0.1 * n, np.float32) for n in range(1, 33)]
-    want = [net.forward(batch)[0].copy() for batch in batches]
+    want = [outputs_of(net, batch)[0].copy() for batch in batches]
 
     with ThreadPoolExecutor(4) as pool:
-        got = list(pool.map(lambda batch: net.forward(batch)[0], batches * 8))
+        got = list(pool.map(lambda batch: outputs_of(net, batch)[0], batches * 8))
 
     for i, outputs in enumerate(got):
         np.testing.assert_array_equal(outputs, want[i % 32])
@@ -193,13 +211,14 @@ def test_torch_is_never_imported():
     """A process that only acts through numpy does not pay for torch."""
     script = (
         "import sys, numpy as np, gymnasium as gym\n"
-        "from rlconnect.legacy.models.numpy_forward import NumpyNet\n"
+        "from rlconnect.legacy.heads import build_array_head\n"
         "w = {'_logits._model.0.weight': np.ones((2, 4)), '_logits._model.0.bias': np.ones(2),\n"
         "     '_value_branch._model.0.weight': np.ones((1, 4)),\n"
         "     '_value_branch._model.0.bias': np.ones(1)}\n"
-        "net = NumpyNet.from_weights(w, {'fcnet_hiddens': []}, gym.spaces.Box(-1, 1, (4,)),\n"
-        "                            gym.spaces.Discrete(2), 2)\n"
-        "assert net.forward(np.ones((1, 4)))[0].tolist() == [[5.0, 5.0]]\n"
+        "net = build_array_head('PG', gym.spaces.Box(-1, 1, (4,)), gym.spaces.Discrete(2),\n"
+        "                       {'model': {'fcnet_hiddens': []}}, w)\n"
+        "found = net.policy_outputs({'obs': np.ones((1, 4))}).dist_inputs\n"
+        "assert found.tolist() == [[5.0, 5.0]]\n"
         "assert 'torch' not in sys.modules\n"
     )
 
@@ -213,47 +232,39 @@ def test_torch_is_never_imported():
 def lstm_net():
     config = {"use_lstm": True, "lstm_cell_size": 3, "lstm_use_prev_reward": True}
     model = build_model(VECTOR, TWO, 2, config)
-    return NumpyNet.from_weights(weights_of(model), config, VECTOR, TWO, 2)
+    return head_with(weights_of(model), config, VECTOR, TWO, 2)
 
 
 @pytest.mark.parametrize(
     ("call", "error", "match"),
     [
-        ({"obs_flat": np.ones((2, 5))}, SpaceError, r"\(B, 4\)"),
+        ({"obs": np.ones((2, 5))}, SpaceError, r"\(B, 4\)"),
         ({"state": []}, PieceError, "needs its state"),
-        ({"prev_reward": None}, PieceError, "earlier actions or rewards"),
         ({"seq_lens": [1, 1, 1]}, PieceError, "3 sequences"),
     ],
 )
 def test_calls_that_do_not_fit(call, error, match):
     """What is missing or of another shape is named."""
     zeros = np.zeros((2, 3), np.float32)
-    right = {"obs_flat": np.ones((2, 4)), "state": [zeros, zeros], "prev_reward": np.ones(2)}
+    right = {"obs": np.ones((2, 4)), "state": [zeros, zeros], "prev_rewards": np.ones(2)}
 
     with pytest.raises(error, match=match):
-        lstm_net().forward(**{**right, **call})
+        outputs_of(lstm_net(), **{**right, **call})
 
 
 def test_initial_state():
     """An LSTM starts from zeros, one row without batch dimension per array."""
     state = lstm_net().get_initial_state()
 
-    assert lstm_net().is_recurrent
     assert [s.shape for s in state] == [(3,), (3,)]
     assert not any(s.any() for s in state)
-
-
-def test_values_outside_a_discrete_space():
-    """A negative earlier action is an error, not the last one counted from the end."""
-    with pytest.raises(IndexError):
-        lstm_net().encode_actions(np.array([-1, 0]))
 
 
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ({"obs_space": gym.spaces.Box(-1, 1, (5,))}, "numbers in an observation"),
-        ({"num_outputs": 3}, "outputs"),
+        ({"obs_space": gym.spaces.Box(-1, 1, (5,))}, "4 numbers in"),
+        ({"num_outputs": 3}, "another size than the actions need"),
         ({"model_config": {"vf_share_layers": True, "free_log_std": True}}, "log_std"),
     ],
 )
@@ -269,7 +280,7 @@ def test_weights_that_do_not_fit(change, match):
     }
 
     with pytest.raises(WeightsError, match=match):
-        NumpyNet.from_weights(**{**right, **change})
+        head_with(**{**right, **change})
 
 
 def test_custom_models_are_left_to_torch():
@@ -277,4 +288,4 @@ def test_custom_models_are_left_to_torch():
     model = build_model(VECTOR, TWO, 2, {})
 
     with pytest.raises(ConfigError, match="custom"):
-        NumpyNet.from_weights(weights_of(model), {"custom_model": "net"}, VECTOR, TWO, 2)
+        head_with(weights_of(model), {"custom_model": "net"}, VECTOR, TWO, 2)

@@ -22,9 +22,9 @@ def test_unknown_name():
 
 
 def test_light_names_load_no_torch():
-    """Defaults and the numpy networks come without torch."""
+    """Defaults come without torch."""
     script = (
-        "import sys; from rlconnect.legacy.models import MODEL_DEFAULTS, NumpyNet\n"
+        "import sys; from rlconnect.legacy.models import MODEL_DEFAULTS, with_defaults\n"
         "assert 'torch' not in sys.modules"
     )
 

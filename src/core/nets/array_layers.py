@@ -1,0 +1,272 @@
+"""What each kind of layer computes in numpy, float32; arrays in, arrays out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ..errors import PieceError
+from .activations import ACTIVATIONS, HALF, ONE, Float32, sigmoid
+from .array_images import LOWEST, Compute, Weights, convolution, joined, pool
+from .binding import Step
+from .numpy_lstm import NumpyLstm
+from .q_values import dueling_logits, dueling_q, expected_return, support
+
+Recur = Callable[[list[Any], Sequence[Any], int], tuple[Float32, list[Float32]]]
+"""From what goes in, states and the number of sequences to what comes out and the next states."""
+
+
+def _copied(seen: list[Any]) -> Float32:
+    """What goes in, as an array of its own: activations write in place."""
+    return np.array(seen[0]) if len(seen) == 1 else np.concatenate(seen, -1)
+
+
+def _activation(step: Step, weights: Weights) -> Compute:
+    act = ACTIVATIONS[step.layer.value]
+
+    def compute(seen: list[Any]) -> Float32:
+        found = _copied(seen)
+        if act is not None:
+            act(found)
+        return found
+
+    return compute
+
+
+def _dense(step: Step, weights: Weights) -> Compute:
+    weight = weights["weight"] if step.settings["is_turned"] else weights["weight"].T
+    kernel, bias = np.ascontiguousarray(weight), weights.get("bias")
+
+    def compute(seen: list[Any]) -> Float32:
+        found: Float32 = np.matmul(joined(seen), kernel)
+        if bias is not None:
+            found += bias
+        return found
+
+    return compute
+
+
+def _layer_norm(step: Step, weights: Weights) -> Compute:
+    weight, bias = weights["weight"], weights.get("bias")
+    axes = tuple(range(-step.settings["axes"], 0))
+    epsilon = np.float32(step.settings["epsilon"])
+
+    def compute(seen: list[Any]) -> Float32:
+        found = _copied(seen)
+        found -= found.mean(axes, keepdims=True)
+        found /= np.sqrt((found * found).mean(axes, keepdims=True) + epsilon)
+        found *= weight
+        if bias is not None:
+            found += bias
+        return found
+
+    return compute
+
+
+def _batch_norm(step: Step, weights: Weights) -> Compute:
+    axes = len(step.shape)
+    spread = np.sqrt(weights["running_var"] + np.float32(step.settings["epsilon"]))
+    scale = weights.get("weight", np.float32(1)) / spread
+    shift = weights.get("bias", np.float32(0)) - weights["running_mean"] * scale
+    place = (-1,) if step.settings["is_last"] else (-1, *[1] * (axes - 1))
+
+    def compute(seen: list[Any]) -> Float32:
+        found: Float32 = joined(seen) * scale.reshape(place) + shift.reshape(place)
+        return found
+
+    return compute
+
+
+def _embedding(step: Step, weights: Weights) -> Compute:
+    table = weights["weight"]
+    if step.settings["is_one_hot"]:
+        return lambda seen: np.matmul(joined(seen), table)
+    return lambda seen: table[joined(seen).astype(np.int64).clip(0, len(table) - 1)]
+
+
+def _parameter(step: Step, weights: Weights) -> Compute:
+    return lambda seen: weights["weight"].reshape(step.shape)
+
+
+def _flatten(step: Step, weights: Weights) -> Compute:
+    return lambda seen: np.concatenate([x.reshape(len(x), -1) for x in seen], -1)
+
+
+def _reshape(step: Step, weights: Weights) -> Compute:
+    return lambda seen: _copied(seen).reshape(-1, *step.shape)
+
+
+def _permute(step: Step, weights: Weights) -> Compute:
+    axes = (0, *(axis + 1 for axis in step.layer.value))
+    return lambda seen: np.transpose(joined(seen), axes).copy()
+
+
+def _slice(step: Step, weights: Weights) -> Compute:
+    start, stop = step.layer.value
+    return lambda seen: np.array(joined(seen)[..., start:stop])
+
+
+def _clip(step: Step, weights: Weights) -> Compute:
+    low, high = map(np.float32, step.layer.value)
+    return lambda seen: np.clip(joined(seen), low, high)
+
+
+def _mask(step: Step, weights: Weights) -> Compute:
+    def compute(seen: list[Any]) -> Float32:
+        with np.errstate(divide="ignore"):
+            barred = np.maximum(np.log(np.maximum(seen[-1], 0)), LOWEST)
+        found: Float32 = joined(seen[:-1]) + barred
+        return found
+
+    return compute
+
+
+def _sum(step: Step, weights: Weights) -> Compute:
+    return lambda seen: np.sum(seen, 0, dtype=np.float32)
+
+
+def _product(step: Step, weights: Weights) -> Compute:
+    return lambda seen: np.prod(seen, 0, dtype=np.float32)
+
+
+def _dueling(step: Step, weights: Weights) -> Compute:
+    atoms = step.settings["atoms"]
+    if atoms == 1:
+        return lambda seen: dueling_q(*seen)
+    return lambda seen: dueling_logits(seen[0].reshape(len(seen[0]), -1, atoms), seen[1]).reshape(
+        len(seen[0]), -1
+    )
+
+
+def _expected(step: Step, weights: Weights) -> Compute:
+    shape = (-1, *step.shape, step.settings["atoms"])
+    atoms = support(shape[-1], *step.layer.value)
+    return lambda seen: expected_return(joined(seen).reshape(shape), atoms)
+
+
+def _squash(step: Step, weights: Weights) -> Compute:
+    low, span = weights["low_action"], weights["action_range"]
+
+    def compute(seen: list[Any]) -> Float32:
+        # By way of tanh: sigmoid(2x) without an overflow to silence.
+        bent: Float32 = np.tanh(joined(seen))
+        bent += ONE
+        bent *= HALF
+        bent *= span
+        bent += low
+        return bent
+
+    return compute
+
+
+def _divide(step: Step, weights: Weights) -> Compute:
+    by = np.float32(step.layer.value)
+    return lambda seen: joined(seen) / by
+
+
+def _subtract(step: Step, weights: Weights) -> Compute:
+    amount = np.float32(step.layer.value)
+    return lambda seen: joined(seen) - amount
+
+
+def _lstm(step: Step, weights: Weights) -> Recur:
+    layers = []
+    for index in range(step.settings["layers"]):
+        wide, high = (weights[f"{part}_l{index}"] for part in ("weight_ih", "weight_hh"))
+        if step.settings["is_turned"]:
+            wide, high = wide.T, high.T
+        zeros = np.zeros(len(wide), np.float32)
+        biases = (weights.get(f"{part}_l{index}", zeros) for part in ("bias_ih", "bias_hh"))
+        layers.append(NumpyLstm(wide, high, *biases))
+
+    def recur(
+        seen: list[Any], state: Sequence[Any], sequences: int
+    ) -> tuple[Float32, list[Float32]]:
+        after: list[Float32] = []
+        parts, rows = iter(state), len(seen[0])
+        if rows == sequences:  # one step of each
+            for layer in layers:
+                h, c = np.asarray(next(parts), np.float32), np.asarray(next(parts), np.float32)
+                h, c = layer.step(seen, h, c)
+                seen = [h]
+                after += (h, c)
+            return h, after
+        x: Any = _sequences(joined(seen), sequences)
+        for layer in layers:
+            h, c = np.asarray(next(parts), np.float32), np.asarray(next(parts), np.float32)
+            x, h, c = layer.sequence(x, h, c)
+            after += (h, c)
+        return x.reshape(rows, -1), after
+
+    return recur
+
+
+def _gru(step: Step, weights: Weights) -> Recur:
+    cells = step.settings["cells"]
+
+    def recur(
+        seen: list[Any], state: Sequence[Any], sequences: int
+    ) -> tuple[Float32, list[Float32]]:
+        after: list[Float32] = []
+        rows = len(seen[0])
+        x: Any = _sequences(joined(seen), sequences)
+        for index in range(step.settings["layers"]):
+            h = np.asarray(state[index], np.float32)
+            wide, high = (weights[f"{part}_l{index}"].T for part in ("weight_ih", "weight_hh"))
+            first, second = (
+                weights.get(f"{part}_l{index}", np.float32(0)) for part in ("bias_ih", "bias_hh")
+            )
+            sums = x @ wide + first
+            outputs = np.empty((*x.shape[:2], cells), np.float32)
+            for t in range(x.shape[1]):
+                own, new = h @ high + second, sums[:, t]
+                gates = own[:, : 2 * cells] + new[:, : 2 * cells]
+                sigmoid(gates)
+                reset, keep = gates[:, :cells], gates[:, cells:]
+                fresh = np.tanh(new[:, 2 * cells :] + reset * own[:, 2 * cells :])
+                h = fresh + keep * (h - fresh)
+                outputs[:, t] = h
+            after.append(h)
+            x = outputs
+        return x.reshape(rows, -1), after
+
+    return recur
+
+
+def _sequences(x: Float32, sequences: int) -> Float32:
+    """Rows as `(S, T, n)`."""
+    if sequences < 1 or len(x) % sequences:
+        raise PieceError(
+            "rows cannot be cut into sequences of one length",
+            expected=f"a multiple of {sequences} sequences",
+            found=f"{len(x)} rows",
+        )
+    return x.reshape(sequences, len(x) // sequences, -1)
+
+
+RECURRENT: Final[Mapping[str, Callable[[Step, Weights], Recur]]] = {"gru": _gru, "lstm": _lstm}
+LAYERS: Final[Mapping[str, Callable[[Step, Weights], Compute]]] = {
+    "activation": _activation,
+    "add": _sum,
+    "batch_norm": _batch_norm,
+    "clip": _clip,
+    "convolution": convolution,
+    "dense": _dense,
+    "divide": _divide,
+    "dueling": _dueling,
+    "embedding": _embedding,
+    "expected": _expected,
+    "flatten": _flatten,
+    "layer_norm": _layer_norm,
+    "mask": _mask,
+    "multiply": _product,
+    "parameter": _parameter,
+    "permute": _permute,
+    "pool": pool,
+    "reshape": _reshape,
+    "slice": _slice,
+    "squash": _squash,
+    "subtract": _subtract,
+}
