@@ -21,6 +21,7 @@ from typing import Any, Final, TypeGuard
 
 from ..core.errors import CheckpointError, CheckpointNotFoundError, ConfigError, LimitExceededError
 from ..core.vault.decode.load_limits import DEFAULT_LIMITS
+from ..core.vault.file_names import PLAIN_SETTINGS, RESULT_TABLE, RESULTS
 from ..core.vault.files.reading import read_json
 from .damaged import Damage
 from .readers.json_lines import read_lines
@@ -35,9 +36,6 @@ METRICS: Final = (
 )
 """What a run is measured by where nobody says: the return, by its names through the releases."""
 
-_SETTINGS: Final = "params.json"
-_RESULTS: Final = "result.json"
-_TABLE: Final = "progress.csv"
 _STEP: Final = "training_iteration"
 _NUMBERED: Final = re.compile(r"checkpoint_?(\d+)")
 
@@ -105,13 +103,13 @@ class Trial:
         return rows, damage.found
 
     def _results(self, damage: Damage) -> Iterator[dict[str, Any]]:
-        file = self.path / _RESULTS
+        file = self.path / RESULTS
         if file.is_file():
-            place = Place(file, f"{self.name}/{_RESULTS}")
+            place = Place(file, f"{self.name}/{RESULTS}")
             for _, row in read_lines(place, DEFAULT_LIMITS, damage, lambda row, _: row):
                 yield row
-        elif (self.path / _TABLE).is_file():
-            yield from _table(self.path / _TABLE)
+        elif (self.path / RESULT_TABLE).is_file():
+            yield from _table(self.path / RESULT_TABLE)
 
     @property
     def damaged(self) -> list[dict[str, Any]]:
@@ -131,7 +129,7 @@ class Trial:
     @cached_property
     def config(self) -> dict[str, Any]:
         """Its settings; what is no JSON is there as text, as Tune writes it."""
-        found = _json_in(self.path / _SETTINGS)
+        found = _json_in(self.path / PLAIN_SETTINGS)
         if found is not None:
             return found
         for row in self._results(Damage()):
@@ -271,7 +269,7 @@ def open_runs(
     if not trials:
         raise CheckpointNotFoundError(
             f"no trial lies at {folder}",
-            expected=f"folders with {_RESULTS}, {_TABLE} or {_SETTINGS}",
+            expected=f"folders with {RESULTS}, {RESULT_TABLE} or {PLAIN_SETTINGS}",
             hint="name what Tune calls its storage_path, such as ~/ray_results.",
         )
     told = dict.fromkeys(name for trial in trials for name in trial.last_result)
@@ -295,7 +293,7 @@ def _trials(folder: Path) -> Iterator[Trial]:
             raise LimitExceededError(f"more than {DEFAULT_LIMITS.max_entries:,} files in {folder}")
         place = Path(root)
         folders.sort()
-        if {_SETTINGS, _RESULTS, _TABLE} & set(files):
+        if {PLAIN_SETTINGS, RESULTS, RESULT_TABLE} & set(files):
             if place.parent not in states:
                 states[place.parent] = _states(place.parent)
             folders.clear()

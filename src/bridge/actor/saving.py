@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...core.vault.layout import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
+from ...core.vault.file_names import COMPONENT_JSON, ENV_TO_MODULE, MODULE, MODULE_TO_ENV
 from ...core.vault.saved_tree import replaced_tree
 from ...legacy.policy.export import export_policies
 from ...legacy.policy.policy import Policy
 from ..loading.natives import source_of
 from ..loading.several import is_several, save_several
-from ..loading.triples import METADATA, POLICY, STEPS
+from ..loading.triples import POLICY, STEPS
 
 if TYPE_CHECKING:
     from .actor import Actor
@@ -50,7 +50,7 @@ def _save_one(name: str, source: Any, path: Path) -> None:
         for each, part in parts:
             part.save_to_path(folder / each)
         text = json.dumps({STEPS: source.timestep, POLICY: source.name})
-        (folder / METADATA).write_text(text, encoding="utf-8")
+        (folder / COMPONENT_JSON).write_text(text, encoding="utf-8")
 
 
 def actor_data(actor: Actor) -> dict[str, Any]:

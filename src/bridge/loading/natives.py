@@ -17,8 +17,9 @@ from ...core.importing.torch_needed import torch_needed
 from ...core.text.shell import command
 from ...core.vault import open_checkpoint
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.file_names import MIGRATION_FILE
 from ...core.vault.files.places import named, on_disk
-from ...core.vault.layout import MIGRATION_FILE, newest_below
+from ...core.vault.layout import newest_below
 from ...core.vault.one_save import of_one_save
 from ...core.vault.players import saved_players
 from ...legacy.connectors.adapted import acted_space, seen_space

@@ -13,9 +13,9 @@ from typing import Any
 from ...core.data.keys import table_of
 from ...core.errors import RlconnectError
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.file_names import ACTOR_FILE
 from ...core.vault.files.json_text import format_json
 from ...core.vault.files.reading import entries
-from ...core.vault.layout import ACTOR_FILE
 from ...core.vault.own.document import encode
 from ...core.vault.players import FORMAT, saved_players
 

@@ -14,16 +14,20 @@ from ...core.data.damage import at
 from ...core.errors import CheckpointNotFoundError, CorruptCheckpointError, UnknownNameError
 from ...core.vault import open_checkpoint
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
-from ...core.vault.files.places import is_elsewhere, on_disk
-from ...core.vault.files.reading import part_of, read_json
-from ...core.vault.layout import (
+from ...core.vault.file_names import (
     CERTIFICATE_FILE,
+    COMPONENT_JSON,
+    ENV_RUNNER,
     ENV_TO_MODULE,
-    LEARNER,
+    LEARNER_CONNECTOR,
     MIGRATION_FILE,
     MODULE,
+    MODULE_PLACES,
     MODULE_TO_ENV,
+    RUNNER_PLACES,
 )
+from ...core.vault.files.places import is_elsewhere, on_disk
+from ...core.vault.files.reading import part_of, read_json
 from ...core.vault.one_save import of_one_save
 from ...core.vault.own.own_format import read_document
 from ...v2.connectors.common.agent_to_module_mapping import AgentToModuleMapping
@@ -39,17 +43,10 @@ from .agent_pieces import has_own_pieces, module_pipelines
 from .mapping import Casting, PolicyMapping
 from .options import words_of
 
-METADATA: Final = "metadata.json"
 STEPS: Final = "num_env_steps_sampled_lifetime"
 """What RLlib's env runners call their count."""
 POLICY: Final = "policy"
 """The id of a policy that was saved alone."""
-
-_RUNNERS: Final = ("env_runner/", "eval_env_runner/", "")
-"""Where pipelines lie: below an algorithm, or in the folder itself."""
-
-_MODULES: Final = (MODULE, f"env_runner/{MODULE}", f"learner_group/learner/{MODULE}")
-"""Where a module lies, likewise."""
 
 
 @of_one_save
@@ -72,7 +69,7 @@ def load_triple(
         with on_disk(path, DEFAULT_LIMITS) as unpacked:
             return load_triple(unpacked, module_id, **options)
     folder = Path(path)
-    runner = next((n for n in _RUNNERS if part_of(folder, n + ENV_TO_MODULE).is_dir()), None)
+    runner = next((n for n in RUNNER_PLACES if part_of(folder, n + ENV_TO_MODULE).is_dir()), None)
     place = _module_in(folder)
     if runner is None or place is None:
         raise CheckpointNotFoundError(
@@ -105,13 +102,13 @@ def migrated_in(path: str | os.PathLike[str], options: Mapping[str, Any]) -> V2T
         ENV_TO_MODULE: EnvToModulePipeline,
         MODULE: RLModule,
         MODULE_TO_ENV: ModuleToEnvPipeline,
-        LEARNER: LearnerConnectorPipeline,
+        LEARNER_CONNECTOR: LearnerConnectorPipeline,
     }
     folder = Path(path)
     with one_load():
         migration = read_beside(folder, MIGRATION_FILE)
-        if not part_of(folder, LEARNER).is_dir():
-            del kinds[LEARNER]
+        if not part_of(folder, LEARNER_CONNECTOR).is_dir():
+            del kinds[LEARNER_CONNECTOR]
         parts = ((kind, part_of(folder, name), options) for name, kind in kinds.items())
         to_module, module, to_env, *learner = read_parts(*parts)
         return V2Triple(
@@ -144,7 +141,7 @@ def read_beside(folder: Path, name: str) -> Any:
 
 def has_pipelines(path: str | os.PathLike[str]) -> bool:
     """Whether a folder holds a module of the new stack with its pipelines."""
-    runs = any(part_of(path, f"{each}{ENV_TO_MODULE}").is_dir() for each in _RUNNERS)
+    runs = any(part_of(path, n + ENV_TO_MODULE).is_dir() for n in RUNNER_PLACES)
     return runs and _module_in(Path(path)) is not None
 
 
@@ -203,25 +200,25 @@ def _set_mapping(pipelines: Sequence[Any], casting: Casting, *, is_given: bool) 
 
 def _id_in(path: Any) -> str:
     """What a policy that was saved alone is called."""
-    file = Path(path) / METADATA
+    file = Path(path) / COMPONENT_JSON
     said = read_json(file, DEFAULT_LIMITS) if file.is_file() else {}
     name = said.get(POLICY)
     return name if isinstance(name, str) and name else DEFAULT_MODULE_ID
 
 
 def _module_in(folder: Path) -> Path | None:
-    return next((own for own in (part_of(folder, n) for n in _MODULES) if own.is_dir()), None)
+    return next((own for own in (part_of(folder, n) for n in MODULE_PLACES) if own.is_dir()), None)
 
 
 def _steps_sampled(path: Any) -> int:
     """How many steps an algorithm's runner or an actor had sampled; 0 of another folder."""
-    file = Path(path) / METADATA
-    if not (Path(path) / "env_runner").is_dir():
+    file = Path(path) / COMPONENT_JSON
+    if not (Path(path) / ENV_RUNNER).is_dir():
         said = read_json(file, DEFAULT_LIMITS) if file.is_file() else {}
-        with at(METADATA, STEPS):
+        with at(COMPONENT_JSON, STEPS):
             return count(said.get(STEPS, 0))
     for component in open_checkpoint(path).components:
-        if component.path == "env_runner" and component.state:
+        if component.path == ENV_RUNNER and component.state:
             with at(component.path, STEPS):
                 return count(component.state.get(STEPS, 0))
     return 0

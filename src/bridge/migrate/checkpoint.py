@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from ...core.vault.convert import write_without_pickles
-from ...core.vault.files.json_text import format_json
-from ...core.vault.layout import (
+from ...core.vault.file_names import (
     CERTIFICATE_FILE,
     ENV_TO_MODULE,
-    LEARNER,
+    LEARNER_CONNECTOR,
     MIGRATION_FILE,
     MODULE,
     MODULE_TO_ENV,
 )
+from ...core.vault.files.json_text import format_json
 from ...core.vault.own.document import encode
 from ...core.vault.saved_tree import replaced_tree
 from ...legacy.policy.certificate import check_stages
@@ -61,7 +61,7 @@ def save_migrated(plan: MigrationPlan, out: str | os.PathLike[str], *, command: 
         ENV_TO_MODULE: env_to_module,
         MODULE: module,
         MODULE_TO_ENV: module_to_env,
-        LEARNER: learner,
+        LEARNER_CONNECTOR: learner,
     }
     plan.note(command)
     with replaced_tree(Path(os.path.abspath(out))) as folder:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,9 +20,6 @@ from ...core.errors import (
 )
 from ...core.spaces.codec import space_from_data, space_to_data
 from ...core.spaces.probe_observations import Course, sampled_courses
-from ...core.vault.own.atomic import replaced_file
-from ...core.vault.own.leftovers import removed
-from ...core.vault.own.writer import is_own
 from ...legacy.connectors.adapted import seen_space
 from ...legacy.policy.certificate import certificate_of
 from ...legacy.policy.default_connectors import create_connectors_for_policy
@@ -52,6 +48,7 @@ from .saved_plan import (
     origin_of,
     proofs_in,
     saved_plan,
+    write_plan,
 )
 from .source_stages import SourceStages
 from .training_settings import training_settings
@@ -106,13 +103,8 @@ class MigrationPlan:
         self.source = source
         self.custom = dict(custom or {})
         self.observation_space = observation_space or seen_space(policy)
-        self.proofs = {
-            "samples": samples,
-            "length": length,
-            "seed": seed,
-            "absolute": absolute,
-            "relative": relative,
-        }
+        drawn = {"samples": samples, "length": length, "seed": seed}
+        self.proofs = {**drawn, "absolute": absolute, "relative": relative}
         self.module = native_module(policy)
         self.steps = steps_of(policy, self.module)
         self.training = training_settings(policy.config)
@@ -261,17 +253,7 @@ class MigrationPlan:
         Raises:
             CheckpointWriteError: The disk refuses; what was there before is untouched.
         """
-        target = Path(path)
-        source, older = self.source, ""
-        if not source:
-            first, second = (target.name + ending for ending in (".policy", ".policy-2"))
-            source, older = (second, first) if _source_in(target) == first else (first, second)
-            self.policy.export_checkpoint(target.with_name(source))
-        data = {**self.to_dict(), "source": source}
-        with replaced_file(target) as staged:
-            staged.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-        if older and is_own(target.with_name(older)):
-            removed(target.with_name(older))
+        write_plan(Path(path), self.to_dict(), self.source, self.policy.export_checkpoint)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **options: Any) -> MigrationPlan:
@@ -288,29 +270,20 @@ class MigrationPlan:
         target = Path(path)
         with one_load(), at(target.name):
             data, source = saved_plan(target)
-            if data.get("kind") == NATIVE:
-                return _native_plan(source, data, options)
-            policy = one_policy(source, str(data["policy"]), **options)
-            seen = data.get("observation_space")
-            plan = cls(
-                policy,
-                source=source,
-                custom=_custom(options),
-                observation_space=None if seen is None else space_from_data(seen),
-                **proofs_in(data),
-            )
+            plan = _at_rest(cls, source, data, options)
             plan.history = history_in(data)
             plan.origin = dict(mapping(data.get("origin") or {}))
+            plan.proof = proof_from(data.get("proof") or {})
             names = [step.name for step in plan.steps]
-            saved = [each["name"] for each in data["steps"]]
+            steps = data.get("steps") or []
+            saved = [each["name"] for each in steps]
             if names != saved:
                 raise CorruptCheckpointError(
                     f"{target} is the plan of another policy",
                     expected=str(saved)[:200],
                     found=str(names),
                 )
-            plan.proof = proof_from(data["proof"])
-            for step, held in zip(plan.steps, data["steps"], strict=True):
+            for step, held in zip(plan.steps, steps, strict=True):
                 with at("steps", step.name):
                     step.take(held)
             return plan
@@ -419,33 +392,25 @@ def plan_migration(
     )
 
 
-def _native_plan(folder: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> MigrationPlan:
-    """The plan of a folder whose policy was of the new stack when it was written."""
-    from .native_plan import NativePlan
+def _at_rest(
+    kind: type[MigrationPlan], source: str, data: Mapping[str, Any], options: Mapping[str, Any]
+) -> MigrationPlan:
+    """The plan of a saved policy, with no step taken yet."""
+    given: dict[str, Any] = {"source": source, "custom": _custom(options)}
+    if data.get("kind") == NATIVE:
+        from .native_plan import NativePlan
 
-    triple = migrated_in(folder, words_of(options))
-    plan = NativePlan(triple, source=folder, custom=_custom(options), migration=data)
-    plan.history = history_in(data)
-    plan.origin = dict(mapping(data.get("origin") or {}))
-    plan.proof = proof_from(data.get("proof") or {})
-    return plan
-
-
-def one_policy(source: Any, policy_id: str | None, **options: Any) -> Policy:
-    """A policy of the old stack, of a checkpoint or of anything that holds one.
-
-    Raises:
-        ConfigError: There are several, and none was named; or it is of the new stack.
-        UnknownNameError: There is none of that id.
-    """
-    policy = one_native(source, policy_id, **options)
+        return NativePlan(migrated_in(source, words_of(options)), migration=data, **given)
+    policy = one_native(source, str(data["policy"]), **options)
     if not isinstance(policy, Policy):
         raise ConfigError(
             "this is no policy of the old stack",
             found="a module of the new stack",
             hint="it is there already: load it, adapt it, verify it, export it.",
         )
-    return policy
+    seen = data.get("observation_space")
+    space = None if seen is None else space_from_data(seen)
+    return kind(policy, observation_space=space, **given, **proofs_in(data))
 
 
 def one_native(source: Any, policy_id: str | None, **options: Any) -> Policy | V2Triple:
@@ -467,7 +432,7 @@ def one_native(source: Any, policy_id: str | None, **options: Any) -> Policy | V
             hint="name one: migrate(PATH, policy=ID); in a terminal --policy ID.",
         )
     policy = next(each for name, each in found.items() if name == policy_id or len(found) == 1)
-    if isinstance(policy, (Policy, V2Triple)):
+    if isinstance(policy, Policy):
         return policy
     if is_triple(policy):
         return V2Triple.of(policy)
@@ -480,17 +445,5 @@ def one_native(source: Any, policy_id: str | None, **options: Any) -> Policy | V
 
 def _custom(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that are the author's own classes."""
-    return {
-        name: value
-        for name, value in options.items()
-        if (name.startswith("custom_") or name == "trust") and value
-    }
-
-
-def _source_in(file: Path) -> str:
-    """Where the policy of an older plan lies; empty where there is none."""
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return ""
-    return str(data.get("source", "")) if isinstance(data, dict) else ""
+    own = ("custom_", "trust")
+    return {name: each for name, each in options.items() if each and name.startswith(own)}

@@ -20,7 +20,19 @@ from gymnasium.envs.registration import registry
 
 from ...core.algorithms import family_of
 from ...core.columns import DEFAULT_MODULE_ID
-from ...core.vault.layout import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
+from ...core.vault.file_names import (
+    ALGORITHM_JSON,
+    ALGORITHM_STATE,
+    CLASS_FILE,
+    COMPONENT_JSON,
+    COMPONENT_STATE,
+    ENV_RUNNER,
+    ENV_TO_MODULE,
+    LEARNER,
+    LEARNER_GROUP,
+    LEARNT_MODULE,
+    MODULE_TO_ENV,
+)
 from ...legacy.policy.policy import Policy
 from ...v2.connectors.common.add_observations import AddObservationsFromEpisodesToBatch
 from ...v2.connectors.common.add_time_dim import AddTimeDimToBatchAndZeroPad
@@ -34,8 +46,6 @@ from ...v2.saving.checkpoint_files import write_component
 from .ray_parts import is_face
 from .training_settings import training_settings
 
-_LEARNER: Final = "learner_group/learner"
-_RUNNER: Final = "env_runner"
 _BY_MODULE: Final = {
     "DefaultAPPOTorchRLModule": ("APPO",),
     "DefaultDQNTorchRLModule": ("DQN",),
@@ -131,25 +141,27 @@ class RayAlgorithm:
             folder,
             _named(home, self.name),
             {"class": config, **self._settings()},
-            state="algorithm_state",
-            metadata="rllib_checkpoint.json",
+            state=ALGORITHM_STATE,
+            metadata=ALGORITHM_JSON,
             type="Algorithm",
             format="cloudpickle",
         )
         _write(
-            folder / _LEARNER.partition("/")[0],
+            folder / LEARNER_GROUP,
             _named("ray.rllib.core.learner.learner_group", "LearnerGroup"),
         )
-        _write(folder / _LEARNER, _named("ray.rllib.core.learner.learner", "Learner"))
+        _write(
+            folder / LEARNER_GROUP / LEARNER, _named("ray.rllib.core.learner.learner", "Learner")
+        )
         modules = MultiRLModule()
         for name, module in self.acting.modules.items():
             modules.add_module(name, module)
             modules.rl_module_specs[name] = self.specs[name]
-        modules.save_to_path(folder / _LEARNER / MODULE)
+        modules.save_to_path(folder / LEARNT_MODULE)
         kind = "SingleAgentEnvRunner" if self.is_single else "MultiAgentEnvRunner"
         home = "single_agent_env_runner" if self.is_single else "multi_agent_env_runner"
-        _write(folder / _RUNNER, _named(f"ray.rllib.env.{home}", kind))
-        self.acting.save_pipelines(folder / _RUNNER)
+        _write(folder / ENV_RUNNER, _named(f"ray.rllib.env.{home}", kind))
+        self.acting.save_pipelines(folder / ENV_RUNNER)
 
     def _settings(self) -> dict[str, Any]:
         config = self.first.config
@@ -275,8 +287,8 @@ def _write(
     folder: Path,
     cls: Any,
     *args: Any,
-    state: str = "state",
-    metadata: str = "metadata.json",
+    state: str = COMPONENT_STATE,
+    metadata: str = COMPONENT_JSON,
     **told: Any,
 ) -> None:
     write_component(
@@ -286,7 +298,7 @@ def _write(
         kwargs={},
         state={},
         state_name=state,
-        class_name="class_and_ctor_args.pkl",
+        class_name=CLASS_FILE,
         metadata_name=metadata,
         metadata=told,
         use_msgpack=False,

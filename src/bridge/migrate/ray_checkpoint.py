@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
+from ...core.vault.file_names import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
 from ...core.vault.files.json_text import format_json
-from ...core.vault.layout import ENV_TO_MODULE, MODULE, MODULE_TO_ENV
 from ...core.vault.own.document import encode
 from ...core.vault.saved_tree import replaced_tree
 from ...legacy.connectors.adapted import acted_space

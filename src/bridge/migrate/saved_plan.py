@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,9 +19,12 @@ from ...core.errors import (
     RlconnectError,
 )
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.file_names import MIGRATION_FILE, SOURCE
 from ...core.vault.files.fingerprint import fingerprint_of
 from ...core.vault.files.reading import part_of, read_json
-from ...core.vault.layout import MIGRATION_FILE
+from ...core.vault.own.atomic import replaced_file
+from ...core.vault.own.leftovers import removed
+from ...core.vault.own.writer import is_own
 from ...legacy.policy.policy import Policy
 from ..loading.triples import read_beside
 
@@ -28,9 +32,6 @@ FORMAT: Final = "rlconnect-migration"
 VERSION: Final = 1
 NATIVE: Final = "native"
 """The kind of a plan whose policy was of the new stack already."""
-
-SOURCE: Final = "source.rlconnect"
-"""The policy that was migrated, in our own format, beside what became of it."""
 
 _MOST: Final = {"samples": 10_000, "length": 1_000}
 _PROOFS: Final = ("samples", "length", "seed", "absolute", "relative")
@@ -129,3 +130,38 @@ def keep_source(policy: Policy, folder: Path) -> str:
     except RlconnectError as error:  # a connector of the author's own that cannot be saved
         return error.summary
     return ""
+
+
+def write_plan(
+    target: Path, data: Mapping[str, Any], source: str, export: Callable[[Path], Any]
+) -> None:
+    """Write a plan as JSON; a live policy lies beside it, the older one's until it is written.
+
+    Args:
+        target: The file to write.
+        data: The plan.
+        source: Where its policy was loaded from; empty of a live one.
+        export: Writes the live one.
+
+    Raises:
+        CheckpointWriteError: The disk refuses; what was there before is untouched.
+    """
+    older = ""
+    if not source:
+        first, second = (target.name + ending for ending in (".policy", ".policy-2"))
+        source, older = (second, first) if _source_in(target) == first else (first, second)
+        export(target.with_name(source))
+    with replaced_file(target) as staged:
+        text = json.dumps({**data, "source": source}, indent=2) + "\n"
+        staged.write_text(text, encoding="utf-8")
+    if older and is_own(target.with_name(older)):
+        removed(target.with_name(older))
+
+
+def _source_in(file: Path) -> str:
+    """Where the policy of an older plan lies; empty where there is none."""
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    return str(data.get("source", "")) if isinstance(data, dict) else ""

@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium
 
 from ...core.algorithms import family_of
+from ...core.vault.file_names import LEARNER_GROUP, MODULE
 from ...legacy.policy.policy import Policy
 
 _TRAINS = {"BC": "BCConfig", "MARWIL": "MARWILConfig"}
@@ -29,10 +30,10 @@ def ways_on(
     """
     path = os.fspath(folder)
     if to == "ray":
-        module = repr(os.path.join(path, "rl_module"))
+        module = repr(os.path.join(path, MODULE))
         whole = f"ray.rllib.algorithms.algorithm.Algorithm.from_checkpoint({path!r})"
         part = f"ray.rllib.core.rl_module.RLModule.from_checkpoint({module})"
-        is_whole = os.path.isdir(os.path.join(path, "learner_group"))
+        is_whole = os.path.isdir(os.path.join(path, LEARNER_GROUP))
         return [("load", f"rlconnect.load({path!r})"), ("in Ray", whole if is_whole else part)]
     learns = family_of(policy.algorithm) in ("actor", "actor_critic")
     config = _TRAINS.get(policy.algorithm, "PPOConfig")

@@ -7,7 +7,7 @@ from typing import Any
 from ...core import nest
 from ...core.arrays.stage_differences import StageComparison
 from ...core.data.damage import at
-from ...core.vault.layout import CERTIFICATE_FILE
+from ...core.vault.file_names import CERTIFICATE_FILE
 from ...legacy.policy.certificate import compare_stages, compare_with_certificate
 from ...legacy.policy.policy import Policy
 from ...legacy.policy.stages import LegacyStages

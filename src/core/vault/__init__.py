@@ -23,7 +23,7 @@ from .records.records import (
 from .records.weights import WeightTable
 
 if TYPE_CHECKING:
-    from .own_records import save_records
+    from .readers.own_records import save_records
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -43,4 +43,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # reading most checkpoints needs nothing that writes
-    __getattr__, __dir__ = lazy_names(__name__, {"save_records": ".own_records"})
+    __getattr__, __dir__ = lazy_names(__name__, {"save_records": ".readers.own_records"})

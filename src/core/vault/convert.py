@@ -26,10 +26,20 @@ from .audit.files import with_audit
 from .audit.wrappings import HEAD, bytes_in_text, starts_pickle
 from .decode.load_limits import DEFAULT_LIMITS
 from .decoding import Decoding
+from .file_names import (
+    ACTOR_FILE,
+    CERTIFICATE_FILE,
+    CLASS_KEY,
+    DOCUMENT_ENDING,
+    MIGRATION_FILE,
+    OWN_MANIFEST,
+    SOURCE,
+    STATE_KEY,
+)
 from .files.archives import write_zip
 from .files.places import named, on_disk
 from .files.reading import part_of, read_bytes
-from .layout import ACTOR_FILE, DOCUMENT_ENDING, OWN_MANIFEST, locate
+from .layout import locate
 from .opening import open_checkpoint
 from .own.atomic import make_parents, replaced_file, replaced_folder
 from .own.document import encode
@@ -37,12 +47,11 @@ from .own.own_format import read_folder
 from .own.stand_ins import PlainStandIns, live_stand_ins
 from .own.write_errors import refusals
 from .own.writer import save_folder
-from .own_records import document_of, save_records
+from .readers.own_records import document_of, save_records
 from .records.records import Checkpoint, Problem
 from .save_manifest import KEY as SAVE_KEY
 
-_TEXTS: Final = ("migration.json", "certificate.json")
-_SOURCE: Final = "source.rlconnect"
+_TEXTS: Final = (MIGRATION_FILE, CERTIFICATE_FILE)
 _PLAYER: Final = re.compile(r"player_[0-9]+")
 _MOST_NOTES: Final = 200
 
@@ -265,7 +274,7 @@ def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
                 _copy(node.path, name, place, DEFAULT_LIMITS.max_file_bytes)
             continue
         names = {}
-        parts = (("state_file", node.state_file), ("class_and_ctor_args_file", node.class_file))
+        parts = ((STATE_KEY, node.state_file), (CLASS_KEY, node.class_file))
         for key, file in parts:
             if file is not None:
                 stem = file.name.partition(".")[0]
@@ -279,10 +288,10 @@ def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
         for name in _TEXTS:
             if (node.path / name).is_file():
                 _copy(node.path, name, place)
-        if (node.path / _SOURCE).is_dir():
-            (place / _SOURCE).mkdir()
-            for name in (OWN_MANIFEST, *read_folder(node.path / _SOURCE).files):
-                _copy(node.path / _SOURCE, name, place / _SOURCE, DEFAULT_LIMITS.max_file_bytes)
+        if (node.path / SOURCE).is_dir():
+            (place / SOURCE).mkdir()
+            for name in (OWN_MANIFEST, *read_folder(node.path / SOURCE).files):
+                _copy(node.path / SOURCE, name, place / SOURCE, DEFAULT_LIMITS.max_file_bytes)
     return count
 
 

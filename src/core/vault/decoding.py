@@ -21,10 +21,9 @@ from .decode.pickle_machine import PickleMachine, Trace
 from .decode.standins import GlobalRef, Opaque
 from .decode.torch_file import decode_torch
 from .decode.walk import named_places
-from .files.encodings import ENCODINGS
+from .file_names import DOCUMENT_ENDING, ENCODINGS
 from .files.other_files import HEAD, other_file_error
 from .files.reading import read_bytes
-from .layout import DOCUMENT_ENDING
 from .records.records import CallRecord, FileRecord, ForeignReference, Problem, ProblemKind
 
 # Modules whose names in a file are no news: they are what RLlib itself stands on.

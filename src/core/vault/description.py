@@ -12,6 +12,7 @@ from ..nets.words import layer_words
 from ..spaces.codec import space_to_data
 from ..spaces.text import describe
 from ..text.shell import command
+from .file_names import ENV_RUNNER
 from .network_words import network
 from .next_steps import next_steps
 from .plain import Plainer
@@ -100,7 +101,7 @@ def trained_steps(checkpoint: Checkpoint) -> int | None:
     told += [
         each.state.get(_STEPS[-1])
         for each in checkpoint.components
-        if each.path == "env_runner" and isinstance(each.state, Mapping)
+        if each.path == ENV_RUNNER and isinstance(each.state, Mapping)
     ]
     return max((each for each in told if type(each) is int and each > 0), default=None)
 

@@ -1,24 +1,5 @@
 """Which files make up a checkpoint, judged by names and the small JSON file alone.
 
-Every layout RLlib wrote, by the file names that give it away:
-
-    version   written by        files
-    0, 0.1    Ray 0.8 to 2.0    `checkpoint-<n>`: one pickle {"worker": pickle bytes, ...};
-                                beside it `.tune_metadata`, `.is_checkpoint`
-    1.0       Ray 2.1 to 2.4    `algorithm_state.pkl`, `rllib_checkpoint.json` {type,
-                                checkpoint_version, ray_version, ray_commit},
-                                `policies/<id>/{policy_state.pkl, rllib_checkpoint.json}`
-    1.1       Ray 2.5 and later the same, old stack; the JSON adds `format` (cloudpickle or
-                                msgpack, then `.msgpck`), `state_file` and `policy_ids`
-    1.2       Ray 2.5 to 2.9    the same and `learner/` with `module_state/<id>/
-                                module_state_dir/module_state.pt`, `rl_module_metadata.json`
-    2.0, 2.1  Ray 2.10 on,      one folder per component: `metadata.json` (the algorithm's is
-              new stack         `rllib_checkpoint.json`) {class_and_ctor_args_file, state_file,
-                                checkpoint_version, ...}, `class_and_ctor_args.pkl`,
-                                `<state_file>.{pkl,msgpack,msgpck,pt}`; sub-folders are
-                                sub-components (`learner_group/learner/rl_module/<id>`)
-    ours      rlconnect         `rlconnect.json`, `arrays.safetensors`: see `own_format.py`
-
 JSON is advice, files are facts: a lost JSON file, an absolute or foreign `state_file`, a version
 nobody knows do not stop a folder whose state files are there. Names found inside a file are used
 as base names of this folder's own entries, never as paths.
@@ -27,62 +8,48 @@ as base names of this folder's own entries, never as paths.
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from ..errors import CheckpointError, CheckpointNotFoundError, NotACheckpointError
 from ..text.shell import command
 from .decode.load_limits import Limits
+from .file_names import (
+    ACTOR_FILE,
+    CLASS_DOCUMENT,
+    CLASS_FILE,
+    CLASS_KEY,
+    DOCUMENT_ENDING,
+    ENCODINGS,
+    ENV_TO_MODULE,
+    INNER_STATE,
+    JSON_FILES,
+    LEARNER,
+    LEARNER_GROUP,
+    MODULE,
+    MODULE_JSON,
+    MODULE_STATE,
+    MODULE_TO_ENV,
+    OWN_MANIFEST,
+    PART_FOLDERS,
+    POLICIES,
+    STATE_FILES,
+    STATE_KEY,
+    STATES,
+    TRIAL_CHECKPOINT,
+    WORKER_FILE,
+    Role,
+)
 from .files.cached_links import cached_file
-from .files.encodings import ENCODINGS
 from .files.other_files import HEAD, other_kind, pointer_error
 from .files.reading import access_error, base_name, entries, read_head, read_json
 from .own.leftovers import survivor
 
-Role = Literal["own", "worker", "policy", "algorithm", "module", "component", "folder"]
-
-OWN_MANIFEST: Final = "rlconnect.json"
-ACTOR_FILE: Final = "actor.json"
-"""Names the players of an actor of several, whose folders lie beside it."""
-MIGRATION_FILE: Final = "migration.json"
-"""Tells how a migrated policy came about, beside its parts."""
-CERTIFICATE_FILE: Final = "certificate.json"
-"""What its source made of a few observations, beside it."""
-ENV_TO_MODULE: Final = "env_to_module_connector"
-MODULE: Final = "rl_module"
-MODULE_TO_ENV: Final = "module_to_env_connector"
-LEARNER: Final = "learner_connector"
-KNOWN_VERSIONS: Final = ("0", "0.1", "1.0", "1.1", "1.2", "2.0", "2.1")
-METADATA_NAMES: Final = ("rllib_checkpoint.json", "metadata.json", "rl_module_metadata.json")
-CLASS_FILE: Final = "class_and_ctor_args.pkl"
-CLASS_DOCUMENT: Final = "class_and_ctor_args.rlconnect"
-DOCUMENT_ENDING: Final = ".rlconnect"
-STEMS: Final[dict[str, Role]] = {
-    "policy_state": "policy",
-    "algorithm_state": "algorithm",
-    "module_state": "module",
-    "state": "component",
-}
-_WORKER: Final = re.compile(r"checkpoint-\d+")
-_TRIAL_CHECKPOINT: Final = re.compile(r"checkpoint_(?:tmp)?[0-9a-f]+")
-_KNOWN_FOLDERS: Final = frozenset(
-    {
-        "policies",
-        "learner",
-        "learner_group",
-        "rl_module",
-        "module_state",
-        "env_runner",
-        "eval_env_runner",
-    }
-)
 _WHOLE: Final = ("own", "worker", "algorithm")  # what is a checkpoint, never a part of one
-_INNER_STATE: Final = "module_state_dir"  # belongs to the folder it lies in
 _DEEPEST: Final = 8
 
 
@@ -175,11 +142,11 @@ def _is_own(path: Path) -> bool:
 
 def _file(path: Path) -> Node:
     """The one file that is a checkpoint by itself, or an error that names the folder."""
-    if _WORKER.fullmatch(path.name):
+    if WORKER_FILE.fullmatch(path.name):
         return Node(path, "worker", state_file=path, files=((path.name, path.stat().st_size),))
     if path.suffix == ".json" and _is_own(path):
         return Node(path, "own", files=((path.name, path.stat().st_size),))
-    known = path.stem in STEMS or path.name in (*METADATA_NAMES, CLASS_FILE, OWN_MANIFEST)
+    known = path.stem in STATES or path.name in (*JSON_FILES, CLASS_FILE, OWN_MANIFEST)
     head = read_head(path, HEAD)
     lost = pointer_error(path.name, head)
     if lost is not None:
@@ -194,7 +161,7 @@ def _file(path: Path) -> Node:
         expected="a checkpoint folder",
         hint=f"open the folder it lies in: {command('inspect', path.parent)}"
         if known
-        else "pass the folder that holds policy_state, algorithm_state or module_state files.",
+        else f"pass the folder that holds {STATE_FILES} files.",
     )
 
 
@@ -225,7 +192,7 @@ class _Survey:
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name.endswith(DOCUMENT_ENDING):
                         names[entry.name] = 0
-                    elif entry.name != _INNER_STATE:
+                    elif entry.name != INNER_STATE:
                         folders.append(Path(entry.path))
                 elif entry.is_symlink() and entry.is_dir():
                     links.append(entry.name)
@@ -239,18 +206,18 @@ class _Survey:
         files = tuple(names.items())
         if OWN_MANIFEST in names:
             return Node(path, "own", metadata_file=OWN_MANIFEST, files=files)
-        worker = max(filter(_WORKER.fullmatch, names), key=_iteration, default=None)
+        worker = max(filter(WORKER_FILE.fullmatch, names), key=_iteration, default=None)
         if worker is not None:
             return Node(path / worker, "worker", state_file=path / worker, files=files)
         metadata, metadata_file, problem = _metadata(path, names, self.limits)
         if links and not problem:
             problem = f"{links[0][:80]!r} is a link to a folder, which is not followed"
-        class_name = base_name(metadata.get("class_and_ctor_args_file")) or CLASS_FILE
+        class_name = base_name(metadata.get(CLASS_KEY)) or CLASS_FILE
         if class_name not in names and CLASS_DOCUMENT in names:
             class_name = CLASS_DOCUMENT
         state_file = _state_file(path, names, metadata)
         known = bool(metadata_file or state_file or class_name in names)
-        strange = 0 if known or path.name in _KNOWN_FOLDERS else strange + 1
+        strange = 0 if known or path.name in PART_FOLDERS else strange + 1
         children = [] if strange > 2 else self._below(folders, depth, strange)
         if not known and not children:
             return None
@@ -289,7 +256,7 @@ def _iteration(name: str) -> int:
 
 
 def _metadata(path: Path, names: dict[str, int], limits: Limits) -> tuple[dict[str, Any], str, str]:
-    for name in METADATA_NAMES:
+    for name in JSON_FILES:
         if name in names:
             try:
                 return read_json(path / name, limits), name, ""
@@ -300,34 +267,32 @@ def _metadata(path: Path, names: dict[str, int], limits: Limits) -> tuple[dict[s
 
 def _state_file(path: Path, names: dict[str, int], metadata: dict[str, Any]) -> Path | None:
     """The state file the JSON names, by base name; else the one that is there."""
-    named = base_name(metadata.get("state_file"))
+    named = base_name(metadata.get(STATE_KEY))
     candidates = [named, *(named + suffix for suffix in ENCODINGS)] if named else []
-    candidates += [stem + suffix for stem in STEMS for suffix in ENCODINGS]
+    candidates += [stem + suffix for stem in STATES for suffix in ENCODINGS]
     found = next((name for name in candidates if name in names), None)
     if found is not None and Path(found).suffix in ENCODINGS:
         return path / found
-    inner = path / _INNER_STATE
+    inner = path / INNER_STATE
     if not inner.is_dir() or inner.is_symlink():
         return None
-    for suffix in ENCODINGS:
-        if (inner / f"module_state{suffix}").is_file():
-            return inner / f"module_state{suffix}"
-    return None
+    files = (inner / f"{MODULE_STATE}{suffix}" for suffix in ENCODINGS)
+    return next((file for file in files if file.is_file()), None)
 
 
 def _with_role(node: Node) -> Node:
     role: Role = "folder"
     stem = node.state_file.stem if node.state_file else ""
-    named = base_name(node.metadata.get("state_file")).partition(".")[0]
+    named = base_name(node.metadata.get(STATE_KEY)).partition(".")[0]
     kind = node.metadata.get("type")
     below = {child.role for child in node.children}
-    if stem in STEMS:
-        role = STEMS[stem]
-    elif named in STEMS:
-        role = STEMS[named]
+    if stem in STATES:
+        role = STATES[stem]
+    elif named in STATES:
+        role = STATES[named]
     elif kind == "Policy":
         role = "policy"
-    elif node.metadata_file == "rl_module_metadata.json":
+    elif node.metadata_file == MODULE_JSON:
         role = "module"
     elif node.class_file is not None:
         role = "module" if below == {"module"} else "component"
@@ -350,17 +315,17 @@ def _without_others(node: Node) -> Node:
 
 def _is_apart(child: Node) -> bool:
     """Whether a folder in a checkpoint is none of its parts."""
-    if child.name in _KNOWN_FOLDERS:
+    if child.name in PART_FOLDERS:
         return False
     return child.role == "folder" or any(part.role in _WHOLE for part in child.walk())
 
 
 def _looks_like_algorithm(node: Node) -> bool:
     """A folder that kept its policies or its learner group, whatever else it lost."""
-    policies = node.child("policies")
+    policies = node.child(POLICIES)
     if policies is not None and any(child.role == "policy" for child in policies.children):
         return True
-    return bool(node.child("learner_group")) and node.child("learner") is None
+    return bool(node.child(LEARNER_GROUP)) and node.child(LEARNER) is None
 
 
 def _is_experiment(node: Node) -> bool:
@@ -368,7 +333,7 @@ def _is_experiment(node: Node) -> bool:
     if node.role != "folder":
         return False
     leaves = [n for n in node.walk() if n.role not in ("folder", "policy", "module")]
-    return any(_TRIAL_CHECKPOINT.fullmatch(n.name) or n.role == "worker" for n in leaves) or (
+    return any(TRIAL_CHECKPOINT.fullmatch(n.name) or n.role == "worker" for n in leaves) or (
         any(n.role == "algorithm" for n in leaves)
     )
 
@@ -393,13 +358,13 @@ def checkpoints_below(path: Path, limits: Limits, deepest: int = 12) -> Iterator
             Path(each.path)
             for each in held
             if each.is_dir(follow_symlinks=False)
-            and each.name != _INNER_STATE
+            and each.name != INNER_STATE
             and not each.name.endswith(DOCUMENT_ENDING)
         ]
         if node is not None and _is_one(node) and (folder not in parts or node.role in _WHOLE):
             yield folder
             if node.role == "worker":
-                files = [each.name for each in held if _WORKER.fullmatch(each.name)]
+                files = [each.name for each in held if WORKER_FILE.fullmatch(each.name)]
                 yield from (folder / name for name in sorted(files, key=_iteration)[:-1])
             whole = _Survey(limits).folder(folder)
             parts = frozenset(part.path for part in (whole or node).walk())
@@ -440,7 +405,7 @@ def newest_below(path: Path, limits: Limits) -> Path | None:
     below = islice(checkpoints_below(path, limits), limits.max_entries)
     held = [each for each in below if each.is_dir()]
     is_trial = len({each.parent for each in held}) == 1 and all(
-        _TRIAL_CHECKPOINT.fullmatch(each.name) for each in held
+        TRIAL_CHECKPOINT.fullmatch(each.name) for each in held
     )
     if len(held) == 1 or is_trial:
         return max(held, key=lambda each: (len(each.name), each.name))
@@ -453,11 +418,7 @@ def _only_policies(node: Node) -> bool:
 
 
 def _nothing_in(path: Path, limits: Limits) -> NotACheckpointError:
-    near = []
-    for found in checkpoints_below(path, limits):
-        near.append(found)
-        if len(near) == 3:
-            break
+    near = list(islice(checkpoints_below(path, limits), 3))
     if near:
         listed = ", ".join(str(found) for found in near)
         return NotACheckpointError(
@@ -469,8 +430,7 @@ def _nothing_in(path: Path, limits: Limits) -> NotACheckpointError:
     return NotACheckpointError(
         f"{path} {'holds no checkpoint' if held else 'is an empty folder'}",
         found=_listed(held),
-        hint="a checkpoint folder holds policy_state, algorithm_state or module_state files, "
-        "or a checkpoint-<n> file.",
+        hint=f"a checkpoint folder holds {STATE_FILES} files, or a checkpoint-<n> file.",
     )
 
 

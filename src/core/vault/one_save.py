@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 from ..errors import CheckpointError
+from .file_names import SAVE_MANIFEST
 from .own.leftovers import survivor
-from .save_manifest import COMPONENT_FILES, SAVE_MANIFEST, check_save
+from .save_manifest import COMPONENT_FILES, check_save
 
 _Result = TypeVar("_Result")
 _Loader = TypeVar("_Loader", bound=Callable[..., Any])

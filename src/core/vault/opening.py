@@ -12,12 +12,22 @@ from ..errors import CheckpointError, CorruptCheckpointError, MissingPartError
 from .audit.warning import unsafe_line
 from .decode.load_limits import DEFAULT_LIMITS, Limits, one_load
 from .decoding import Decoding
+from .file_names import (
+    ACTOR_FILE,
+    ENV_RUNNER,
+    KNOWN_VERSIONS,
+    LEARNER,
+    LEARNER_GROUP,
+    POLICIES,
+    SAVE_MANIFEST,
+    VERSION_KEY,
+)
 from .files.places import is_elsewhere, named, on_disk
-from .layout import ACTOR_FILE, KNOWN_VERSIONS, Node, locate
+from .layout import Node, locate
 from .one_save import read_as_one, was_checked
 from .records.records import Checkpoint
 from .records.weights import WeightTable
-from .save_manifest import KEY, SAVE_MANIFEST, check_save
+from .save_manifest import KEY, check_save
 
 # Readers of other kinds of checkpoints are imported where one is met: a fresh process acts sooner.
 
@@ -122,22 +132,22 @@ def _is_ours(node: Node) -> bool:
 
 def _read(node: Node, decoding: Decoding) -> Checkpoint:
     if node.role == "own":
-        from .own_records import read_own
+        from .readers.own_records import read_own
 
         return read_own(node, decoding)
     if node.role == "worker":
-        from .worker_file import read_worker_file
+        from .readers.worker_file import read_worker_file
 
         return read_worker_file(node, decoding)
     if _is_new_stack(node):
-        from .new_stack import read_new
+        from .readers.new_stack import read_new
 
         return read_new(node, decoding)
-    from .old_stack import read_old
+    from .readers.old_stack import read_old
 
     checkpoint = read_old(node, decoding)
-    if node.child("learner") is not None:  # Ray 2.5 to 2.9 keep the modules there as well
-        from .new_stack import read_modules
+    if node.child(LEARNER) is not None:  # Ray 2.5 to 2.9 keep the modules there as well
+        from .readers.new_stack import read_modules
 
         checkpoint = replace(checkpoint, modules=read_modules(node, decoding))
     return checkpoint
@@ -145,7 +155,7 @@ def _read(node: Node, decoding: Decoding) -> Checkpoint:
 
 def _is_new_stack(node: Node) -> bool:
     """New-stack folders say version 2, or hold components instead of policies."""
-    version: Any = node.metadata.get("checkpoint_version")
+    version: Any = node.metadata.get(VERSION_KEY)
     if node.role in ("module", "component"):
         return True
     if node.role == "folder":
@@ -154,8 +164,8 @@ def _is_new_stack(node: Node) -> bool:
     if node.role == "algorithm":
         if isinstance(version, str) and version.startswith("2"):
             return True
-        return node.child("policies") is None and (
-            node.child("learner_group") is not None or node.child("env_runner") is not None
+        return node.child(POLICIES) is None and (
+            node.child(LEARNER_GROUP) is not None or node.child(ENV_RUNNER) is not None
         )
     return False
 

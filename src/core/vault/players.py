@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from ..errors import CorruptCheckpointError, UnknownNameError
+from .file_names import ACTOR_FILE
 from .files.reading import part_of
-from .layout import ACTOR_FILE
 from .own.own_format import read_document
 from .records.records import Checkpoint, ModuleRecord, PolicyRecord
 

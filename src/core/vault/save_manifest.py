@@ -23,14 +23,13 @@ from typing import Any, Final, NamedTuple
 from ..errors import CheckpointError, CorruptCheckpointError, MissingPartError
 from ..version import __version__
 from .decode.load_limits import DEFAULT_LIMITS, one_load
+from .file_names import ALGORITHM_JSON, CLASS_FILE, CLASS_KEY, COMPONENT_JSON, SAVE_MANIFEST
 from .files.reading import READ_FLAGS, checked_size, read_json
 
-SAVE_MANIFEST: Final = "rlconnect_save.json"
 FORMAT: Final = "rlconnect save"
 KEY: Final = "ray_ignores"
 GENERATION: Final = "generation"
-CLASS_FILE: Final = "class_and_ctor_args.pkl"
-COMPONENT_FILES: Final = ("metadata.json", "rllib_checkpoint.json")
+COMPONENT_FILES: Final = (COMPONENT_JSON, ALGORITHM_JSON)
 _NEED_NOT_BE_THERE: Final = frozenset([*COMPONENT_FILES, CLASS_FILE])
 _BLOCK: Final = 1 << 20
 _HIGHEST: Final = 8
@@ -211,7 +210,7 @@ def _component(file: Path) -> dict[str, Any]:
         said = read_json(file, DEFAULT_LIMITS)
     except CheckpointError:
         return {}
-    return said if "class_and_ctor_args_file" in said else {}
+    return said if CLASS_KEY in said else {}
 
 
 def _said_in(file: Path) -> dict[str, Any]:

@@ -21,15 +21,15 @@ from typing import Final, NamedTuple
 
 from ..errors import CheckpointError
 from .decode.load_limits import DEFAULT_LIMITS
-from .files.encodings import ENCODINGS
+from .file_names import ENCODINGS, ENV_RUNNER, EVAL_ENV_RUNNER, LEARNER_GROUP, SAVE_MANIFEST
 from .layout import Node, locate
 from .own.atomic import make_parents, replaced_folder
 from .own.flushing import flush_file
 from .own.manifest import OUR_FILES
 from .own.write_errors import refusal, refusals
-from .save_manifest import SAVE_MANIFEST, read_if_whole, write_manifest
+from .save_manifest import read_if_whole, write_manifest
 
-_PARTS_OF_ALGORITHMS: Final = frozenset({"learner_group", "env_runner", "eval_env_runner"})
+_PARTS_OF_ALGORITHMS: Final = frozenset({LEARNER_GROUP, ENV_RUNNER, EVAL_ENV_RUNNER})
 _UNFINISHED: Final = re.compile(r"\..+\.tmp-[0-9a-f]{12}")
 _open: ContextVar[Path | None] = ContextVar("open_tree", default=None)
 

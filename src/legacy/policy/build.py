@@ -16,7 +16,7 @@ from ...core.trust import Trust
 from ...core.trust.names import words
 from ...core.vault import Checkpoint, ConnectorRecord, PolicyRecord, open_checkpoint
 from ...core.vault.audit.warning import warn_of_unsafe
-from ...core.vault.old_policy import merged_config, policy_record
+from ...core.vault.readers.old_policy import merged_config, policy_record
 from ..connectors.connector import ActionConnector, AgentConnector
 from ..connectors.registry import UnknownConnectorError, unknown_connectors
 from ..heads.network_setting import described_networks, with_network

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ...core.vault import open_checkpoint
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.file_names import LEARNT_MODULE, POLICIES, VERSION_KEY
 from ...core.vault.layout import Node, locate
 
 _TYPES: Final = {
@@ -41,7 +42,7 @@ def get_checkpoint_info(checkpoint: str | os.PathLike[str]) -> dict[str, Any]:
         "checkpoint_version": _version(node),
         "checkpoint_dir": str(node.path.parent if node.role == "worker" else node.path),
         "state_file": str(node.state_file) if node.state_file else None,
-        "policy_ids": _ids(node.child("policies"), "policy"),
+        "policy_ids": _ids(node.child(POLICIES), "policy"),
         "module_ids": _ids(_modules(node), "module") if node.role == "algorithm" else None,
     }
     said = {k: v for k, v in node.metadata.items() if k not in info}
@@ -65,7 +66,7 @@ def _own(node: Node) -> dict[str, Any]:
 
 
 def _version(node: Node) -> str:
-    said = node.metadata.get("checkpoint_version")
+    said = node.metadata.get(VERSION_KEY)
     if isinstance(said, str):
         return said
     return "0.1" if node.role == "worker" else "1.1"
@@ -79,6 +80,6 @@ def _ids(folder: Node | None, role: str) -> set[str] | None:
 
 def _modules(node: Node) -> Node | None:
     found: Node | None = node
-    for name in ("learner_group", "learner", "rl_module"):
+    for name in LEARNT_MODULE.split("/"):
         found = None if found is None else found.child(name)
     return found

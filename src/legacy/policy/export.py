@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ...core.errors import MissingPartError
 from ...core.spaces.codec import space_to_dict
 from ...core.vault import Checkpoint, FilterRecord, PolicyRecord, WeightTable, save_records
-from ...core.vault.old_policy import connectors_of
+from ...core.vault.readers.old_policy import connectors_of
 
 if TYPE_CHECKING:
     from .policy import Policy

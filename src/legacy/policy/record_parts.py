@@ -17,7 +17,7 @@ from ...core.importing.torch_needed import torch_needed
 from ...core.trust.names import words
 from ...core.vault import PolicyRecord, WeightTable
 from ...core.vault.decode.standins import GlobalRef, class_path
-from ...core.vault.old_policy import FLAT_WEIGHTS
+from ...core.vault.readers.old_policy import FLAT_WEIGHTS
 from ...core.vault.shape_hints import space_hint, told_sizes
 from ..distributions.registered import CUSTOM_MODELS
 from ..heads.algorithms import algorithm_named

@@ -29,6 +29,7 @@ from ...core.limits.load_room import as_the_caller_says, loading_from
 from ...core.trust import Names as FileNames
 from ...core.trust import Trust, Words, find, resolve
 from ...core.vault.decode.standins import class_path
+from ...core.vault.file_names import ALGORITHM_JSON, ALGORITHM_STATE
 from ...core.vault.one_save import of_one_save
 from ...core.vault.saved_tree import replaced_tree
 from ..config.file_settings import plain_paths
@@ -48,8 +49,8 @@ _GIVE: Final = "if you want it so, give the settings: from_checkpoint(path, sett
 class SavedAlgorithm(Checkpointable):
     """The part of an algorithm that is saved and comes back."""
 
-    STATE_FILE_NAME: ClassVar[str] = "algorithm_state"
-    METADATA_FILE_NAME: ClassVar[str] = "rllib_checkpoint.json"
+    STATE_FILE_NAME: ClassVar[str] = ALGORITHM_STATE
+    METADATA_FILE_NAME: ClassVar[str] = ALGORITHM_JSON
 
     config: Any
     metrics: Any

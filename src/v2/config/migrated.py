@@ -12,8 +12,14 @@ from ...core.data.budget import one_load
 from ...core.data.checked import mapping
 from ...core.data.damage import at
 from ...core.errors import CheckpointNotFoundError, ConfigError
+from ...core.vault.file_names import (
+    ENV_TO_MODULE,
+    LEARNER_CONNECTOR,
+    MIGRATION_FILE,
+    MODULE,
+    MODULE_TO_ENV,
+)
 from ...core.vault.files.reading import part_of
-from ...core.vault.layout import ENV_TO_MODULE, LEARNER, MIGRATION_FILE, MODULE, MODULE_TO_ENV
 from ...core.vault.one_save import of_one_save
 from ...core.vault.own.own_format import read_document
 from ..connectors.connector import ConnectorV2
@@ -58,7 +64,7 @@ def take_migrated(
             ENV_TO_MODULE: EnvToModulePipeline,
             MODULE: RLModule,
             MODULE_TO_ENV: ModuleToEnvPipeline,
-            LEARNER: LearnerConnectorPipeline,
+            LEARNER_CONNECTOR: LearnerConnectorPipeline,
         }
         to_module, module, to_env, learner = read_parts(
             *((kind, part_of(folder, name), {"trust": trust}) for name, kind in kinds.items())

@@ -20,6 +20,7 @@ from typing_extensions import override
 from ...core.errors import CorruptCheckpointError
 from ...core.text.visible import visible
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.file_names import PLAIN_SETTINGS, RESULT_TABLE, RESULTS
 from ...core.vault.files.reading import read_bytes, read_tail
 from ...core.vault.own.atomic import replaced_file
 from .event_file import EventFile
@@ -59,7 +60,7 @@ class CSVLogger(Logger):
 
     def __init__(self, config: Mapping[str, Any] | None, logdir: str | os.PathLike[str]) -> None:
         super().__init__(config, logdir)
-        self.path = Path(logdir) / "progress.csv"
+        self.path = Path(logdir) / RESULT_TABLE
         self._columns: list[str] = []
         if os.path.lexists(self.path):
             _end_with_a_line(self.path)
@@ -103,10 +104,10 @@ class JsonLogger(Logger):
     def __init__(self, config: Mapping[str, Any] | None, logdir: str | os.PathLike[str]) -> None:
         super().__init__(config, logdir)
         folder = Path(logdir)
-        with replaced_file(folder / "params.json") as staged:
+        with replaced_file(folder / PLAIN_SETTINGS) as staged:
             text = json.dumps(plain(self.config), indent=2) + "\n"
             staged.write_text(text, encoding="utf-8")
-        results = folder / "result.json"
+        results = folder / RESULTS
         if os.path.lexists(results):
             _end_with_a_line(results)
         self._file = results.open("a", encoding="utf-8")

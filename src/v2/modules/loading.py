@@ -28,6 +28,7 @@ from ...core.trust.arguments import live_arguments
 from ...core.trust.names import unknown
 from ...core.vault import Checkpoint, ModuleRecord, open_checkpoint
 from ...core.vault.audit.warning import warn_of_unsafe
+from ...core.vault.file_names import MODULE_STATE
 from ...core.vault.shape_hints import space_hint
 from ..saving.class_names import saved_name
 from ..saving.class_slots import CATALOG, MODULE, NETWORK_CLASS
@@ -348,10 +349,11 @@ class _Loader:
         advice = next((each.hint for each in problems if each.kind == "damaged"), "")
         return MissingPartError(
             f"the weights of module {record.id!r} are not in {self.checkpoint.path}",
-            found="; ".join(str(each).rstrip(".") for each in problems) or "no module_state file",
+            found="; ".join(str(each).rstrip(".") for each in problems)
+            or f"no {MODULE_STATE} file",
             hint=advice
-            or "copy its module_state file (.pkl, .msgpack or .pt) from where it was made.",
-            missing=[f"{record.where}/module_state"],
+            or f"copy its {MODULE_STATE} file (.pkl, .msgpack or .pt) from where it was made.",
+            missing=[f"{record.where}/{MODULE_STATE}"],
         )
 
 

@@ -20,6 +20,7 @@ from ...core.errors import PieceError
 from ...core.importing.torch_needed import torch_needed
 from ...core.limits.load_room import room_of_the_load
 from ...core.trust import Trust, Words
+from ...core.vault.file_names import MODULE_STATE
 from ...core.vault.one_save import of_one_save
 from ..saving.checkpointable import Checkpointable, _check_local
 from .module_config import ConfigOfModule
@@ -53,7 +54,7 @@ class RLModule(Checkpointable):
     """
 
     framework: str | None = None
-    STATE_FILE_NAME: ClassVar[str] = "module_state"
+    STATE_FILE_NAME: ClassVar[str] = MODULE_STATE
     _default_catalog: ClassVar[Any] = None
     config: Any = ConfigOfModule()
     """The arguments it was made with, as older releases hand them out."""

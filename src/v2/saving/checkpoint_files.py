@@ -23,6 +23,7 @@ from ...core.errors import CheckpointNotFoundError, CheckpointWriteError, Missin
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.decode.standins import mapping_of
 from ...core.vault.decoding import Decoding
+from ...core.vault.file_names import CALL_KEY, CLASS_FILE, CLASS_KEY, STATE_KEY, VERSION_KEY
 from ...core.vault.layout import Node, locate
 from .reference_pickle import dump
 
@@ -57,11 +58,11 @@ def read_constructor(node: Node) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """
     if node.class_file is None:
         raise MissingPartError(
-            f"{node.path} has no class_and_ctor_args file",
+            f"{node.path} has no {CLASS_FILE.partition('.')[0]} file",
             hint="build the object yourself and call its restore_from_path().",
         )
     held = mapping_of(Decoding(node.path, DEFAULT_LIMITS).load(node.class_file, "constructor"))
-    call = held.get("ctor_args_and_kwargs")
+    call = held.get(CALL_KEY)
     args, kwargs = call if isinstance(call, (tuple, list)) and len(call) == 2 else ((), {})
     return held.get("class"), tuple(args), dict(mapping_of(kwargs))
 
@@ -81,7 +82,7 @@ def write_component(
 ) -> None:
     """Write the files of one component into a folder, which is made if it is not there."""
     folder.mkdir(parents=True, exist_ok=True)
-    described = {"class": cls, "ctor_args_and_kwargs": (tuple(args), dict(kwargs))}
+    described = {"class": cls, CALL_KEY: (tuple(args), dict(kwargs))}
     try:
         (folder / class_name).write_bytes(dump(described))
         if use_msgpack:
@@ -93,8 +94,8 @@ def write_component(
             f"{cls.__name__} cannot be saved: {error}",
             expected="state and constructor arguments of numbers, text, arrays and spaces",
         ) from error
-    names = {"class_and_ctor_args_file": class_name, "state_file": state_name}
-    text = json.dumps({"checkpoint_version": CHECKPOINT_VERSION, **metadata, **names})
+    names = {CLASS_KEY: class_name, STATE_KEY: state_name}
+    text = json.dumps({VERSION_KEY: CHECKPOINT_VERSION, **metadata, **names})
     (folder / metadata_name).write_text(text, encoding="utf-8")
 
 

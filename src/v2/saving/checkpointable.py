@@ -22,6 +22,13 @@ from ...core.trust import Names as FileNames
 from ...core.trust import Trust, Words, resolve
 from ...core.trust.arguments import live_arguments
 from ...core.vault.decode.standins import class_path
+from ...core.vault.file_names import (
+    CLASS_FILE,
+    CLASS_KEY,
+    COMPONENT_JSON,
+    COMPONENT_STATE,
+    STATE_KEY,
+)
 from ...core.vault.files.reading import part_of
 from ...core.vault.one_save import of_one_save
 from ...core.vault.saved_tree import replaced_tree
@@ -47,9 +54,9 @@ class Checkpointable(abc.ABC):
     sub-components in `get_checkpointable_components`.
     """
 
-    STATE_FILE_NAME: ClassVar[str] = "state"
-    CLASS_AND_CTOR_ARGS_FILE_NAME: ClassVar[str] = "class_and_ctor_args.pkl"
-    METADATA_FILE_NAME: ClassVar[str] = "metadata.json"
+    STATE_FILE_NAME: ClassVar[str] = COMPONENT_STATE
+    CLASS_AND_CTOR_ARGS_FILE_NAME: ClassVar[str] = CLASS_FILE
+    METADATA_FILE_NAME: ClassVar[str] = COMPONENT_JSON
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -82,8 +89,8 @@ class Checkpointable(abc.ABC):
     def get_metadata(self) -> dict[str, Any]:
         """Give what goes into the JSON file beside the version of the layout."""
         return {
-            "class_and_ctor_args_file": self.CLASS_AND_CTOR_ARGS_FILE_NAME,
-            "state_file": self.STATE_FILE_NAME,
+            CLASS_KEY: self.CLASS_AND_CTOR_ARGS_FILE_NAME,
+            STATE_KEY: self.STATE_FILE_NAME,
         }
 
     def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:

@@ -11,6 +11,7 @@ from statistics import fmean
 from typing import Any, Final
 
 from ...core.errors import ConfigError, MissingExtraError
+from ...core.vault.file_names import RESULT_TABLE
 from ..algorithms.saved_run import SavedFolder
 from ..logging.flat_result import flat
 from .run_config import checked_mode
@@ -54,7 +55,7 @@ class Result:
         Raises:
             MissingExtraError: There is no pandas.
         """
-        return _pandas().read_csv(Path(self.path) / "progress.csv")
+        return _pandas().read_csv(Path(self.path) / RESULT_TABLE)
 
     def get_best_checkpoint(self, metric: str, mode: str) -> SavedFolder | None:
         """Give the checkpoint that is best by a metric, of those that were kept.

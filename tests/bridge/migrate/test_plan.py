@@ -2,12 +2,12 @@
 
 import itertools
 import json
-import sys
 
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary
 from rlconnect.bridge import MigrationPlan, migrate, plan_migration, scoreboard
+from rlconnect.bridge.migrate import saved_plan
 from rlconnect.bridge.proof.verify import staged
 from rlconnect.core.errors import (
     ConfigError,
@@ -309,7 +309,7 @@ def test_a_plans_policy_stays_until_the_new_plan_is_there(tmp_path, monkeypatch)
         raise OSError(28, "full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(sys.modules[MigrationPlan.__module__], "replaced_file", failing)
+        patch.setattr(saved_plan, "replaced_file", failing)
         with pytest.raises(OSError, match="full"):
             second.save(tmp_path / "plan.json")
 

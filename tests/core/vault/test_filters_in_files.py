@@ -5,7 +5,7 @@ import pytest
 from rlconnect.core.vault.decode.load_limits import DEFAULT_LIMITS
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
 from rlconnect.core.vault.decoding import Decoding
-from rlconnect.core.vault.filters_in_files import (
+from rlconnect.core.vault.readers.filters_in_files import (
     filter_from_object,
     filter_from_params,
     filters_of,

@@ -9,7 +9,7 @@ from rlconnect.core.vault import open_checkpoint
 from rlconnect.core.vault.decode.load_limits import DEFAULT_LIMITS
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
 from rlconnect.core.vault.decoding import Decoding
-from rlconnect.core.vault.old_policy import policy_record
+from rlconnect.core.vault.readers.old_policy import policy_record
 
 CHECKPOINT = (
     Path(__file__).parents[2] / "golden/recordings/legacy/2.7.2/ppo_rlmodule/algo_checkpoint"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rlconnect.core.vault import open_checkpoint
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
-from rlconnect.core.vault.old_policy import connectors_of, merged_config, plain_config
+from rlconnect.core.vault.readers.old_policy import connectors_of, merged_config, plain_config
 
 from .recorded import RECORDINGS, open_once, policy_state, write_policy
 

@@ -5,7 +5,7 @@ import pytest
 from rlconnect.core.vault.decode.load_limits import DEFAULT_LIMITS
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
 from rlconnect.core.vault.decoding import Decoding
-from rlconnect.core.vault.spaces_in_files import as_space
+from rlconnect.core.vault.readers.spaces_in_files import as_space
 
 from .recorded import RECORDINGS, open_once, recordings
 

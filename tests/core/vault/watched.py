@@ -23,13 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import numpy as np
 from attacks import archives, arrays, bombs, calls, folders, packed
 from rlconnect.core.errors import CheckpointError
-from rlconnect.core.vault import (  # noqa: F401  # some are there so that no load imports them
-    new_stack,
-    old_stack,
-    open_checkpoint,
-    own_records,
-    worker_file,
-)
+from rlconnect.core.vault import open_checkpoint
 from rlconnect.core.vault.decode.constructors import CONSTRUCTORS
 from rlconnect.core.vault.decode.load_limits import Budget, Limits
 from rlconnect.core.vault.decode.msgpack_file import decode_msgpack
@@ -40,6 +34,12 @@ from rlconnect.core.vault.decode.torch_file import decode_torch
 from rlconnect.core.vault.description import describe_checkpoint
 from rlconnect.core.vault.files import archives as _archives  # noqa: F401
 from rlconnect.core.vault.files import remote  # noqa: F401
+from rlconnect.core.vault.readers import (  # noqa: F401  # so that no load imports them
+    new_stack,
+    old_stack,
+    own_records,
+    worker_file,
+)
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "checkpoints"
 ATTACKS = [*calls.ATTACKS, *bombs.ATTACKS, *arrays.ATTACKS, *archives.ATTACKS, *packed.ATTACKS]

@@ -21,10 +21,11 @@ from ...errors import (
     UnsafeCheckpointError,
 )
 from ..decode.load_limits import Limits
-from .encodings import ENCODINGS
+from ..file_names import ENCODINGS, TUNE_NOTE, WORKER_FILE
 
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]+(::[a-z][a-z0-9+.-]+)*://", re.IGNORECASE)
-_NAMED: Final = re.compile(r"checkpoint-\d+(\.tune_metadata)?|\.tune_metadata|\.is_checkpoint")
+_NOTE: Final = re.escape(TUNE_NOTE)
+_NAMED: Final = re.compile(rf"{WORKER_FILE.pattern}({_NOTE})?|{_NOTE}|\.is_checkpoint")
 _DEEPEST: Final = 9
 _BLOCK: Final = 8 << 20
 SUFFIXES: Final = frozenset({*ENCODINGS, ".json", ".safetensors"})

@@ -13,13 +13,14 @@ from typing import Final, NamedTuple
 from ...errors import CorruptCheckpointError, NotACheckpointError, UnknownFormatError
 from ...text.shell import command
 from ..decode.load_limits import Limits
+from ..file_names import OWN_MANIFEST
 from ..files.json_text import Json, parse_json
 from .array_file import is_sizes
 from .checked_folder import check_name
 
 FORMAT: Final = "rlconnect"
+MANIFEST: Final = OWN_MANIFEST
 FORMAT_VERSION: Final = 1
-MANIFEST: Final = "rlconnect.json"
 DOCUMENT: Final = "document.json"
 ARRAYS: Final = "arrays.safetensors"
 OUR_FILES: Final = frozenset([MANIFEST, DOCUMENT, ARRAYS])

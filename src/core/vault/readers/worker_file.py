@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from ..errors import CorruptCheckpointError
-from .decode.standins import class_path, mapping_of
-from .decoding import Decoding
-from .layout import Node
-from .names import algorithm_name
+from ...errors import CorruptCheckpointError
+from ..decode.standins import class_path, mapping_of
+from ..decoding import Decoding
+from ..file_names import TUNE_NOTE
+from ..layout import Node
+from ..names import algorithm_name
+from ..records.records import Checkpoint, PolicyRecord
 from .old_policy import flat_policies, plain_config, policy_record, policy_state
-from .records.records import Checkpoint, PolicyRecord
 from .trial_settings import trial_algorithm, trial_settings
 
 _EARLY: Final = "1.4 or older"
@@ -113,8 +114,8 @@ def _is_0_1(specs: Mapping[str, Any], outer: Mapping[str, Any]) -> bool:
 
 
 def _tune_metadata(node: Node, folder: Path, decoding: Decoding) -> Mapping[str, Any]:
-    name = f"{node.path.name}.tune_metadata"
-    for candidate in (folder / name, folder / ".tune_metadata"):
+    name = f"{node.path.name}{TUNE_NOTE}"
+    for candidate in (folder / name, folder / TUNE_NOTE):
         if candidate.is_file():
             return mapping_of(decoding.attempt(candidate, "tune metadata", "Tune's note"))
     return {}

@@ -9,14 +9,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import NotACheckpointError
-from .decode.standins import GlobalRef, Opaque, class_path, integer, mapping_of, version_text
-from .decoding import Decoding
-from .files.reading import base_name
-from .layout import Node
-from .names import algorithm_name
+from ...errors import NotACheckpointError
+from ..decode.standins import GlobalRef, Opaque, class_path, integer, mapping_of, version_text
+from ..decoding import Decoding
+from ..file_names import ALGORITHM_STATE, LEARNER, POLICIES, POLICY_STATE, STATE_KEY, VERSION_KEY
+from ..files.reading import base_name
+from ..layout import Node
+from ..names import algorithm_name
+from ..records.records import Checkpoint, PolicyRecord
 from .old_policy import flat_policies, plain_config, policy_record
-from .records.records import Checkpoint, PolicyRecord
 
 
 def read_old(node: Node, decoding: Decoding) -> Checkpoint:
@@ -26,7 +27,7 @@ def read_old(node: Node, decoding: Decoding) -> Checkpoint:
     if node.role == "algorithm":
         if node.state_file is None:
             decoding.problem(
-                base_name(metadata.get("state_file")) or "algorithm_state.pkl",
+                base_name(metadata.get(STATE_KEY)) or f"{ALGORITHM_STATE}.pkl",
                 "the algorithm's own state is not here",
                 "its policies are read without it.",
             )
@@ -75,7 +76,7 @@ def read_old(node: Node, decoding: Decoding) -> Checkpoint:
         decoding.problem(
             decoding.place(module.path), "the learner's copy of a module has no weights"
         )
-    version = metadata.get("checkpoint_version") or state.get("checkpoint_version")
+    version = metadata.get(VERSION_KEY) or state.get(VERSION_KEY)
     return Checkpoint(
         path=str(node.path),
         kind="algorithm"
@@ -110,7 +111,7 @@ def policy_nodes(node: Node) -> list[Node]:
     """The folders of single policies in a checkpoint folder."""
     if node.role == "policy":
         return [node]
-    holder = node.child("policies") or node
+    holder = node.child(POLICIES) or node
     return [child for child in holder.children if child.role == "policy"]
 
 
@@ -118,7 +119,7 @@ def _policy_id(policy_node: Node, root: Node) -> str:
     if policy_node is root and not policy_node.name:
         return "default_policy"
     name = policy_node.name
-    is_own_folder = policy_node is not root or policy_node.path.parent.name == "policies"
+    is_own_folder = policy_node is not root or policy_node.path.parent.name == POLICIES
     looks_like_id = name.endswith("policy") or is_own_folder
     return name if looks_like_id else "default_policy"
 
@@ -127,9 +128,9 @@ def _miss_policy(
     policy_id: str, folder: Path, metadata: Mapping[str, Any], decoding: Decoding
 ) -> None:
     """Say which file of a policy is gone."""
-    name = base_name(metadata.get("state_file"))
+    name = base_name(metadata.get(STATE_KEY))
     if not name:
-        name = "policy_state.msgpck" if metadata.get("format") == "msgpack" else "policy_state.pkl"
+        name = POLICY_STATE + (".msgpck" if metadata.get("format") == "msgpack" else ".pkl")
     decoding.problem(
         decoding.place(folder / name),
         f"the state of policy {policy_id!r} is not here",
@@ -146,19 +147,19 @@ def _compare_with_promised(
     strange = [policy_id for policy_id in seen if policy_id not in promised]
     if len(absent) == len(strange) == 1:
         decoding.problem(
-            f"policies/{strange[0]}",
+            f"{POLICIES}/{strange[0]}",
             f"no policy of that name was saved; it takes the place of {absent[0]!r}",
             f"rename the folder back to {absent[0]} if it was renamed by hand.",
         )
         return
     for policy_id in absent:
-        lost = node.path / "policies" / Path(policy_id).name
+        lost = node.path / POLICIES / Path(policy_id).name
         _miss_policy(policy_id, lost, {"format": node.metadata.get("format")}, decoding)
 
 
 def _lost_modules(node: Node) -> list[Node]:
     """Modules of the learner of version 1.2 without weights."""
-    learner = node.child("learner")
+    learner = node.child(LEARNER)
     below = learner.walk() if learner is not None else ()
     return [n for n in below if n.role == "module" and not n.children and not n.state_file]
 
@@ -171,8 +172,8 @@ def _texts(value: Any) -> list[str]:
 
 def _version_below(node: Node) -> str:
     for part in policy_nodes(node):
-        if part.metadata.get("checkpoint_version"):
-            return version_text(part.metadata["checkpoint_version"])
+        if part.metadata.get(VERSION_KEY):
+            return version_text(part.metadata[VERSION_KEY])
     return ""
 
 

@@ -11,16 +11,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ..errors import CheckpointError
-from .decoding import Decoding
-from .files.reading import read_json
-from .names import algorithm_name
+from ...errors import CheckpointError
+from ..decoding import Decoding
+from ..file_names import PICKLED_SETTINGS, PLAIN_SETTINGS
+from ..files.reading import read_json
+from ..names import algorithm_name
+from ..shape_hints import told_algorithm
 from .old_policy import plain_config
-from .shape_hints import told_algorithm
-
-_PICKLED: Final = "params.pkl"  # the whole of it
-_PLAIN: Final = "params.json"  # classes and functions are only text here
-
 
 _DATED: Final = re.compile(r"[A-Za-z0-9-]+(?:_[A-Za-z0-9.:-]+)*_\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d\w*")
 """How Tune names a trial or an experiment: algorithm, environment, numbers, date."""
@@ -83,7 +80,7 @@ def trial_settings(folder: Path, decoding: Decoding) -> dict[str, Any]:
         decoding: Reads the files, and notes one that is damaged.
     """
     for place in (folder, folder.parent):
-        for name in (_PICKLED, _PLAIN):
+        for name in (PICKLED_SETTINGS, PLAIN_SETTINGS):
             path = place / name
             found = plain_config(_content(path, decoding)) if path.is_file() else {}
             if "env" in found:  # without one, it is the file of some other program
@@ -92,7 +89,7 @@ def trial_settings(folder: Path, decoding: Decoding) -> dict[str, Any]:
 
 
 def _content(path: Path, decoding: Decoding) -> Any:
-    if path.name == _PICKLED:
+    if path.name == PICKLED_SETTINGS:
         return decoding.attempt(path, "settings", "the trial's settings")
     try:
         return read_json(path, decoding.limits)

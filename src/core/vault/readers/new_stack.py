@@ -8,15 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CheckpointError
-from .decode.standins import class_path, integer, mapping_of, version_text
-from .decoding import Decoding
-from .files.reading import base_name
-from .filters_in_files import filter_from_params
-from .layout import MIGRATION_FILE, Node, is_with_pipelines
-from .names import algorithm_name
-from .old_policy import plain_config
-from .records.records import (
+from ...errors import CheckpointError
+from ..decode.standins import class_path, integer, mapping_of, version_text
+from ..decoding import Decoding
+from ..file_names import (
+    CALL_KEY,
+    CLASS_KEY,
+    LEARNER,
+    LEARNER_GROUP,
+    LEARNT_MODULE,
+    MIGRATION_FILE,
+    MODULE,
+    MODULE_JSON,
+    MODULE_STATE,
+    STATE_KEY,
+    VERSION_KEY,
+)
+from ..files.reading import base_name
+from ..layout import Node, is_with_pipelines
+from ..names import algorithm_name
+from ..records.records import (
     Checkpoint,
     ComponentRecord,
     ConnectorRecord,
@@ -24,7 +35,9 @@ from .records.records import (
     Kind,
     ModuleRecord,
 )
-from .records.weights import WeightTable
+from ..records.weights import WeightTable
+from .filters_in_files import filter_from_params
+from .old_policy import plain_config
 from .spaces_in_files import as_space
 
 _ARGUMENT_NAMES = ("observation_space", "action_space", "inference_only", "model_config")
@@ -47,9 +60,9 @@ def read_new(node: Node, decoding: Decoding) -> Checkpoint:
             _miss_weights(record, decoding)
     if node.role == "algorithm" and not modules:
         decoding.problem(
-            "learner_group/learner/rl_module",
+            LEARNT_MODULE,
             "the folder with the modules and their weights is not here",
-            "copy learner_group from where the checkpoint was made.",
+            f"copy {LEARNER_GROUP} from where the checkpoint was made.",
             "missing",
         )
     first = next(iter(modules.values()), None)
@@ -85,9 +98,9 @@ def _miss_weights(record: ModuleRecord, decoding: Decoding) -> None:
     folder = "" if record.where == "." else f"{record.where}/"
     if not any(p.kind == "damaged" and p.where.startswith(folder) for p in decoding.problems):
         decoding.problem(
-            f"{folder}module_state.pkl",
+            f"{folder}{MODULE_STATE}.pkl",
             f"the weights of module {record.id!r} are not here",
-            "copy its module_state file (.pkl, .msgpack or .pt) from where it was made.",
+            f"copy its {MODULE_STATE} file (.pkl, .msgpack or .pt) from where it was made.",
             "missing",
         )
 
@@ -115,11 +128,11 @@ def _component(node: Node, decoding: Decoding) -> ComponentRecord:
     where = decoding.place(node.path)
     where = "" if where == "." else where
     held = _constructor(node, decoding)
-    args, kwargs = _call(held.get("ctor_args_and_kwargs"))
+    args, kwargs = _call(held.get(CALL_KEY))
     state = None
     if node.role != "module":
         state = decoding.attempt(node.state_file, "state", "its state")
-        named = base_name(node.metadata.get("state_file"))
+        named = base_name(node.metadata.get(STATE_KEY))
         if node.state_file is None and named:
             decoding.problem(decoding.place(node.path / named), "its own state is not here")
     name = class_path(held.get("class"))
@@ -137,7 +150,7 @@ def _component(node: Node, decoding: Decoding) -> ComponentRecord:
 
 def _constructor(node: Node, decoding: Decoding) -> dict[str, Any]:
     """What a component's class file holds; a note where the file is named and gone."""
-    named = base_name(node.metadata.get("class_and_ctor_args_file"))
+    named = base_name(node.metadata.get(CLASS_KEY))
     if node.class_file is None and named:
         decoding.problem(
             decoding.place(node.path / named), "its class and constructor arguments are not here"
@@ -182,7 +195,7 @@ def read_modules(node: Node, decoding: Decoding) -> dict[str, ModuleRecord]:
     """The modules of a checkpoint by id; the learner's copy goes before a runner's."""
     roots = [part for part in node.walk() if part.role == "module"]
     tops = [part for part in roots if not any(part in other.children for other in roots)]
-    learners = [part for part in tops if "learner" in decoding.place(part.path).split("/")]
+    learners = [part for part in tops if LEARNER in decoding.place(part.path).split("/")]
     modules: dict[str, ModuleRecord] = {}
     for top in learners or tops:
         for record in _module_tree(top, decoding):
@@ -194,10 +207,10 @@ def read_modules(node: Node, decoding: Decoding) -> dict[str, ModuleRecord]:
 def _module_tree(node: Node, decoding: Decoding) -> Iterator[ModuleRecord]:
     leaves = [child for child in node.children if child.role == "module"]
     held = _constructor(node, decoding)
-    _, kwargs = _call(held.get("ctor_args_and_kwargs"))
+    _, kwargs = _call(held.get(CALL_KEY))
     specs = mapping_of(next((kwargs[key] for key in _SPEC_KEYS if kwargs.get(key)), None))
     if not leaves and not specs:
-        name = node.name if node.name not in ("rl_module", "module_state", "checkpoint") else ""
+        name = node.name if node.name not in (MODULE, MODULE_STATE, "checkpoint") else ""
         own_id = name if node.path != decoding.root and name else "default_policy"
         yield _module(node, own_id, decoding, {})
         return
@@ -216,7 +229,7 @@ def _module(
 ) -> ModuleRecord:
     where = decoding.place(node.path)
     held = _constructor(node, decoding)
-    args, kwargs = _call(held.get("ctor_args_and_kwargs"))
+    args, kwargs = _call(held.get(CALL_KEY))
     facts: dict[str, Any] = {**dict(zip(_ARGUMENT_NAMES, args, strict=False)), **kwargs}
     metadata_spec = mapping_of(node.metadata.get("module_spec_dict"))
     facts.update(mapping_of(facts.pop("config", None)))
@@ -266,8 +279,8 @@ def _weights(node: Node, decoding: Decoding) -> WeightTable:
 
 def _version(node: Node) -> str:
     for part in node.walk():
-        if part.metadata.get("checkpoint_version"):
-            return version_text(part.metadata["checkpoint_version"])
-    if any(part.metadata_file == "rl_module_metadata.json" for part in node.walk()):
+        if part.metadata.get(VERSION_KEY):
+            return version_text(part.metadata[VERSION_KEY])
+    if any(part.metadata_file == MODULE_JSON for part in node.walk()):
         return "1.2"
     return "2.0"

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from .decode.standins import Opaque, class_path, integer, mapping_of
-from .decoding import Decoding
+from ..decode.standins import Opaque, class_path, integer, mapping_of
+from ..decoding import Decoding
+from ..names import algorithm_name, policy_algorithm
+from ..records.records import ConnectorRecord, PolicyRecord
+from ..records.weights import WeightTable
 from .filters_in_files import filter_from_object, filters_of
-from .names import algorithm_name, policy_algorithm
-from .records.records import ConnectorRecord, PolicyRecord
-from .records.weights import WeightTable
 from .spaces_in_files import as_space
 
 _POLICY_KEYS: Final = frozenset(

@@ -18,17 +18,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import CorruptCheckpointError, RlconnectError
-from ..spaces.codec import space_from_data, space_to_data
-from .decode.standins import integer
-from .decoding import Decoding
-from .filters_in_files import filters_of
-from .layout import Node
-from .old_policy import connectors_of
-from .own.own_format import StoredArray, read_folder
-from .own.writer import save_file, save_folder
-from .plain import Plainer
-from .records.records import (
+from ...errors import CorruptCheckpointError, RlconnectError
+from ...spaces.codec import space_from_data, space_to_data
+from ..decode.standins import integer
+from ..decoding import Decoding
+from ..layout import Node
+from ..own.own_format import StoredArray, read_folder
+from ..own.writer import save_file, save_folder
+from ..plain import Plainer
+from ..records.records import (
     Checkpoint,
     ConnectorRecord,
     FileRecord,
@@ -37,7 +35,9 @@ from .records.records import (
     ModuleRecord,
     PolicyRecord,
 )
-from .records.weights import WeightTable
+from ..records.weights import WeightTable
+from .filters_in_files import filters_of
+from .old_policy import connectors_of
 
 _POLICY_DATA = (
     "policy_class",

@@ -6,11 +6,11 @@ from typing import Any
 
 from gymnasium import Space
 
-from ..data.keys import table_of
-from ..errors import CorruptCheckpointError, LimitExceededError, RlconnectError
-from ..spaces.codec import space_from_pickled, space_from_ray
-from .decode.standins import Opaque, class_path
-from .decoding import Decoding
+from ...data.keys import table_of
+from ...errors import CorruptCheckpointError, LimitExceededError, RlconnectError
+from ...spaces.codec import space_from_pickled, space_from_ray
+from ..decode.standins import Opaque, class_path
+from ..decoding import Decoding
 
 _DEEPEST = 32
 

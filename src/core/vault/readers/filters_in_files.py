@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..data.ray_arrays import decode_ray_array
-from ..errors import RlconnectError
-from .decode.standins import Opaque, class_path, mapping_of
-from .decoding import Decoding
-from .records.records import ConnectorRecord, FilterRecord
+from ...data.ray_arrays import decode_ray_array
+from ...errors import RlconnectError
+from ..decode.standins import Opaque, class_path, mapping_of
+from ..decoding import Decoding
+from ..records.records import ConnectorRecord, FilterRecord
 
 _UNREADABLE: Final = (RlconnectError, LookupError, ValueError, TypeError, ArithmeticError)
 
