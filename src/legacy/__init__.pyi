@@ -44,14 +44,25 @@ from .connectors.lambdas import register_lambda_action_connector as register_lam
 from .connectors.pipeline import ActionConnectorPipeline as ActionConnectorPipeline, AgentConnectorPipeline as AgentConnectorPipeline, ConnectorPipeline as ConnectorPipeline
 from .connectors.registry import get_connector as get_connector, register_connector as register_connector
 from .connectors.types import ActionConnectorDataType as ActionConnectorDataType, AgentConnectorDataType as AgentConnectorDataType, AgentConnectorsOutput as AgentConnectorsOutput, PolicyOutputType as PolicyOutputType
+from .distributions.registered import register_custom_action_dist as register_custom_action_dist, register_custom_model as register_custom_model
 from .distributions.torch_base import ActionDistribution as ActionDistribution, TorchDistributionWrapper as TorchDistributionWrapper
 from .distributions.torch_continuous import TorchBeta as TorchBeta, TorchDeterministic as TorchDeterministic, TorchDiagGaussian as TorchDiagGaussian, TorchDirichlet as TorchDirichlet, TorchSquashedGaussian as TorchSquashedGaussian
 from .distributions.torch_discrete import TorchCategorical as TorchCategorical, TorchMultiCategorical as TorchMultiCategorical, TorchSlateMultiCategorical as TorchSlateMultiCategorical, get_torch_categorical_class_with_temperature as get_torch_categorical_class_with_temperature
 from .distributions.torch_multi import TorchMultiActionDistribution as TorchMultiActionDistribution
 from .exploration.exploration import EpsilonGreedy as EpsilonGreedy, Exploration as Exploration, PerWorkerEpsilonGreedy as PerWorkerEpsilonGreedy, Random as Random, SoftQ as SoftQ, StochasticSampling as StochasticSampling
 from .exploration.noise import GaussianNoise as GaussianNoise, OrnsteinUhlenbeckNoise as OrnsteinUhlenbeckNoise, PerWorkerGaussianNoise as PerWorkerGaussianNoise, PerWorkerOrnsteinUhlenbeckNoise as PerWorkerOrnsteinUhlenbeckNoise
-from .models import AppendBiasLayer as AppendBiasLayer, AttentionWrapper as AttentionWrapper, ComplexInputNetwork as ComplexInputNetwork, FullyConnectedNetwork as FullyConnectedNetwork, GTrXLNet as GTrXLNet, LSTMWrapper as LSTMWrapper, LegacyModel as LegacyModel, MODEL_DEFAULTS as MODEL_DEFAULTS, ModelCatalog as ModelCatalog, ModelV2 as ModelV2, RecurrentNetwork as RecurrentNetwork, RepeatedValues as RepeatedValues, Reshape as Reshape, SlimConv2d as SlimConv2d, SlimFC as SlimFC, TorchModelV2 as TorchModelV2, VisionNetwork as VisionNetwork, flatten as flatten, get_activation_fn as get_activation_fn, get_filter_config as get_filter_config, get_initializer_fn as get_initializer_fn, normc_initializer as normc_initializer, register_custom_action_dist as register_custom_action_dist, register_custom_model as register_custom_model, restore_original_dimensions as restore_original_dimensions, same_padding as same_padding, valid_padding as valid_padding
+from .models.attention import AttentionWrapper as AttentionWrapper, GTrXLNet as GTrXLNet
+from .models.base import LegacyModel as LegacyModel, ModelV2 as ModelV2, TorchModelV2 as TorchModelV2
+from .models.complex import ComplexInputNetwork as ComplexInputNetwork
+from .models.defaults import MODEL_DEFAULTS as MODEL_DEFAULTS, get_filter_config as get_filter_config
+from .models.fcnet import FullyConnectedNetwork as FullyConnectedNetwork
+from .models.layers import AppendBiasLayer as AppendBiasLayer, Reshape as Reshape, SlimConv2d as SlimConv2d, SlimFC as SlimFC, get_activation_fn as get_activation_fn, get_initializer_fn as get_initializer_fn, normc_initializer as normc_initializer, same_padding as same_padding, valid_padding as valid_padding
+from .models.lstm import LSTMWrapper as LSTMWrapper, RecurrentNetwork as RecurrentNetwork
+from .models.model_catalog import ModelCatalog as ModelCatalog
+from .models.original_observations import flatten as flatten, restore_original_dimensions as restore_original_dimensions
+from .models.repeated_values import RepeatedValues as RepeatedValues
 from .models.tensor_functions import FLOAT_MAX as FLOAT_MAX, FLOAT_MIN as FLOAT_MIN, convert_to_torch_tensor as convert_to_torch_tensor, reduce_mean_ignore_inf as reduce_mean_ignore_inf, sequence_mask as sequence_mask
+from .models.visionnet import VisionNetwork as VisionNetwork
 from .observations.filter_base import Filter as Filter, NoFilter as NoFilter
 from .observations.filters import ConcurrentMeanStdFilter as ConcurrentMeanStdFilter, MeanStdFilter as MeanStdFilter, get_filter as get_filter
 from .observations.preprocessors import AtariRamPreprocessor as AtariRamPreprocessor, DictFlatteningPreprocessor as DictFlatteningPreprocessor, GenericPixelPreprocessor as GenericPixelPreprocessor, MultiBinaryPreprocessor as MultiBinaryPreprocessor, NoPreprocessor as NoPreprocessor, OneHotPreprocessor as OneHotPreprocessor, Preprocessor as Preprocessor, RepeatedValuesPreprocessor as RepeatedValuesPreprocessor, TupleFlatteningPreprocessor as TupleFlatteningPreprocessor, get_preprocessor as get_preprocessor, get_preprocessor_for_space as get_preprocessor_for_space, register_custom_preprocessor as register_custom_preprocessor

@@ -67,22 +67,24 @@ LEGACY: Final = """\
 -.heads.dqn_model: DQNTorchModel @ algorithms.dqn.dqn_torch_model
 -.heads.noisy: NoisyLayer @ models.torch.modules.noisy_layer
 -.heads.sac_model: SACTorchModel @ algorithms.sac.sac_torch_model
-.models: LegacyModel register_custom_action_dist register_custom_model
-.models: MODEL_DEFAULTS @ =
-.models: ModelCatalog @ models.catalog =
-.models: flatten restore_original_dimensions @ models.modelv2
-.models: ModelV2 @ models.modelv2 =
-.models: RepeatedValues @ models.repeated_values
-.models: AttentionWrapper GTrXLNet @ models.torch.attention_net
-.models: ComplexInputNetwork @ models.torch.complex_input_net
-.models: FullyConnectedNetwork @ models.torch.fcnet
-.models: AppendBiasLayer Reshape SlimConv2d SlimFC normc_initializer same_padding valid_padding @
-    models.torch.misc
-.models: LSTMWrapper RecurrentNetwork @ models.torch.recurrent_net
-.models: TorchModelV2 @ models.torch.torch_modelv2
-.models: VisionNetwork @ models.torch.visionnet
-.models: get_filter_config get_initializer_fn @ models.utils
-.models: get_activation_fn @ models.utils utils.framework
+.distributions.registered: register_custom_action_dist register_custom_model
+.models.attention: AttentionWrapper GTrXLNet @ models.torch.attention_net
+.models.base: LegacyModel
+.models.base: ModelV2 @ models.modelv2 models
+.models.base: TorchModelV2 @ models.torch.torch_modelv2
+.models.complex: ComplexInputNetwork @ models.torch.complex_input_net
+.models.defaults: MODEL_DEFAULTS @ models
+.models.defaults: get_filter_config @ models.utils
+.models.fcnet: FullyConnectedNetwork @ models.torch.fcnet
+.models.layers: AppendBiasLayer Reshape SlimConv2d SlimFC normc_initializer same_padding
+    valid_padding @ models.torch.misc
+.models.layers: get_activation_fn @ models.utils utils.framework
+.models.layers: get_initializer_fn @ models.utils
+.models.lstm: LSTMWrapper RecurrentNetwork @ models.torch.recurrent_net
+.models.model_catalog: ModelCatalog @ models.catalog models
+.models.original_observations: flatten restore_original_dimensions @ models.modelv2
+.models.repeated_values: RepeatedValues @ models.repeated_values
+.models.visionnet: VisionNetwork @ models.torch.visionnet
 -.models.gtrxl: GRUGate @ models.torch.modules.gru_gate models.torch.modules
 -.models.gtrxl: RelativePositionEmbedding @ models.torch.modules.relative_multi_head_attention
 -.models.gtrxl: RelativeMultiHeadAttention @ models.torch.modules.relative_multi_head_attention

@@ -42,8 +42,6 @@ class LinearBanditModel(LegacyModel):
         obs_space: A vector.
         action_space: A Discrete space, an arm each.
         num_outputs: One score an arm, or (Thompson sampling) worth and deviation of each.
-        model_config: The model settings; none matter.
-        name: A name for messages.
     """
 
     def _add_own_layers(self) -> None:

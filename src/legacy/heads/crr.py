@@ -30,8 +30,6 @@ class CRRModel(NoopModel):
         obs_space: A vector.
         action_space: A Box of one axis, or Discrete.
         num_outputs: Inputs of the action distribution.
-        model_config: The model settings; none matter.
-        name: A name for messages.
         actor_hiddens: Hidden layers of the policy.
         actor_hidden_activation: Their activation.
         critic_hiddens: Hidden layers of a Q net.

@@ -72,11 +72,8 @@ class DDPGTorchModel(LegacyModel):
     """Policy and Q branches, to be mixed in front of the network that makes the features.
 
     Args:
-        obs_space: What the policy sees.
         action_space: A Box of one axis, or a Simplex.
         num_outputs: Width of the features.
-        model_config: The model settings.
-        name: A name for messages.
         actor_hiddens: Hidden layers of the policy.
         actor_hidden_activation: Their activation.
         critic_hiddens: Hidden layers of a Q net.

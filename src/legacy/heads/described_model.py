@@ -23,9 +23,6 @@ class DescribedModel(LegacyModel):
     """A described network behind the interface of the old stack; its weights keep their names.
 
     Args:
-        obs_space: What the policy sees.
-        action_space: Where actions come from.
-        model_config: The model settings.
         network: What is described.
         distribution: What its outputs are inputs of.
         weights: Saved weights, whose shapes the layers have; None for those in the description.

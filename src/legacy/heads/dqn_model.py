@@ -24,11 +24,8 @@ class DQNTorchModel(LegacyModel):
     """Q branches, to be mixed in front of the network that makes the features.
 
     Args:
-        obs_space: What the policy sees.
         action_space: A Discrete space.
         num_outputs: Width of the features.
-        model_config: The model settings.
-        name: A name for messages.
         q_hiddens: Hidden layers of each branch; none: the features are the Q values.
         dueling: Whether there is a value branch.
         dueling_activation: Activation of the hidden layers.

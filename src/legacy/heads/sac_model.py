@@ -20,11 +20,8 @@ class SACTorchModel(LegacyModel):
     """SAC's networks; the model itself hands the observation through.
 
     Args:
-        obs_space: What the policy sees.
         action_space: Discrete, a Box of one axis, or a Simplex.
         num_outputs: Not used; kept for the signature.
-        model_config: The model settings of the trainer config.
-        name: A name for messages.
         policy_model_config: Model settings of the policy net.
         q_model_config: Model settings of the Q nets.
         twin_q: Whether there are two Q nets.

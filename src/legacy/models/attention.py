@@ -28,10 +28,8 @@ class GTrXLNet(LegacyModel):
 
     Args:
         observation_space: A box of one vector.
-        action_space: Where actions come from.
         num_outputs: Width of the outputs; `None` ends after the last unit.
         model_config: The model settings; `max_seq_len` is read.
-        name: A name for messages.
         num_transformer_units: Units.
         attention_dim: Features inside.
         num_heads: Attention heads.
@@ -140,11 +138,7 @@ class AttentionWrapper(TorchModelV2):
     `attention_*`, `max_seq_len`, `_disable_action_flattening`.
 
     Args:
-        obs_space: What the policy sees.
-        action_space: Where actions come from.
         num_outputs: Width of the outputs.
-        model_config: The model settings.
-        name: A name for messages.
     """
 
     _features = PerThread[Tensor]()

@@ -168,14 +168,9 @@ def _copied(columns: Any) -> Any:
 
 
 class LegacyModel(TorchModelV2, nn.Module):
-    """An old-stack network: `TorchModelV2` and `torch.nn.Module` at once.
+    """An old-stack network: `TorchModelV2` and `torch.nn.Module` at once, built like `ModelV2`.
 
     Args:
-        obs_space: What the policy sees.
-        action_space: Where actions come from.
-        num_outputs: Width of the outputs; `None` leaves it to the network.
-        model_config: The model settings.
-        name: A name for messages.
         **settings: What else the class is built from.
     """
 

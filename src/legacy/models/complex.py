@@ -30,10 +30,7 @@ class ComplexInputNetwork(LegacyModel):
 
     Args:
         obs_space: Any space; its `original_space`, if any, is what is taken apart.
-        action_space: Where actions come from.
         num_outputs: Width of the outputs; `None` ends after the joined stack.
-        model_config: The model settings.
-        name: A name for messages.
     """
 
     # Each trunk has value branches that are saved and never read.

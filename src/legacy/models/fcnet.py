@@ -21,10 +21,7 @@ class FullyConnectedNetwork(LegacyModel):
 
     Args:
         obs_space: A space of one vector (any shape is flattened).
-        action_space: Where actions come from.
         num_outputs: Width of the outputs; `None` ends at the last hidden layer.
-        model_config: The model settings.
-        name: A name for messages.
     """
 
     _features = PerThread[Tensor]()

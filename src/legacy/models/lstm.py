@@ -50,11 +50,7 @@ class LSTMWrapper(RecurrentNetwork):
     `_disable_action_flattening`. Padding is processed like any step, as Ray does.
 
     Args:
-        obs_space: What the policy sees.
-        action_space: Where actions come from.
         num_outputs: Width of the outputs.
-        model_config: The model settings.
-        name: A name for messages.
     """
 
     _features = PerThread[Tensor]()

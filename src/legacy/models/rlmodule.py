@@ -38,11 +38,7 @@ class RLModuleNet(LegacyModel):
     and `[h, c]` of the critic; each `(layers, cells)` per episode.
 
     Args:
-        obs_space: What the policy sees.
-        action_space: Where actions come from.
         num_outputs: Width of the outputs; `None` takes what the weights have.
-        model_config: The model settings.
-        name: A name for messages.
         weights: The saved weights; they decide the layers and are loaded.
     """
 

@@ -26,10 +26,7 @@ class VisionNetwork(LegacyModel):
 
     Args:
         obs_space: A box `(H, W, C)`.
-        action_space: Where actions come from.
         num_outputs: Width of the outputs; `None` ends with the flattened conv features.
-        model_config: The model settings.
-        name: A name for messages.
     """
 
     _features = PerThread[Tensor]()

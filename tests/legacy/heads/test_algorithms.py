@@ -3,7 +3,8 @@
 import pytest
 from rlconnect.core.errors import UnknownNameError
 from rlconnect.core.text.near_names import LONGEST_NAME
-from rlconnect.legacy.heads import algorithm_named, algorithms
+from rlconnect.legacy.heads import algorithms
+from rlconnect.legacy.heads.algorithms import algorithm_named
 
 
 @pytest.mark.parametrize(

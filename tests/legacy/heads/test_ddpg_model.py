@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.spaces import Box
-from rlconnect.legacy.heads import build_array_head, build_head
+from rlconnect.legacy.heads.array_head import build_array_head
+from rlconnect.legacy.heads.registry import build_head
 
 
 @pytest.mark.parametrize("bounded", [True, False])

@@ -4,7 +4,8 @@ import numpy as np
 import torch
 from gymnasium.spaces import Box, Discrete
 from rlconnect.core.nets.q_values import dueling_q, support
-from rlconnect.legacy.heads import DQNTorchModel, build_head
+from rlconnect.legacy.heads.dqn_model import DQNTorchModel
+from rlconnect.legacy.heads.registry import build_head
 
 OBS = Box(-1, 1, (4,))
 

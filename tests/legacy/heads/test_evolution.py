@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
 from rlconnect.core.errors import WeightsError
-from rlconnect.legacy.heads import build_head
+from rlconnect.legacy.heads.registry import build_head
 
 SPACES = Box(-1, 1, (3,)), Discrete(2)
 CONFIG = {"model": {"fcnet_hiddens": [4]}}

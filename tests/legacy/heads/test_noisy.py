@@ -3,8 +3,7 @@
 import pytest
 import torch
 from rlconnect.core.errors import ConfigError
-from rlconnect.legacy.heads import NoisyLayer
-from rlconnect.legacy.heads.noisy import set_noise
+from rlconnect.legacy.heads.noisy import NoisyLayer, set_noise
 
 
 def test_the_mean_layer_is_a_dense_layer():

@@ -6,7 +6,8 @@ import torch
 from gymnasium.spaces import Box, Discrete
 from rlconnect.core.errors import WeightsError
 from rlconnect.legacy.exploration.config import exploration_for
-from rlconnect.legacy.heads import build_head, compute_actions
+from rlconnect.legacy.heads.registry import build_head
+from rlconnect.legacy.heads.torch_source import compute_actions
 
 
 def head_of(recorded, **how):

@@ -11,7 +11,7 @@ from gymnasium.spaces import Box, Discrete
 from rlconnect.core import nest
 from rlconnect.core.errors import WeightsError
 from rlconnect.legacy import Policy, local_policy_inference
-from rlconnect.legacy.heads import build_head
+from rlconnect.legacy.heads.registry import build_head
 from rlconnect.legacy.heads.tf_weights import tf_to_torch_names
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "tf_weights"

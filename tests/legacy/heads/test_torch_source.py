@@ -5,7 +5,8 @@ import torch
 from gymnasium.spaces import Box, Discrete
 from rlconnect.legacy import TorchCategorical, TorchDiagGaussian
 from rlconnect.legacy.exploration.config import exploration_for
-from rlconnect.legacy.heads import TorchSource, build_head, compute_actions
+from rlconnect.legacy.heads.registry import build_head
+from rlconnect.legacy.heads.torch_source import TorchSource, compute_actions
 
 
 class Cautious(TorchCategorical):

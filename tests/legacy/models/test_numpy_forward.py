@@ -211,7 +211,7 @@ def test_torch_is_never_imported():
     """A process that only acts through numpy does not pay for torch."""
     script = (
         "import sys, numpy as np, gymnasium as gym\n"
-        "from rlconnect.legacy.heads import build_array_head\n"
+        "from rlconnect.legacy.heads.array_head import build_array_head\n"
         "w = {'_logits._model.0.weight': np.ones((2, 4)), '_logits._model.0.bias': np.ones(2),\n"
         "     '_value_branch._model.0.weight': np.ones((1, 4)),\n"
         "     '_value_branch._model.0.bias': np.ones(1)}\n"
