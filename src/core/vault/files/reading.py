@@ -3,7 +3,7 @@
 A link is followed where the caller named it, and never below: what a checkpoint's folder holds is
 the checkpoint, and a link in it could lead to any file of this machine. Only the links that a
 download cache is made of lead to what is surely its own (`cached_links`). Our own format is read
-by the same rule (`own.checked_folder`).
+by the same rule.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def read_bytes(
     Raises:
         CheckpointError: It is not there, or may not be read, or is none of these.
     """
-    descriptor = _opened(path, follow)
+    descriptor = opened(path, follow)
     try:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
@@ -139,7 +139,7 @@ def read_bytes(
         os.close(descriptor)
 
 
-def _opened(path: Path, follow: bool) -> int:
+def opened(path: Path, follow: bool) -> int:
     """A descriptor of what lies at a path, which may be a link of any kind if `follow`."""
     is_link = not (follow or NO_FOLLOW) and path.is_symlink()
     try:
@@ -175,7 +175,7 @@ def read_tail(path: Path, count: int) -> bytes:
 
 
 def _plain(path: Path, follow: bool) -> BinaryIO:
-    descriptor = _opened(path, follow)
+    descriptor = opened(path, follow)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise CorruptCheckpointError(f"{path.name!r} is not a regular file")

@@ -16,7 +16,7 @@ from ..decode.load_limits import Limits
 from ..file_names import OWN_MANIFEST
 from ..files.json_text import Json, parse_json
 from .array_file import is_sizes
-from .checked_folder import check_name
+from .folder_files import check_name
 
 FORMAT: Final = "rlconnect"
 MANIFEST: Final = OWN_MANIFEST

@@ -32,9 +32,9 @@ from ..decode.load_limits import DEFAULT_LIMITS, Limits, one_load
 from ..files.json_text import Json, parse_json
 from ..files.reading import read_bytes
 from .array_file import ArrayFile
-from .checked_folder import CheckedFolder
 from .document_decoder import Reference, decode
 from .file_bytes import FileBytes
+from .folder_files import file_of, is_replaced, save_at
 from .leftovers import survivor
 from .manifest import (
     ARRAYS,
@@ -145,19 +145,22 @@ def read_folder(
     path = Path(path)
     if path.is_file():
         return read_file(path, limits=limits, verify=verify)
-    for attempt in range(_TRIES):
-        is_last = attempt == _TRIES - 1
+    for left in reversed(range(_TRIES)):
         place = survivor(path) or path
+        save: tuple[int, ...] = ()
         try:
-            with one_load(limits), CheckedFolder(place) as folder:
-                try:
-                    return _read(folder, limits, verify)
-                except (MissingPartError, CorruptCheckpointError, NotACheckpointError):
-                    # Another process may have swapped in a newer one; read that instead.
-                    if is_last or not folder.is_replaced():
-                        raise
+            with one_load(limits):
+                save = save_at(place, MANIFEST)
+                found = _read(place, limits, verify)
+            # Checksums tie the files of one save; without them nobody may have replaced it.
+            if verify or not left or not is_replaced(place, MANIFEST, save):
+                return found
+        except (MissingPartError, CorruptCheckpointError, NotACheckpointError):
+            # Another process may have swapped in a newer one; read that instead.
+            if not left or not is_replaced(place, MANIFEST, save):
+                raise
         except CheckpointNotFoundError:
-            if is_last or (place == path and not os.path.lexists(path) and attempt):
+            if not left or (left < _TRIES - 1 and not os.path.lexists(path)):
                 raise
     raise AssertionError("the last try returns or raises")
 
@@ -195,46 +198,46 @@ def _refused(reference: Reference) -> Any:
     raise ValueError("arrays lie inline here")
 
 
-def _read(folder: CheckedFolder, limits: Limits, verify: bool) -> OwnFolder:
+def _read(folder: Path, limits: Limits, verify: bool) -> OwnFolder:
     try:
-        data = folder.read(MANIFEST, limits.max_json_bytes)
+        data = file_of(folder, MANIFEST, limits.max_json_bytes)[:]
     except MissingPartError:
-        if any(os.path.lexists(folder.path / name) for name in OUR_FILES):
+        if any(os.path.lexists(folder / name) for name in OUR_FILES):
             raise
         raise NotACheckpointError(
-            f"{folder.path} is no rlconnect checkpoint",
+            f"{folder} is no rlconnect checkpoint",
             expected=f"a file {MANIFEST}",
             found="none",
-            hint=f"see what else it may be: {command('inspect', folder.path)}",
-            path=str(folder.path),
+            hint=f"see what else it may be: {command('inspect', folder)}",
+            path=str(folder),
         ) from None
-    manifest = parse_manifest(data, MANIFEST, folder.path, limits, verify)
+    manifest = parse_manifest(data, MANIFEST, folder, limits, verify)
     files = file_entries(manifest, limits)
-    for name, entry in files.items():
-        if (found := folder.size(name)) != entry.size:
-            raise damaged(name, f"it has {found:,} bytes instead of {entry.size:,}")
-    held = {name: folder.content(name, limits.max_file_bytes) for name in files}
-    if verify:
-        for name, content in held.items():
-            if _digest(content) != files[name].sha256:
-                raise damaged(name, "its checksum differs from the manifest's")
+    held = {name: file_of(folder, name, limits.max_file_bytes) for name in files}
+    for name, content in held.items():
+        if len(content) != files[name].size:
+            found = f"it has {len(content):,} bytes instead of {files[name].size:,}"
+            raise damaged(name, found)
+    for name, content in held.items():
+        if verify and _digest(content) != files[name].sha256:
+            raise damaged(name, "its checksum differs from the manifest's")
     if "document" in manifest:
         if DOCUMENT in files:
             raise damaged(MANIFEST, "it holds a document and names another one")
         tree, name, size = manifest["document"], MANIFEST, len(data)
     elif DOCUMENT in files:
         if files[DOCUMENT].size > limits.max_json_bytes:
-            folder.read(DOCUMENT, limits.max_json_bytes)  # Raises, with both sizes.
+            file_of(folder, DOCUMENT, limits.max_json_bytes)  # Raises, with both sizes.
         tree, name = parse_json(held[DOCUMENT][:], DOCUMENT, limits), DOCUMENT
         size = files[DOCUMENT].size
     else:
         raise MissingPartError(
-            f"the manifest of {folder.path} names no document.",
+            f"the manifest of {folder} names no document.",
             hint="copy the checkpoint again from where it came from.",
             file=DOCUMENT,
         )
     arrays = ArrayFile(held[ARRAYS], ARRAYS, limits) if ARRAYS in held else None
-    return _opened(folder.path, manifest, files, tree, arrays, name, size, limits)
+    return _opened(folder, manifest, files, tree, arrays, name, size, limits)
 
 
 def _digest(content: FileBytes | bytes) -> str:

@@ -6,7 +6,7 @@ from rlconnect.core.errors import UnsafeCheckpointError
 from rlconnect.core.vault import Limits, open_checkpoint
 from rlconnect.core.vault.files.cached_links import cached_file
 from rlconnect.core.vault.files.reading import part_of, read_bytes
-from rlconnect.core.vault.own.checked_folder import CheckedFolder
+from rlconnect.core.vault.own.folder_files import file_of
 from rlconnect.core.vault.own.own_format import read_folder
 from rlconnect.core.vault.own.writer import save_folder
 
@@ -115,5 +115,5 @@ def test_any_other_link_is_refused(tmp_path, form):
         read_bytes(snapshot / "state.json", Limits())
     with pytest.raises(UnsafeCheckpointError, match="is a link"):
         part_of(snapshot, "state.json")
-    with CheckedFolder(snapshot) as f, pytest.raises(UnsafeCheckpointError, match="is a link"):
-        f.read("state.json", 10)
+    with pytest.raises(UnsafeCheckpointError, match="is a link"):
+        file_of(snapshot, "state.json", 10)

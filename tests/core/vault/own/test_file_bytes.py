@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from rlconnect.core.errors import CorruptCheckpointError
 from rlconnect.core.vault.own import file_bytes
-from rlconnect.core.vault.own.checked_folder import CheckedFolder
 from rlconnect.core.vault.own.file_bytes import FileBytes
+from rlconnect.core.vault.own.folder_files import file_of
 from rlconnect.core.vault.own.own_format import read_folder
 from rlconnect.core.vault.own.writer import save_folder
 
@@ -21,8 +21,7 @@ def held(request, rng, tmp_path, monkeypatch):
     monkeypatch.setattr(file_bytes, "_HAS_OFFSETS", request.param and hasattr(os, "preadv"))
     data = rng.bytes(SIZE)
     (tmp_path / "f").write_bytes(data)
-    with CheckedFolder(tmp_path) as folder:
-        return folder.content("f", SIZE), data
+    return file_of(tmp_path, "f", SIZE), data
 
 
 def test_slices_are_those_of_the_file(held):
