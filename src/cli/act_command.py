@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from .options import PATH, Chosen, Data, Json, Loading, Observations, print_json
+from .options import PATH, Chosen, Data, Explore, Json, Loading, Observations
+from .printing import print_json
 from .sources import Source
 
 
@@ -21,9 +22,7 @@ def act(
     processes: Annotated[
         int, typer.Option("--processes", min=1, help="How many act at the same time.")
     ] = 1,
-    explore: Annotated[
-        bool, typer.Option("--explore", help="Explore as in training, instead of the best action.")
-    ] = False,
+    explore: Explore = False,
     observations: Observations = "auto",
     seed: Annotated[int, typer.Option("--seed", help="Of exploration.")] = 0,
     *,

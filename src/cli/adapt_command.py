@@ -9,7 +9,8 @@ import typer
 
 from ..core.errors import PieceError
 from .environments import Environment
-from .options import FINDING, PATH, Chosen, DryRun, Json, Loading, print_json
+from .options import FINDING, PATH, Chosen, DryRun, Json, Loading
+from .printing import print_json, show, show_lines
 from .sources import Source
 
 _OUT = typer.Option("--out", metavar="DIR", help="Write the adapted policy here.")
@@ -49,7 +50,6 @@ def adapt(
     from ..bridge.adapting.adapt import suggest_adapter
     from ..bridge.adapting.step_text import step_text, steps_from_text
     from ..bridge.front.load import as_policies
-    from .theme import console
 
     if environment.env is None:
         raise PieceError("which environment?", hint="give --env ID, or --env FILE.py:NAME.")
@@ -99,12 +99,11 @@ def adapt(
     else:
         from .adapt_page import adapt_page, next_command
 
-        page = console()
         for suggestion, _, is_settled in pages:
-            page.print(adapt_page(suggestion, is_settled, where))
+            show(adapt_page(suggestion, is_settled, where))
         if where is None:
             proposed = pages[0][1] if len(pages) == 1 else {}
             is_open = len(adapted) < len(policies)
-            page.print(next_command(path, proposed, is_open=is_open), soft_wrap=True)
+            show_lines(next_command(path, proposed, is_open=is_open))
     if len(adapted) < len(policies):
         raise typer.Exit(FINDING)

@@ -32,7 +32,8 @@ from . import (
     verify_command,
 )
 from .command_line import take_command_line
-from .options import DONE, FINDING, PATH, Audit, Chosen, Json, grouped, print_json
+from .options import DONE, FINDING, PATH, Audit, Chosen, Json, grouped
+from .printing import print_json, show, show_lines
 
 _INTERRUPTED: Final = 130
 # What typer raises for a wrong command line; where that class lives depends on its version.
@@ -68,9 +69,8 @@ def _common(
 
 def _tour() -> None:
     from .help_page import help_page
-    from .theme import console
 
-    console().print(help_page(__version__))
+    show(help_page(__version__))
 
 
 @app.command("help")
@@ -156,8 +156,7 @@ def inspect(
         steps = description["next"]
         if weights:
             steps = [step for step in steps if not step["command"].endswith(" --weights")]
-        for line in next_lines(steps):
-            out.print(line, soft_wrap=True)
+        show_lines(*next_lines(steps))
     if description["verdict"]["level"] in ("damaged", "no weights", "unsafe"):
         raise typer.Exit(FINDING)
 
@@ -185,8 +184,7 @@ def scan(
     else:
         out = console()
         out.print(scan_table(folder, rows, width=out.width))
-        for line in lines_below(folder, rows):
-            out.print(line, soft_wrap=True)
+        show_lines(*lines_below(folder, rows))
     if any(row.level in ("damaged", "unreadable", "no weights", "unsafe") for row in rows):
         raise typer.Exit(FINDING)
 

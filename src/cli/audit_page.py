@@ -18,8 +18,8 @@ from ..core.text.visible import visible
 from ..core.vault.audit.files import Audit, audit
 from ..core.vault.next_steps import short_path
 from ..core.vault.records.records import CallRecord
-from .options import DONE, FINDING, MISTAKE, print_json
-from .theme import console
+from .options import DONE, FINDING, MISTAKE
+from .printing import print_json, show
 
 _STYLES: Final = {"runner": "bad", "unknown": "warn", "author": "name", "rebuilding": "good"}
 _TITLES: Final = {
@@ -45,12 +45,11 @@ def show_audits(paths: Sequence[str | os.PathLike[str]], *, as_json: bool, one: 
         data = [each.as_data() for each in found]
         print_json(data[0] if one else data)
     else:
-        out = console()
         for each in found:
-            out.print(audit_page(each))
+            show(audit_page(each))
         if not one:
             bad = sum(bool(each.unsafe) for each in found)
-            out.print(Text(f"{len(found)} audited, {bad} would run programs", "title"))
+            show(Text(f"{len(found)} audited, {bad} would run programs", "title"))
     if any(each.unsafe for each in found):
         return FINDING
     return MISTAKE if any(each.unread for each in found) else DONE

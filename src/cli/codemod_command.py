@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from .options import FINDING, Json, print_json
+from .options import FINDING, Json
+from .printing import print_json
 
 
 def codemod(

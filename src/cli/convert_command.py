@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import PATH, Chosen, DryRun, Json, print_json
+from .options import PATH, Chosen, DryRun, Json
+from .printing import print_json, show_lines
 from .recorded_data import DataForm, convert_data
 
 if TYPE_CHECKING:
@@ -60,11 +61,7 @@ def convert(
     if as_json:
         print_json(found.as_data())
         return
-    from .theme import console
-
-    page = console()
-    for line in convert_page(found, dry_run=dry_run):
-        page.print(line, soft_wrap=True)
+    show_lines(*convert_page(found, dry_run=dry_run))
 
 
 def convert_page(found: Conversion, *, dry_run: bool = False) -> list[RenderableType]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from .options import FINDING, PATH, Chosen, Data, Json, Loading, NoHost, Observations, print_json
+from .options import FINDING, PATH, Chosen, Data, Json, Loading, NoHost, Observations, Report
+from .printing import print_json, show, show_lines
 from .sources import Source
 
 
@@ -46,9 +46,7 @@ def evaluate(
         typer.Option("--rounds", min=0, help="How often the model of values goes over the data."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the model's first weights.")] = 0,
-    report: Annotated[
-        Path | None, typer.Option("--report", "--html", metavar="FILE", help="Write an HTML page.")
-    ] = None,
+    report: Report = None,
     no_host: NoHost = False,
     *,
     chosen: Chosen,
@@ -87,15 +85,12 @@ def evaluate(
         print_json(found.to_dict())
     else:
         from .evaluate_page import evaluate_page
-        from .theme import console
         from .verify_page import evidence_lines
 
-        out = console()
-        out.print(evaluate_page(found))
+        show(evaluate_page(found))
         if found.evidence is not None:
-            for line in evidence_lines(found.evidence):
-                out.print(line, soft_wrap=True)
+            show_lines(*evidence_lines(found.evidence))
         if report is not None:
-            out.print(f"report  {report}", soft_wrap=True)
+            show_lines(f"report  {report}")
     if not found.answers:
         raise typer.Exit(FINDING)

@@ -15,7 +15,8 @@ from ..core.data.damage import at
 from ..core.data.file_names import names_trouble
 from ..core.errors import PieceError
 from .environments import Environment
-from .options import PATH, Chosen, DryRun, Loading, print_json
+from .options import PATH, Chosen, DryRun, Loading
+from .printing import print_json, show_lines
 from .sources import Source
 
 if TYPE_CHECKING:
@@ -65,12 +66,8 @@ def export(
         many = chosen.everything or len(manifests) > 1
         print_json(manifests if many else next(iter(manifests.values())))
         return
-    from .theme import console
-
-    page = console()
     for name, manifest in manifests.items():
-        for line in written_lines(files[name], manifest, dry_run):
-            page.print(line, soft_wrap=True, highlight=False, markup=False)
+        show_lines(*written_lines(files[name], manifest, dry_run))
 
 
 def _files(
@@ -120,12 +117,7 @@ def show_program(file: Path, *, as_json: bool) -> None:
     if as_json:
         print_json(manifest)
         return
-    from .theme import console
-
-    page = console()
-    page.print(f"an exported policy: {visible(str(file))}", soft_wrap=True, markup=False)
-    for line in lines:
-        page.print(line, soft_wrap=True, highlight=False, markup=False)
+    show_lines(f"an exported policy: {visible(str(file))}", *lines)
 
 
 def written_lines(out: Path, manifest: dict[str, Any], dry_run: bool = False) -> list[str]:

@@ -16,7 +16,8 @@ from typing import Any, Final
 from ..core.data.damage import is_of_user, user_frames
 from ..core.errors import CheckpointError, RlconnectError
 from .hints import hint_of, see_help
-from .options import MISTAKE, USER_FAILED, print_json
+from .options import MISTAKE, USER_FAILED
+from .printing import print_json
 
 TRACEBACK: Final = "RLCONNECT_TRACEBACK"
 _LONGEST_LINE: Final = 1200

@@ -11,7 +11,8 @@ import typer
 
 from .command_line import command_line
 from .environments import Environment
-from .options import FINDING, Json, Loading, NoHost, One, print_json
+from .options import FINDING, Episodes, Json, Loading, NoHost, One, Recorded, Report, Seed
+from .printing import print_json, show, show_lines
 from .verify_command import evidence_of
 
 _PATH = typer.Argument(
@@ -46,26 +47,14 @@ def migrate(
     ] = None,
     *,
     environment: Environment,
-    episodes: Annotated[
-        int, typer.Option("--episodes", min=1, help="Played in --env for the proof.")
-    ] = 8,
+    episodes: Episodes = 8,
     samples: Annotated[
         int | None,
         typer.Option("--samples", min=1, help="Random episodes of each proof; 8 if not given."),
     ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data",
-            metavar="FILE",
-            help="Recorded observations for the proof: .npy, .npz, episodes, or RLlib's samples.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of draws and episodes.")] = 0,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="Write an HTML page of old and new."),
-    ] = None,
+    data: Recorded = None,
+    seed: Seed = 0,
+    report: Report = None,
     no_host: NoHost = False,
     policy: One = None,
     loading: Loading,
@@ -80,7 +69,6 @@ def migrate(
     from ..bridge.migrate.plan import MigrationPlan, plan_migration
     from ..bridge.migrate.ray_checkpoint import to_ray
     from ..bridge.migrate.report import save_migration_report
-    from .theme import console
 
     is_plan = path.endswith(".json") and "rlconnect-migration" in _head(path)
     words = loading.words()
@@ -89,6 +77,8 @@ def migrate(
     verdict = None
     made = None if environment.env is None else environment.make(path)
     if apply or out is not None or until is not None or report is not None:
+        from .theme import console
+
         with console().status("proving each step"):
             plan.prove_on(
                 env=made,
@@ -122,15 +112,14 @@ def migrate(
         from .migrate_page import migrate_page, needs_line, ways_lines
         from .verify_page import verify_page
 
-        console().print(migrate_page(path, plan))
-        for line in ways_lines(path, plan, written, to.value):
-            console().print(line, soft_wrap=True)
+        show(migrate_page(path, plan))
+        show_lines(*ways_lines(path, plan, written, to.value))
         if needs is not None:
-            console().print(needs_line(needs), soft_wrap=True)
+            show_lines(needs_line(needs))
         if verdict is not None and made is not None:
-            console().print("", verify_page(verdict))
+            show("", verify_page(verdict))
         if report is not None:
-            console().print(f"report   {report}", soft_wrap=True)
+            show_lines(f"report   {report}")
     if verdict is not None and not verdict.is_equal:
         raise typer.Exit(FINDING)
     if any(step.kind == "code" for step in plan.steps):

@@ -9,7 +9,8 @@ import typer
 
 from ..core.errors import ConfigError
 from .command_line import command_line
-from .options import FINDING, Json, Loading, grouped, print_json
+from .options import FINDING, Json, Loading, grouped
+from .printing import print_json, show, show_lines
 
 _FOLDER = typer.Argument(metavar="DIR", help="A folder that `rlconnect migrate --out` wrote.")
 
@@ -29,9 +30,8 @@ def current(path: Annotated[str, _FOLDER], *, loading: Loading, as_json: Json = 
         print_json(plan.to_dict())
         return
     from .migrate_page import migrate_page
-    from .theme import console
 
-    console().print(migrate_page(path, plan))
+    show(migrate_page(path, plan))
 
 
 def history(path: Annotated[str, _FOLDER], *, loading: Loading, as_json: Json = False) -> None:
@@ -41,10 +41,8 @@ def history(path: Annotated[str, _FOLDER], *, loading: Loading, as_json: Json = 
         print_json({"origin": plan.origin, "history": plan.history})
         return
     from .migration_page import history_lines
-    from .theme import console
 
-    for line in history_lines(plan):
-        console().print(line, soft_wrap=True)
+    show_lines(*history_lines(plan))
 
 
 def check(
@@ -66,12 +64,10 @@ def check(
         print_json(found.to_dict())
     else:
         from .migration_page import standing_lines
-        from .theme import console
         from .verify_page import verify_page
 
-        console().print(verify_page(found.verdict), "")
-        for line in standing_lines(found):
-            console().print(line, soft_wrap=True)
+        show(verify_page(found.verdict), "")
+        show_lines(*standing_lines(found))
     if not found.is_good:
         raise typer.Exit(FINDING)
 
@@ -136,10 +132,8 @@ def _told(done: dict[str, Any], as_json: bool) -> None:
         print_json(done)
         return
     from .migration_page import undone_lines
-    from .theme import console
 
-    for line in undone_lines(done["undone"], done["written"]):
-        console().print(line, soft_wrap=True)
+    show_lines(*undone_lines(done["undone"], done["written"]))
 
 
 def _plan(path: str, loading: Loading) -> Any:

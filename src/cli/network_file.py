@@ -7,7 +7,8 @@ from typing import Any
 
 from ..core.errors import ConfigError, MissingPartError, UnknownNameError
 from ..core.vault.own.atomic import replaced_file
-from .options import DONE, FINDING, print_json
+from .options import DONE, FINDING
+from .printing import print_json, show_lines
 
 
 def show_network(
@@ -45,7 +46,6 @@ def show_network(
         proposed_network,
         records_near,
     )
-    from .theme import console
 
     checkpoint = open_checkpoint(path)
     acting = {name: each for name, each in checkpoint.acting.items() if each.weights}
@@ -88,9 +88,8 @@ def show_network(
         written = None if file is None else str(file)
         print_json({"written": written, "network": network, "told": told})
     else:
-        out = console()
-        for line in ([] if file is not None else text.splitlines()) + told:
-            out.print(Text(visible(line, 8000)), soft_wrap=True)
+        lines = ([] if file is not None else text.splitlines()) + told
+        show_lines(*(Text(visible(line, 8000)) for line in lines))
     return DONE if is_sure else FINDING
 
 

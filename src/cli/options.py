@@ -1,4 +1,4 @@
-"""What commands share: options, exit codes, and how a document is printed.
+"""What commands share: options and exit codes.
 
 Options that several commands take together are a dataclass, here or in `environments`; `grouped`
 makes each of its fields an option of the command.
@@ -51,6 +51,22 @@ Data = Annotated[
     typer.Option(
         "--data", metavar="DIR", help="Recorded samples: a file, a folder, a pattern or a URL."
     ),
+]
+Explore = Annotated[
+    bool, typer.Option("--explore", help="Explore as in training, instead of the best action.")
+]
+Episodes = Annotated[int, typer.Option("--episodes", min=1, help="Played in --env.")]
+Recorded = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="FILE",
+        help="Recorded observations instead: .npy, .npz, episodes, or RLlib's samples.",
+    ),
+]
+Seed = Annotated[int, typer.Option("--seed", help="Of draws and episodes.")]
+Report = Annotated[
+    Path | None, typer.Option("--report", "--html", metavar="FILE", help="Write an HTML page.")
 ]
 Observations = Annotated[
     str,
@@ -235,10 +251,3 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
-
-
-def print_json(data: Any) -> None:
-    """Print one JSON document."""
-    from ..core.text.visible import visible_json
-
-    typer.echo(visible_json(data))

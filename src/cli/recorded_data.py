@@ -7,6 +7,7 @@ from enum import Enum
 from pathlib import Path
 
 from ..core.text.visible import visible
+from .printing import print_json, show_lines
 
 
 class DataForm(str, Enum):
@@ -19,10 +20,10 @@ class DataForm(str, Enum):
 
 def convert_data(path: str, out: Path, form: str, *, as_json: bool) -> None:
     """Write the data at a path in another form, and say how much it was."""
+    from rich.text import Text
+
     from ..offline import DamagedDataWarning, open_dataset
-    from .options import print_json
     from .progress import progress_line
-    from .theme import console
 
     data = open_dataset(path)
     done = 0
@@ -41,8 +42,7 @@ def convert_data(path: str, out: Path, form: str, *, as_json: bool) -> None:
             {"out": str(out), "from": data.format, "to": form, "steps": done, "damaged": lost}
         )
         return
-    page = console()
-    what = f"{done:,} steps of {data.format} as {form}"
-    page.print(f"wrote {visible(str(out), 4000)}: {what}", soft_wrap=True)
-    for each in lost:
-        page.print(f"  {visible(each, 4000)}", style="warn", soft_wrap=True)
+    show_lines(
+        f"wrote {visible(str(out), 4000)}: {done:,} steps of {data.format} as {form}",
+        *(Text(f"  {visible(each, 4000)}", "warn") for each in lost),
+    )

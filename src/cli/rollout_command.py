@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from .environments import Environment
-from .options import PATH, Chosen, Json, Loading, print_json
+from .options import PATH, Chosen, Explore, Json, Loading
+from .printing import print_json, show
 from .sources import Source
 
 
@@ -16,9 +17,7 @@ def rollout(
     environment: Environment,
     episodes: Annotated[int, typer.Option("--episodes", min=1, help="How many.")] = 10,
     seed: Annotated[int, typer.Option("--seed", help="Of the first episode.")] = 0,
-    explore: Annotated[
-        bool, typer.Option("--explore", help="Explore as in training, instead of the best action.")
-    ] = False,
+    explore: Explore = False,
     *,
     chosen: Chosen,
     loading: Loading,
@@ -37,7 +36,5 @@ def rollout(
         print_json(played.to_dict())
     else:
         from .rollout_page import rollout_page
-        from .theme import console
 
-        name = environment.env or "its own environment"
-        console().print(rollout_page(path, name, played))
+        show(rollout_page(path, environment.env or "its own environment", played))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from .options import Json, print_json
+from .options import Json
+from .printing import print_json, show, show_lines
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,19 +47,19 @@ def runs(
 
     from ..core.text.shell import command
     from ..core.text.visible import visible
-    from .theme import console
 
-    out = console()
-    out.print(_table(found))
+    show(_table(found))
     for trial in found.trials:
         for each in trial.damaged:
             told = f"! {each['file']}, line {each['line']}: {each['why']}"
-            out.print(Text(visible(told), "warn"), soft_wrap=True)
+            show_lines(Text(visible(told), "warn"))
     best = found.best_checkpoint
     if best is not None:
         value = "" if best.value is None else f"  {found.metric} {best.value:.5g}"
-        out.print(Text(f"best checkpoint  {visible(str(best.path))}{value}"), soft_wrap=True)
-        out.print(Text(f"  {command('inspect', best.path)}", "command"), soft_wrap=True)
+        show_lines(
+            Text(f"best checkpoint  {visible(str(best.path))}{value}"),
+            Text(f"  {command('inspect', best.path)}", "command"),
+        )
 
 
 def _table(found: Runs) -> Table:

@@ -10,7 +10,8 @@ import typer
 from ..core.errors import PieceError
 from .command_line import command_line
 from .environments import Environment
-from .options import FINDING, PATH, Chosen, Json, Loading, NoHost, print_json
+from .options import FINDING, PATH, Chosen, Episodes, Json, Loading, NoHost, Recorded, Report, Seed
+from .printing import print_json, show, show_lines
 from .sources import Source
 
 if TYPE_CHECKING:
@@ -27,25 +28,16 @@ def verify(
     other: Annotated[str | None, _OTHER] = None,
     *,
     environment: Environment,
-    episodes: Annotated[int, typer.Option("--episodes", min=1, help="Played in --env.")] = 8,
+    episodes: Episodes = 8,
     samples: Annotated[
         int, typer.Option("--samples", min=1, help="Random episodes, where there is no --env.")
     ] = 64,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data",
-            metavar="FILE",
-            help="Recorded observations instead: .npy, .npz, episodes, or RLlib's samples.",
-        ),
-    ] = None,
+    data: Recorded = None,
     tolerance: Annotated[
         float, typer.Option("--tolerance", help="What may differ, absolutely and relatively.")
     ] = 1e-5,
-    seed: Annotated[int, typer.Option("--seed", help="Of draws and episodes.")] = 0,
-    report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML page.")
-    ] = None,
+    seed: Seed = 0,
+    report: Report = None,
     no_host: NoHost = False,
     chosen: Chosen,
     loading: Loading,
@@ -87,15 +79,11 @@ def verify(
     if as_json:
         print_json([each.to_dict() for each in verdicts.values()])
     else:
-        from .theme import console
         from .verify_page import evidence_lines, verify_page
 
         for each in verdicts.values():
-            console().print(verify_page(each))
-        for line in evidence_lines(evidence):
-            console().print(line, soft_wrap=True)
-        for file in reports:
-            console().print(f"report  {file}", soft_wrap=True)
+            show(verify_page(each))
+        show_lines(*evidence_lines(evidence), *(f"report  {file}" for file in reports))
     if not all(each.is_equal for each in verdicts.values()):
         raise typer.Exit(FINDING)
 
