@@ -11,10 +11,11 @@ import operator
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from gymnasium import spaces
+from typing_extensions import override
 
 from .. import array_namespace as xp
 from ..arrays.batching import batch
@@ -24,33 +25,31 @@ from ..errors import SpaceError
 from ..types import Array
 
 
-class LeafEncoder(Protocol):
-    """What a plan asks of the encoder of one leaf."""
+class LeafEncoder:
+    """What a plan asks of the encoder of one leaf.
 
-    @property
-    def item_shape(self) -> tuple[int, ...]:
-        """Shape of one value; what stands before it are leading axes."""
-        ...
+    Attributes:
+        item_shape: Of one value; what stands before it are leading axes.
+        size: How many floats come out for one value.
+    """
 
-    @property
-    def size(self) -> int:
-        """How many floats come out for one value."""
-        ...
+    item_shape: tuple[int, ...]
+    size: int
 
     def encode(self, values: Any) -> Any:
         """Floats for values of shape `(..., *item_shape)`."""
-        ...
+        raise NotImplementedError
 
     def write(self, values: Any, out: Array) -> None:
         """The same for values of shape `(rows, *item_shape)`, into zeros `(rows, size)`."""
-        ...
+        out[:] = self.encode(np.asarray(values)).reshape(out.shape)
 
     def write_one(self, value: Any, out: Array) -> None:
         """The same for one value, into zeros `(size,)`: the step of a single environment."""
-        ...
+        self.write(value, out)
 
 
-class FlatEncoder:
+class FlatEncoder(LeafEncoder):
     """The values themselves, flattened to float32.
 
     Args:
@@ -58,30 +57,25 @@ class FlatEncoder:
     """
 
     def __init__(self, shape: Sequence[int]) -> None:
-        self.item_shape: Final = tuple(int(n) for n in shape)
-        self.size: Final = int(np.prod(self.item_shape))
+        self.item_shape = tuple(int(n) for n in shape)
+        self.size = int(np.prod(self.item_shape))
 
     def encode(self, values: Any) -> Any:
         """The values as float32, on one last axis."""
         lead = values.shape[: values.ndim - len(self.item_shape)]
         return xp.cast(values, np.float32).reshape((*lead, self.size))
 
+    @override
     def write(self, values: Any, out: Array) -> None:
-        """Copy the values into `out`."""
-        if len(self.item_shape) == 1 and type(values) is np.ndarray:
+        if type(values) is not np.ndarray:
+            out[:] = np.reshape(values, out.shape)
+        elif values.shape == out.shape:
             out[:] = values
         else:
-            out[:] = np.reshape(values, (len(out), self.size))
-
-    def write_one(self, value: Any, out: Array) -> None:
-        """Copy the value into `out`."""
-        if type(value) is np.ndarray:
-            out[:] = value.reshape(self.size)
-        else:
-            out[:] = np.reshape(value, self.size)
+            out[:] = values.reshape(out.shape)
 
 
-class OneHotEncoder:
+class OneHotEncoder(LeafEncoder):
     """One-hot parts for a Discrete or MultiDiscrete leaf.
 
     Args:
@@ -93,11 +87,11 @@ class OneHotEncoder:
     """
 
     def __init__(self, sizes: Array, start: Any, shape: Sequence[int], *, wraps: bool) -> None:
-        self.item_shape: Final = tuple(int(n) for n in shape)
+        self.item_shape = tuple(int(n) for n in shape)
         self.sizes: Final = np.asarray(sizes, np.int64).reshape(-1)
         self.start: Final = np.asarray(start, np.int64).reshape(-1) + np.zeros_like(self.sizes)
         self.wraps: Final = wraps
-        self.size: Final = int(self.sizes.sum())
+        self.size = int(self.sizes.sum())
         self._counts: list[int] = self.sizes.tolist()
         self._places = np.cumsum(self.sizes) - self.sizes
         self._is_single = self.item_shape == ()
@@ -172,26 +166,18 @@ class OneHotEncoder:
         return np.zeros_like(self.start) if self.wraps else self.start
 
 
-class RamEncoder:
+class RamEncoder(LeafEncoder):
     """The 128 bytes of an Atari console, scaled to [-1, 1)."""
 
-    item_shape: Final = (128,)
-    size: Final = 128
+    item_shape = (128,)
+    size = 128
 
     def encode(self, values: Any) -> Any:
         """(values - 128) / 128 as float32."""
         return (xp.cast(values, np.float32) - 128.0) / 128.0
 
-    def write(self, values: Any, out: Array) -> None:
-        """Put the scaled bytes into `out`."""
-        out[:] = self.encode(np.asarray(values))
 
-    def write_one(self, value: Any, out: Array) -> None:
-        """Put the scaled bytes into `out`."""
-        out[:] = self.encode(np.asarray(value))
-
-
-class PixelEncoder:
+class PixelEncoder(LeafEncoder):
     """An Atari screen: cropped, shrunk, optionally grey, scaled.
 
     Args:
@@ -212,10 +198,10 @@ class PixelEncoder:
         zero_mean: bool,
         image_backend: str,
     ) -> None:
-        self.item_shape: Final = tuple(int(n) for n in shape)
+        self.item_shape = tuple(int(n) for n in shape)
         height, width, channels = self.item_shape
         self.shape: Final = (dim, dim, 1 if grayscale else channels)
-        self.size: Final = int(np.prod(self.shape))
+        self.size = int(np.prod(self.shape))
         self.grayscale: Final = grayscale
         self.zero_mean: Final = zero_mean
         # A small picture is reached in two steps.
@@ -247,16 +233,8 @@ class PixelEncoder:
             )
         return xp.cast(frames, np.float64) / 255 if "int" in str(frames.dtype) else frames / 255
 
-    def write(self, values: Any, out: Array) -> None:
-        """Put the pictures into `out`, flattened."""
-        out[:] = self.encode(np.asarray(values)).reshape(len(out), self.size)
 
-    def write_one(self, value: Any, out: Array) -> None:
-        """Put the picture into `out`, flattened."""
-        out[:] = self.encode(np.asarray(value)).reshape(-1)
-
-
-class RepeatedEncoder:
+class RepeatedEncoder(LeafEncoder):
     """A list of up to so many items: their number, then each item, then zeros.
 
     Args:
@@ -265,13 +243,13 @@ class RepeatedEncoder:
         max_len: The most items a list may hold.
     """
 
-    item_shape: Final = ()
+    item_shape = ()
 
     def __init__(self, encode_items: Callable[[Any], Array], item_size: int, max_len: int) -> None:
         self._encode_items = encode_items
         self.item_size: Final = item_size
         self.max_len: Final = max_len
-        self.size: Final = 1 + item_size * max_len
+        self.size = 1 + item_size * max_len
 
     def encode(self, values: Sequence[Sequence[Any]]) -> Array:
         """Rows for a sequence of lists, as float64: what RLlib gives for such a space alone."""

@@ -8,7 +8,7 @@ that, so it is kept; where RLlib fails, values go by key. The new stack sorts ke
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -19,8 +19,11 @@ from ..errors import SpaceError
 from ..types import Nest
 from .leaf_encoders import FlatEncoder, LeafEncoder, OneHotEncoder
 
-Pick: TypeAlias = Callable[[Nest], list[Any]]
+Pick: TypeAlias = Callable[[Nest], Sequence[Any]]
 """Lists the values of an observation, one per encoder."""
+
+Parts: TypeAlias = tuple[Sequence[spaces.Space[Any]], Callable[[Nest], Sequence[Any]]]
+"""The parts of a space, and what takes an observation apart into theirs."""
 
 Split: TypeAlias = Callable[[Sequence[Nest]], list[Sequence[Any]]]
 """Lists the values of many observations, one list per encoder."""
@@ -42,8 +45,8 @@ def tuple_values(space: spaces.Tuple[Any]) -> Callable[[Nest], Sequence[Any]]:
     return values_of
 
 
-def dict_values(space: spaces.Dict) -> Callable[[Nest], Sequence[Any]]:
-    """What takes an observation of a Dict space apart, in the old stack's order."""
+def paired_parts(space: spaces.Dict) -> Parts:
+    """The parts of a Dict space, and what takes an observation apart in the old stack's order."""
     keys = list(space.spaces)
     forms = {key: _form(part) for key, part in space.spaces.items()}
 
@@ -66,7 +69,7 @@ def dict_values(space: spaces.Dict) -> Callable[[Nest], Sequence[Any]]:
         except (KeyError, TypeError, IndexError):
             raise keys_differ(space, value) from None
 
-    return values_of
+    return [*space.spaces.values()], values_of
 
 
 def _form(space: spaces.Space[Any]) -> Any:
@@ -86,7 +89,7 @@ def sorted_keys(space: spaces.Dict) -> list[Any]:
         return list(space.spaces)
 
 
-def _flat_keys(space: spaces.Dict, removed: frozenset[str]) -> list[Any]:
+def _flat_keys(space: spaces.Dict, removed: Collection[str]) -> list[Any]:
     """The keys whose values have numbers to lay out; where there are none, they may be missing."""
     return [
         key
@@ -105,43 +108,64 @@ def keys_differ(space: spaces.Dict, value: Nest) -> SpaceError:
     )
 
 
-def sorted_pick(
-    space: spaces.Space[Any], encoders: list[LeafEncoder], removed: frozenset[str] = frozenset()
-) -> Pick:
-    """What lists the values of an observation in the new stack's order.
+def leaves_of(
+    space: spaces.Space[Any],
+    encoder_of: Callable[[Any], LeafEncoder],
+    dict_parts: Callable[[spaces.Dict], Parts],
+) -> tuple[tuple[LeafEncoder, ...], Pick]:
+    """The encoders of a space's leaves, and what lists the values of an observation for them.
 
     Args:
         space: Of the observation.
-        encoders: Gets the encoder of each value appended, in the same order.
-        removed: Top-level keys to leave out.
+        encoder_of: The encoder of a space that holds no others.
+        dict_parts: The parts of a Dict space in their order, and what takes their values.
     """
     if isinstance(space, spaces.Dict):
-        keys = _flat_keys(space, removed)
-        picks = [sorted_pick(space[key], encoders) for key in keys]
-
-        def from_dict(value: Nest) -> list[Any]:
-            try:
-                parts = [value[key] for key in keys]
-            except (KeyError, TypeError, IndexError):
-                raise keys_differ(space, value) from None
-            return [leaf for one, part in zip(picks, parts, strict=True) for leaf in one(part)]
-
-        return from_dict
-    if isinstance(space, spaces.Tuple):
-        tuple_picks = [sorted_pick(part, encoders) for part in space.spaces]
-        values_of = tuple_values(space)
-        return lambda value: [
-            leaf
-            for one, part in zip(tuple_picks, values_of(value), strict=True)
-            for leaf in one(part)
-        ]
-    if isinstance(space, (spaces.Discrete, spaces.MultiDiscrete)):
-        encoders.append(OneHotEncoder.of(space, wraps=True))
-    elif space.shape is None or not np.issubdtype(space.dtype or np.object_, np.number):
-        raise SpaceError("this space cannot be flattened", found=str(space))
+        parts, values_of = dict_parts(space)
+    elif isinstance(space, spaces.Tuple):
+        parts, values_of = space.spaces, tuple_values(space)
     else:
-        encoders.append(FlatEncoder(space.shape))
-    return lambda value: [value]
+        return (encoder_of(space),), lambda value: [value]
+    children = [leaves_of(part, encoder_of, dict_parts) for part in parts]
+    encoders = tuple(encoder for own, _ in children for encoder in own)
+    if not any(map(_is_nested, parts)):
+        return encoders, values_of
+    picks = [
+        pick if _is_nested(part) else None for part, (_, pick) in zip(parts, children, strict=True)
+    ]
+
+    def pick_leaves(value: Nest) -> list[Any]:
+        leaves: list[Any] = []
+        for pick, part in zip(picks, values_of(value), strict=True):
+            if pick is None:
+                leaves.append(part)
+            else:
+                leaves += pick(part)
+        return leaves
+
+    return encoders, pick_leaves
+
+
+def sorted_parts(space: spaces.Dict, removed: Collection[str] = ()) -> Parts:
+    """The parts of a Dict space that have numbers, in the new stack's order."""
+    keys = _flat_keys(space, removed)
+
+    def values_of(value: Nest) -> list[Any]:
+        try:
+            return [value[key] for key in keys]
+        except (KeyError, TypeError, IndexError):
+            raise keys_differ(space, value) from None
+
+    return [space[key] for key in keys], values_of
+
+
+def sorted_encoder(space: Any) -> LeafEncoder:
+    """The encoder of a leaf in the new stack."""
+    if isinstance(space, (spaces.Discrete, spaces.MultiDiscrete)):
+        return OneHotEncoder.of(space, wraps=True)
+    if space.shape is None or not np.issubdtype(space.dtype or np.object_, np.number):
+        raise SpaceError("this space cannot be flattened", found=str(space))
+    return FlatEncoder(space.shape)
 
 
 def _is_nested(space: spaces.Space[Any]) -> bool:
@@ -149,7 +173,7 @@ def _is_nested(space: spaces.Space[Any]) -> bool:
 
 
 def sorted_split(space: spaces.Space[Any], removed: frozenset[str] = frozenset()) -> Split:
-    """What lists the values of many observations leaf by leaf, in the order of `sorted_pick`.
+    """What lists the values of many observations leaf by leaf, in the order of `sorted_parts`.
 
     Args:
         space: Of the observations.

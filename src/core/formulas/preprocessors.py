@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, pairwise
 from typing import Any, Final, Literal, TypeAlias
 
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from .. import array_namespace as xp
+from ..arrays.batching import batch
 from ..errors import SpaceError
 from ..types import Nest
 from .leaf_encoders import (
@@ -30,7 +31,15 @@ from .leaf_encoders import (
     RepeatedEncoder,
 )
 from .leaf_rows import rows_of_leaves
-from .observation_order import Pick, Split, dict_values, sorted_pick, sorted_split, tuple_values
+from .observation_order import (
+    Pick,
+    Split,
+    leaves_of,
+    paired_parts,
+    sorted_encoder,
+    sorted_parts,
+    sorted_split,
+)
 
 Kind: TypeAlias = Literal[
     "none", "multi_binary", "one_hot", "ram", "pixels", "tuple", "dict", "repeated", "flatten"
@@ -131,6 +140,8 @@ class PreprocessPlan:
 
     def transform_items(self, observations: Sequence[Nest]) -> Any:
         """The arrays of several observations, as rows of one where all fit together."""
+        if self._split is None and self.kind != "repeated" and len(observations) > 1:
+            return self.transform_batch(batch(observations))
         if self._split is not None and len(observations) > 1:
             try:
                 columns = self._split(observations)
@@ -209,7 +220,7 @@ def preprocessor_for(
         if space.shape is None:
             raise SpaceError("this space cannot be preprocessed", found=str(space))
         return PreprocessPlan(kind, space, space)
-    encoders, pick = _leaves(space, kind, settings)
+    encoders, pick = leaves_of(space, partial(_leaf_encoder, settings=settings), paired_parts)
     shape: tuple[int, ...] = (sum(leaf.size for leaf in encoders),)
     if kind == "pixels" and isinstance(encoders[0], PixelEncoder):
         shape = encoders[0].shape
@@ -241,12 +252,13 @@ def flatten_observations_plan(
             expected="a Dict observation space",
             found=str(space),
         )
-    encoders: list[LeafEncoder] = []
-    pick = sorted_pick(space, encoders, removed)
+    encoders, pick = leaves_of(
+        space, sorted_encoder, lambda own: sorted_parts(own, removed if own is space else ())
+    )
     size = sum(encoder.size for encoder in encoders)
     output_space = spaces.Box(-np.inf, np.inf, (size,), dtype=np.float32)
     split = sorted_split(space, removed)
-    return PreprocessPlan("flatten", space, output_space, tuple(encoders), pick, split)
+    return PreprocessPlan("flatten", space, output_space, encoders, pick, split)
 
 
 def kind_of(space: spaces.Space[Any], *, include_multi_binary: bool = False) -> Kind:
@@ -280,29 +292,8 @@ class _FloatsEncoder(FlatEncoder):
         return xp.cast(values, np.float32)
 
 
-def _leaves(
-    space: spaces.Space[Any], kind: Kind, settings: Mapping[str, Any]
-) -> tuple[tuple[LeafEncoder, ...], Pick]:
-    """The encoders of a space in the old stack's order, and what picks their values."""
-    parts: list[spaces.Space[Any]]
-    if isinstance(space, spaces.Dict):
-        parts, values_of = list(space.spaces.values()), dict_values(space)
-    elif isinstance(space, spaces.Tuple):
-        parts, values_of = list(space.spaces), tuple_values(space)
-    else:
-        return (_leaf_encoder(space, kind, settings),), lambda value: [value]
-    children = [_leaves(part, kind_of(part), settings) for part in parts]
-    encoders = tuple(encoder for child, _ in children for encoder in child)
-    picks = [pick for _, pick in children]
-
-    def pick(value: Nest) -> list[Any]:
-        values = values_of(value)
-        return [leaf for one, part in zip(picks, values, strict=True) for leaf in one(part)]
-
-    return encoders, pick
-
-
-def _leaf_encoder(space: spaces.Space[Any], kind: Kind, settings: Mapping[str, Any]) -> LeafEncoder:
+def _leaf_encoder(space: Any, settings: Mapping[str, Any]) -> LeafEncoder:
+    kind = kind_of(space)
     if kind == "one_hot":
         return OneHotEncoder.of(space, wraps=False)
     if kind == "ram":
@@ -310,7 +301,7 @@ def _leaf_encoder(space: spaces.Space[Any], kind: Kind, settings: Mapping[str, A
     if kind == "pixels":
         return PixelEncoder(space.shape or (), **settings)
     if kind == "repeated":
-        child, max_len = space.child_space, space.max_len  # type: ignore[attr-defined]
+        child, max_len = space.child_space, space.max_len
         plan = preprocessor_for(child, settings, image_backend=settings["image_backend"])
 
         def rows(items: Nest) -> npt.NDArray[Any]:

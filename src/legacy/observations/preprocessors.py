@@ -248,20 +248,3 @@ def get_preprocessor_for_space(
         made: Preprocessor = factory(observation_space, options)
         return made
     return get_preprocessor(observation_space, include_multi_binary)(observation_space, options)
-
-
-__all__ = [
-    "AtariRamPreprocessor",
-    "DictFlatteningPreprocessor",
-    "GenericPixelPreprocessor",
-    "MultiBinaryPreprocessor",
-    "NoPreprocessor",
-    "OneHotPreprocessor",
-    "PlannedPreprocessor",
-    "Preprocessor",
-    "RepeatedValuesPreprocessor",
-    "TupleFlatteningPreprocessor",
-    "get_preprocessor",
-    "get_preprocessor_for_space",
-    "register_custom_preprocessor",
-]
