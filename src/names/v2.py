@@ -159,7 +159,7 @@ V2: Final = """\
 -.metrics.names: COMPONENT_LEARNER COMPONENT_LEARNER_GROUP @ utils.checkpoints core
 -.metrics.names: * @ utils.metrics
 .modules.action_distributions: UnsupportedSpaceException
-.modules.actor_critic: TorchActorCriticEncoder TorchStatefulActorCriticEncoder @
+.modules.encoders: TorchActorCriticEncoder TorchStatefulActorCriticEncoder @
     core.models.torch.encoder
 .modules.apis: TARGET_NETWORK_ACTION_DIST_INPUTS @ core.rl_module.apis
 .modules.apis: InferenceOnlyAPI @ core.rl_module.apis.inference_only_api core.rl_module.apis
@@ -196,14 +196,14 @@ V2: Final = """\
 .modules.layers: TorchCNN TorchMLP @ core.models.torch.primitives
 -.modules.layers: LayerNorm1D @ core.models.torch.primitives
 .modules.model_config: DefaultModelConfig @ core.rl_module.default_model_config
-~.modules.module_config: RLModuleConfig @ core.rl_module.rl_module
+~.modules.rl_module: RLModuleConfig @ core.rl_module.rl_module
 .modules.multi_rl_module: UnknownModuleError
 .modules.multi_rl_module: MultiRLModule @ core.rl_module.multi_rl_module core.rl_module
 ~.modules.multi_rl_module: MultiAgentRLModule>MultiRLModule @ core.rl_module.marl_module
     core.rl_module
 .modules.multi_spec: MultiRLModuleSpec @ core.rl_module.multi_rl_module core.rl_module
 ~.modules.multi_spec: MultiAgentRLModuleSpec>MultiRLModuleSpec @ core.rl_module.marl_module
-.modules.multi_stream: TorchMultiStreamEncoder @ core.models.torch.encoder
+.modules.encoders: TorchMultiStreamEncoder @ core.models.torch.encoder
 .modules.network_configs: ActorCriticEncoderConfig CNNEncoderConfig FreeLogStdMLPHeadConfig
     MLPEncoderConfig MLPHeadConfig ModelConfig MultiStreamEncoderConfig RecurrentEncoderConfig @
     core.models.configs
@@ -230,7 +230,7 @@ V2: Final = """\
 .modules.schedules: Scheduler @ utils.schedules.scheduler
 .modules.spec: RLModuleSpec @ core.rl_module.rl_module core.rl_module
 ~.modules.spec: SingleAgentRLModuleSpec>RLModuleSpec @ core.rl_module.rl_module
-.modules.target_networks: make_target_network update_target_network @ core.learner.utils
+.modules.torch_model: make_target_network update_target_network @ core.learner.utils
 .modules.torch_model: TorchModel @ core.models.torch.base
 .modules.torch_rl_module: WeightShapeError
 .modules.torch_rl_module: TorchRLModule @ core.rl_module.torch.torch_rl_module core.rl_module.torch

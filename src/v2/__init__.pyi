@@ -92,30 +92,26 @@ from .logging.loggers import CSVLogger as CSVLogger, JsonLogger as JsonLogger, T
 from .logging.progress_line import ProgressLine as ProgressLine
 from .metrics.metrics_logger import MetricsLogger as MetricsLogger
 from .modules.action_distributions import UnsupportedSpaceException as UnsupportedSpaceException
-from .modules.actor_critic import TorchActorCriticEncoder as TorchActorCriticEncoder, TorchStatefulActorCriticEncoder as TorchStatefulActorCriticEncoder
 from .modules.apis import InferenceOnlyAPI as InferenceOnlyAPI, QNetAPI as QNetAPI, SelfSupervisedLossAPI as SelfSupervisedLossAPI, TARGET_NETWORK_ACTION_DIST_INPUTS as TARGET_NETWORK_ACTION_DIST_INPUTS, TargetNetworkAPI as TargetNetworkAPI, ValueFunctionAPI as ValueFunctionAPI
 from .modules.bc import DefaultBCTorchRLModule as DefaultBCTorchRLModule
 from .modules.catalog import Catalog as Catalog
 from .modules.catalogs import BCCatalog as BCCatalog, DQNCatalog as DQNCatalog, PPOCatalog as PPOCatalog, SACCatalog as SACCatalog
 from .modules.described import DescribedTorchRLModule as DescribedTorchRLModule
 from .modules.dqn import DefaultDQNRLModule as DefaultDQNRLModule, DefaultDQNTorchRLModule as DefaultDQNTorchRLModule
-from .modules.encoders import TorchCNNEncoder as TorchCNNEncoder, TorchGRUEncoder as TorchGRUEncoder, TorchLSTMEncoder as TorchLSTMEncoder, TorchMLPEncoder as TorchMLPEncoder
+from .modules.encoders import TorchActorCriticEncoder as TorchActorCriticEncoder, TorchCNNEncoder as TorchCNNEncoder, TorchGRUEncoder as TorchGRUEncoder, TorchLSTMEncoder as TorchLSTMEncoder, TorchMLPEncoder as TorchMLPEncoder, TorchMultiStreamEncoder as TorchMultiStreamEncoder, TorchStatefulActorCriticEncoder as TorchStatefulActorCriticEncoder
 from .modules.heads import TorchFreeLogStdMLPHead as TorchFreeLogStdMLPHead, TorchMLPHead as TorchMLPHead
 from .modules.layers import TorchCNN as TorchCNN, TorchMLP as TorchMLP, get_activation_fn as get_activation_fn
 from .modules.model_config import DefaultModelConfig as DefaultModelConfig
-from .modules.module_config import RLModuleConfig as RLModuleConfig
 from .modules.multi_rl_module import MultiRLModule as _MultiRLModule, MultiRLModule as MultiRLModule, UnknownModuleError as UnknownModuleError
 from .modules.multi_spec import MultiRLModuleSpec as _MultiRLModuleSpec, MultiRLModuleSpec as MultiRLModuleSpec
-from .modules.multi_stream import TorchMultiStreamEncoder as TorchMultiStreamEncoder
 from .modules.network_configs import ActorCriticEncoderConfig as ActorCriticEncoderConfig, CNNEncoderConfig as CNNEncoderConfig, FreeLogStdMLPHeadConfig as FreeLogStdMLPHeadConfig, MLPEncoderConfig as MLPEncoderConfig, MLPHeadConfig as MLPHeadConfig, ModelConfig as ModelConfig, MultiStreamEncoderConfig as MultiStreamEncoderConfig, RecurrentEncoderConfig as RecurrentEncoderConfig
 from .modules.networks import ACTOR as ACTOR, ActorCriticEncoder as ActorCriticEncoder, CRITIC as CRITIC, ENCODER_OUT as ENCODER_OUT, Encoder as Encoder, Model as Model, StatefulActorCriticEncoder as StatefulActorCriticEncoder
 from .modules.ppo import DefaultAPPORLModule as DefaultAPPORLModule, DefaultAPPOTorchRLModule as DefaultAPPOTorchRLModule, DefaultPPORLModule as DefaultPPORLModule, DefaultPPOTorchRLModule as DefaultPPOTorchRLModule, DefaultPPOTorchRLModule as _DefaultPPOTorchRLModule
-from .modules.rl_module import InferenceOnlyError as InferenceOnlyError, RLModule as RLModule
+from .modules.rl_module import InferenceOnlyError as InferenceOnlyError, RLModule as RLModule, RLModuleConfig as RLModuleConfig
 from .modules.sac import DefaultSACRLModule as DefaultSACRLModule, DefaultSACTorchRLModule as DefaultSACTorchRLModule
 from .modules.schedules import Scheduler as Scheduler
 from .modules.spec import RLModuleSpec as RLModuleSpec, RLModuleSpec as _RLModuleSpec
-from .modules.target_networks import make_target_network as make_target_network, update_target_network as update_target_network
-from .modules.torch_model import TorchModel as TorchModel
+from .modules.torch_model import TorchModel as TorchModel, make_target_network as make_target_network, update_target_network as update_target_network
 from .modules.torch_rl_module import TorchRLModule as TorchRLModule, WeightShapeError as WeightShapeError
 from .recorded.episode_buffer import EpisodeReplayBuffer as EpisodeReplayBuffer
 from .recorded.prelearner import OfflinePreLearner as OfflinePreLearner

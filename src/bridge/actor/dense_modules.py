@@ -20,9 +20,8 @@ from ...core.step.plan import Choose
 from ...core.types import Array
 from ...v2.distributions.torch_continuous import TorchDiagGaussian, TorchSquashedGaussian
 from ...v2.distributions.torch_discrete import TorchCategorical
-from ...v2.modules.actor_critic import TorchActorCriticEncoder
 from ...v2.modules.bc import DefaultBCTorchRLModule
-from ...v2.modules.encoders import TorchMLPEncoder
+from ...v2.modules.encoders import TorchActorCriticEncoder, TorchMLPEncoder
 from ...v2.modules.heads import TorchFreeLogStdMLPHead, TorchMLPHead
 from ...v2.modules.ppo import DefaultAPPOTorchRLModule, DefaultPPOTorchRLModule
 from ...v2.modules.sac import DefaultSACTorchRLModule

@@ -11,7 +11,7 @@ from ...core.trust import Names, Slot, find
 from ...core.trust.arguments import ARGUMENT, live_arguments
 from ...core.vault.decode.standins import GlobalRef, Opaque, class_path, mapping_of
 from ..envs.registry import check_env_config, env_of_file
-from ..modules.saved_specs import RECORDS
+from ..modules.multi_spec import RECORDS
 from ..saving.class_slots import CONFIG
 from .algorithm_config import AlgorithmConfig
 from .file_settings import attributes_of, check_counts, tell_paths

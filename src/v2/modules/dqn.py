@@ -16,7 +16,7 @@ from .model_config import as_settings
 from .networks import ENCODER_OUT, initial_state_of, state_of
 from .rl_module import RLModule
 from .schedules import Scheduler
-from .target_networks import make_target_network
+from .torch_model import make_target_network
 from .torch_rl_module import TorchRLModule
 
 ATOMS: Final = "atoms"

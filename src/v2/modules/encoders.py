@@ -1,4 +1,4 @@
-"""From the observation column to features: dense, convolutional, recurrent."""
+"""From columns to features: of one kind, of several columns, or for actor and critic apart."""
 
 from __future__ import annotations
 
@@ -12,23 +12,28 @@ from ...core import nest
 from ...core.columns import Columns
 from ...core.errors import ConfigError, PieceError
 from .heads import mlp_from
-from .layers import TorchCNN, initialized
+from .layers import TorchCNN, get_activation_fn, initialized
 from .network_configs import (
+    ActorCriticEncoderConfig,
     CNNEncoderConfig,
     MLPEncoderConfig,
     ModelConfig,
+    MultiStreamEncoderConfig,
     RecurrentEncoderConfig,
 )
-from .networks import ENCODER_OUT, Encoder
+from .networks import (
+    ACTOR,
+    CRITIC,
+    ENCODER_OUT,
+    ActorCriticEncoder,
+    Encoder,
+    StatefulActorCriticEncoder,
+)
 from .torch_model import TorchModel
 
 
 class TorchMLPEncoder(TorchModel, Encoder):
-    """Dense layers over flat observations.
-
-    Args:
-        config: An `MLPEncoderConfig`.
-    """
+    """Dense layers over flat observations."""
 
     def __init__(self, config: MLPEncoderConfig) -> None:
         super().__init__(config)
@@ -39,11 +44,7 @@ class TorchMLPEncoder(TorchModel, Encoder):
 
 
 class TorchCNNEncoder(TorchModel, Encoder):
-    """Convolutions over images `(B, height, width, channels)`.
-
-    Args:
-        config: A `CNNEncoderConfig`.
-    """
+    """Convolutions over images `(B, height, width, channels)`."""
 
     def __init__(self, config: CNNEncoderConfig) -> None:
         super().__init__(config)
@@ -115,11 +116,7 @@ class _RecurrentEncoder(TorchModel, Encoder):
 
 
 class TorchLSTMEncoder(_RecurrentEncoder):
-    """An LSTM; its state is `{"h": (layers, cells), "c": (layers, cells)}` per episode.
-
-    Args:
-        config: A `RecurrentEncoderConfig`.
-    """
+    """An LSTM; its state is `{"h": (layers, cells), "c": (layers, cells)}` per episode."""
 
     def __init__(self, config: RecurrentEncoderConfig) -> None:
         super().__init__(config)
@@ -142,11 +139,7 @@ class TorchLSTMEncoder(_RecurrentEncoder):
 
 
 class TorchGRUEncoder(_RecurrentEncoder):
-    """A GRU; its state is `{"h": (layers, cells)}` per episode.
-
-    Args:
-        config: A `RecurrentEncoderConfig`.
-    """
+    """A GRU; its state is `{"h": (layers, cells)}` per episode."""
 
     def __init__(self, config: RecurrentEncoderConfig) -> None:
         super().__init__(config)
@@ -163,3 +156,113 @@ class TorchGRUEncoder(_RecurrentEncoder):
 
 def _swapped(state: Tensor) -> Tensor:
     return state.float().transpose(0, 1).contiguous()
+
+
+class TorchMultiStreamEncoder(TorchModel, Encoder):
+    """One encoder per column; each joining layer sees the joined features again."""
+
+    def __init__(self, config: MultiStreamEncoderConfig) -> None:
+        super().__init__(config)
+        streams = sorted(config.base_encoder_configs.items())  # features lie in order of name
+        self.base_encoders = nn.ModuleDict(
+            {name: stream.build(framework="torch") for name, stream in streams}
+        )
+        joined = width = config.joined_dim
+        layers = []
+        for size in config.hidden_layer_dims:
+            layers.append(_linear(config, "hidden", width, int(size)))
+            width = int(size) + joined
+        self.fusion_layers = nn.ModuleList(layers)
+        self.output_layer: nn.Module | None = None
+        if config.output_layer_dim is not None:
+            self.output_layer = _linear(config, "output", width, int(config.output_layer_dim))
+        self._activation = _activation(config.hidden_layer_activation)
+        self._output_activation = _activation(config.output_layer_activation)
+
+    def _forward(self, inputs: Any, **kwargs: Any) -> dict[str, Any]:
+        features = [
+            encoder({**inputs, Columns.OBS: inputs[name]})[ENCODER_OUT]
+            for name, encoder in self.base_encoders.items()
+        ]
+        joined = x = torch.cat(features, dim=-1)
+        for layer in self.fusion_layers:
+            x = torch.cat((self._activation(layer(x)), joined), dim=-1)
+        if self.output_layer is not None:
+            x = self._output_activation(self.output_layer(x))
+        return {ENCODER_OUT: x}
+
+
+def _linear(config: MultiStreamEncoderConfig, place: str, width: int, size: int) -> nn.Module:
+    settings = vars(config)
+    layer = nn.Linear(width, size, bias=settings[f"{place}_layer_use_bias"])
+    fill = ("weights_initializer", "weights_initializer_config")
+    parts = (*fill, *(name.replace("weights", "bias") for name in fill))
+    return initialized(layer, *(settings[f"{place}_layer_{part}"] for part in parts))
+
+
+def _activation(name: Any) -> Any:
+    kind = get_activation_fn(name)
+    return nn.Identity() if kind is None else kind()
+
+
+class TorchActorCriticEncoder(TorchModel, ActorCriticEncoder):
+    """Features for actor and critic from stateless encoders."""
+
+    framework = "torch"
+
+    def __init__(self, config: ActorCriticEncoderConfig) -> None:
+        super().__init__(config)
+        base: Any = config.base_encoder_config
+        if base is None:
+            raise ConfigError("an ActorCriticEncoderConfig needs a base_encoder_config")
+        if config.shared:
+            self.encoder = base.build(framework="torch")
+            return
+        self.actor_encoder = base.build(framework="torch")
+        is_left_out = config.inference_only and not isinstance(self, StatefulActorCriticEncoder)
+        self.critic_encoder: Any = None if is_left_out else base.build(framework="torch")
+
+    def _forward(self, inputs: Any, **kwargs: Any) -> dict[str, Any]:
+        if self.config.shared:
+            features = self.encoder(inputs, **kwargs)[ENCODER_OUT]
+            critic = {} if self.config.inference_only else {CRITIC: features}
+            return {ENCODER_OUT: {ACTOR: features, **critic}}
+        out = {ACTOR: self.actor_encoder(inputs, **kwargs)[ENCODER_OUT]}
+        if self.critic_encoder is not None:
+            out[CRITIC] = self.critic_encoder(inputs, **kwargs)[ENCODER_OUT]
+        return {ENCODER_OUT: out}
+
+
+class TorchStatefulActorCriticEncoder(TorchActorCriticEncoder, StatefulActorCriticEncoder):
+    """Features for actor and critic from recurrent encoders.
+
+    The critic stays even where the module only acts: its state is part of the episodes.
+    """
+
+    def get_initial_state(self) -> dict[str, Any]:
+        """Give the shared encoder's, or `{ACTOR: ..., CRITIC: ...}`."""
+        if self.config.shared:
+            return self.encoder.get_initial_state()  # type: ignore[no-any-return]  # a submodule
+        return {
+            ACTOR: self.actor_encoder.get_initial_state(),
+            CRITIC: self.critic_encoder.get_initial_state(),
+        }
+
+    def _forward(self, inputs: Any, **kwargs: Any) -> dict[str, Any]:
+        if self.config.shared:
+            both = self.encoder(inputs, **kwargs)
+            features = both[ENCODER_OUT]
+            return {
+                ENCODER_OUT: {ACTOR: features, CRITIC: features},
+                Columns.STATE_OUT: both[Columns.STATE_OUT],
+            }
+        state = inputs[Columns.STATE_IN]
+        actor = self.actor_encoder({**inputs, Columns.STATE_IN: state[ACTOR]}, **kwargs)
+        critic = self.critic_encoder({**inputs, Columns.STATE_IN: state[CRITIC]}, **kwargs)
+        return {
+            ENCODER_OUT: {ACTOR: actor[ENCODER_OUT], CRITIC: critic[ENCODER_OUT]},
+            Columns.STATE_OUT: {
+                ACTOR: actor[Columns.STATE_OUT],
+                CRITIC: critic[Columns.STATE_OUT],
+            },
+        }

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import InitVar, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gymnasium.spaces import Space
 from typing_extensions import Self, override
 
 from ...core.errors import ConfigError
 from ...core.trust import Names, find
-from ...core.trust.arguments import live_arguments
+from ...core.trust.arguments import Records, live_arguments
 from ...core.vault.decode.standins import class_path, mapping_of
 from ..saving.class_names import saved_name
 from ..saving.class_slots import MODULE
@@ -191,3 +191,12 @@ class MultiRLModuleSpec(SpecData):
 
     def __bool__(self) -> bool:
         return True
+
+
+RECORDS: Final[Records] = {
+    "MultiAgentRLModuleSpec": MultiRLModuleSpec.in_file,
+    "MultiRLModuleSpec": MultiRLModuleSpec.in_file,
+    "RLModuleSpec": RLModuleSpec.in_file,
+    "SingleAgentRLModuleSpec": RLModuleSpec.in_file,
+}
+"""What makes a spec of the attributes that a pickle holds of one, by its class's name."""

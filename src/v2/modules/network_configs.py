@@ -234,7 +234,7 @@ class ActorCriticEncoderConfig(ModelConfig):
     def build(self, framework: str = "torch") -> TorchModel:
         """Make the encoder."""
         with _torch(framework):
-            from .actor_critic import TorchActorCriticEncoder, TorchStatefulActorCriticEncoder
+            from .encoders import TorchActorCriticEncoder, TorchStatefulActorCriticEncoder
         if isinstance(self.base_encoder_config, RecurrentEncoderConfig):
             return TorchStatefulActorCriticEncoder(self)
         return TorchActorCriticEncoder(self)
@@ -267,7 +267,7 @@ class MultiStreamEncoderConfig(_DenseConfig):
     def build(self, framework: str = "torch") -> TorchModel:
         """Make the encoder."""
         with _torch(framework):
-            from .multi_stream import TorchMultiStreamEncoder
+            from .encoders import TorchMultiStreamEncoder
         return TorchMultiStreamEncoder(self)
 
 

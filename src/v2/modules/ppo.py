@@ -18,7 +18,7 @@ from .catalogs import PPOCatalog
 from .network_configs import RecurrentEncoderConfig
 from .networks import ACTOR, CRITIC, ENCODER_OUT, initial_state_of, state_of
 from .rl_module import RLModule
-from .target_networks import make_target_network
+from .torch_model import make_target_network
 from .torch_rl_module import TorchRLModule
 
 

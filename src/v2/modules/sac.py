@@ -19,7 +19,7 @@ from .model_config import as_settings
 from .network_configs import MultiStreamEncoderConfig, RecurrentEncoderConfig
 from .networks import ENCODER_OUT
 from .rl_module import RLModule
-from .target_networks import make_target_network
+from .torch_model import make_target_network
 from .torch_rl_module import TorchRLModule
 
 QF_PREDS: Final = "qf_preds"

@@ -1,9 +1,11 @@
-"""The base of every torch network: a `torch.nn.Module` with a config."""
+"""The base of every torch network, and copies of networks that follow them slowly."""
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
+import torch
 from torch import nn
 
 from .network_configs import ModelConfig
@@ -29,3 +31,32 @@ class TorchModel(nn.Module, Model):
         """Count numbers that are trained, and numbers that are not."""
         trained = sum(p.numel() for p in self.parameters() if p.requires_grad)
         return trained, sum(p.numel() for p in self.parameters()) - trained
+
+
+def make_target_network(main_net: nn.Module) -> nn.Module:
+    """Copy a network; the copy takes no part in training.
+
+    Example:
+        >>> copied = make_target_network(nn.Linear(2, 3))
+        >>> copied.weight.requires_grad
+        False
+    """
+    target = copy.deepcopy(main_net)
+    return target.requires_grad_(False)
+
+
+@torch.no_grad()
+def update_target_network(*, main_net: nn.Module, target_net: nn.Module, tau: float) -> None:
+    """Move a copy towards its network: `tau` of the network, the rest of the copy.
+
+    Args:
+        main_net: The network.
+        target_net: Its copy.
+        tau: 1.0 makes them equal, 0.0 changes nothing.
+    """
+    current = main_net.state_dict()
+    for name, value in target_net.state_dict().items():
+        if value.is_floating_point():
+            value.lerp_(current[name].to(value.dtype), tau)
+        else:
+            value.copy_(current[name])
