@@ -98,6 +98,11 @@ class PreprocessPlan:
         ends = [*accumulate(encoder.size for encoder in self._encoders)]
         return [slice(start, stop) for start, stop in pairwise([0, *ends])]
 
+    @cached_property
+    def holds_lists(self) -> bool:
+        """Whether parts are lists, which would not be told from parts of a nest."""
+        return any(isinstance(encoder, RepeatedEncoder) for encoder in self._encoders)
+
     @property
     def _row_dtype(self) -> type[np.floating[Any]]:
         # RLlib's own buffer for a bare Repeated space is of numpy's default dtype.
@@ -140,7 +145,7 @@ class PreprocessPlan:
 
     def transform_items(self, observations: Sequence[Nest]) -> Any:
         """The arrays of several observations, as rows of one where all fit together."""
-        if self._split is None and self.kind != "repeated" and len(observations) > 1:
+        if self._split is None and len(observations) > 1 and not self.holds_lists:
             return self.transform_batch(batch(observations))
         if self._split is not None and len(observations) > 1:
             try:

@@ -6,7 +6,13 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Tuple
 from hypothesis import given
 from hypothesis import strategies as st
 from rlconnect.core.errors import SpaceError
-from rlconnect.legacy import get_preprocessor
+from rlconnect.core.spaces.rllib_spaces import Repeated
+from rlconnect.legacy import (
+    AgentConnectorDataType,
+    ConnectorContext,
+    ObsPreprocessorConnector,
+    get_preprocessor,
+)
 from rlconnect.v2 import MultiAgentEpisode, PreprocessObservations, SingleAgentEpisode
 
 NESTED = Dict({"b": Discrete(3), "a": Box(-1, 1, (2,), np.float32)})
@@ -45,6 +51,25 @@ def test_it_gives_what_the_old_preprocessor_gives(place, seed, count):
         found = episode.get_observations(-1)
         np.testing.assert_array_equal(found, old.transform(observation))
         assert found.shape == piece.observation_space.shape
+
+
+@pytest.mark.parametrize("lists", [([1, 0], [2]), ([1, 0], [2, 2])])
+def test_lists_in_a_nest_are_each_episodes_own(lists):
+    """Lists of several episodes are not taken for parts of one nest, in either stack."""
+    space = Dict(a=Repeated(Discrete(3), 2), b=Box(-1, 1, (2,), np.float32))
+    drawn = [{"a": own, "b": np.ones(2, np.float32)} for own in lists]
+    episodes = episodes_of(drawn)
+    connector = ObsPreprocessorConnector(ConnectorContext(observation_space=space))
+    records = [AgentConnectorDataType("e", i, {"new_obs": obs}) for i, obs in enumerate(drawn)]
+
+    PreprocessObservations(space)(rl_module=None, batch={}, episodes=episodes)
+    found = connector(records)
+
+    old = get_preprocessor(space)(space, {})
+    for episode, record, observation in zip(episodes, found, drawn, strict=True):
+        wanted = old.transform(observation)
+        np.testing.assert_array_equal(episode.get_observations(-1), wanted)
+        np.testing.assert_array_equal(record.data["new_obs"], wanted)
 
 
 def test_pictures_are_scaled_as_asked():

@@ -56,7 +56,7 @@ class ObsPreprocessorConnector(ColumnsAgentConnector):
     def transform_all(self, records: Records) -> Records:
         """Preprocess the observations of all agents, as one batch where their space allows."""
         plan = getattr(self.preprocessor, "plan", None)
-        if plan is None or plan.kind == "repeated" or not records.has_plain_observations():
+        if plan is None or plan.holds_lists or not records.has_plain_observations():
             return super().transform_all(records)
         rows: Any = records.observations()
         if plan.kind == "none":

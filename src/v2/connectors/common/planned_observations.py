@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from gymnasium import spaces
 from gymnasium.spaces import Space
 from typing_extensions import override
 
-from ....core.errors import PieceError, SpaceError
+from ....core.errors import PieceError, RlconnectError, SpaceError
 from ....core.formulas.preprocessors import PreprocessPlan
 from ..batch_items import single_agent_episode_iterator
 from ..connector import ConnectorV2
@@ -24,6 +24,8 @@ class PlannedObservations(ConnectorV2):
 
     multi_agent: bool = False
     agent_ids: Collection[Hashable] | None = None
+    unknown: ClassVar[type[RlconnectError]] = PieceError
+    """What is raised where the space of an agent is not known."""
 
     def __init__(
         self,
@@ -81,7 +83,7 @@ class PlannedObservations(ConnectorV2):
     def _plan_of(self, agent_id: Any) -> PreprocessPlan:
         if agent_id not in self._plans:
             who = "" if agent_id is None else f" of agent {agent_id!r}"
-            raise PieceError(
+            raise self.unknown(
                 f"{type(self).__name__} does not know the observation space{who}",
                 found=f"input_observation_space={self.input_observation_space}",
                 hint="give it, or its pipeline, an input_observation_space.",

@@ -7,6 +7,7 @@ from typing import Any
 from gymnasium import spaces
 from typing_extensions import override
 
+from ....core.errors import SpaceError
 from ....core.formulas.preprocessors import PreprocessPlan, preprocessor_for
 from ..common.planned_observations import PlannedObservations
 
@@ -32,6 +33,8 @@ class PreprocessObservations(PlannedObservations):
         >>> PreprocessObservations(space).observation_space.shape
         (5,)
     """
+
+    unknown = SpaceError
 
     def __init__(
         self,
