@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -37,6 +37,10 @@ _TORCH: Final = np.dtype(
 """What torch writes of its generator on a CPU, field by field."""
 
 
+Check: TypeAlias = Callable[[Any], Any]
+"""Gives a field as a generator takes it, or raises a ValueError that says what was expected."""
+
+
 def checked_bit_generator(
     state: Any, kind: str | None = None, *, name: str = "the state of a random generator"
 ) -> dict[str, Any]:
@@ -55,11 +59,9 @@ def checked_bit_generator(
         >>> checked_bit_generator(held) == held
         True
     """
-    fields = _Fields(name, state, ())
-    found = fields.text("bit_generator")
-    if found not in _BIT_GENERATORS or found != (kind or found):
-        raise fields.wrong("bit_generator", kind or f"one of {', '.join(_BIT_GENERATORS)}", found)
-    return {"bit_generator": found, **_BIT_GENERATORS[found](fields)}
+    kinds = _word(*(_BIT_GENERATORS if kind is None else [kind]))
+    found = _checked({"bit_generator": kinds}, state, (), name)
+    return found | _checked(_BIT_GENERATORS[found["bit_generator"]], state, (), name)
 
 
 def checked_numpy_state(
@@ -75,16 +77,8 @@ def checked_numpy_state(
     Raises:
         CorruptCheckpointError: A field is missing, of another kind or out of its range.
     """
-    fields = _Fields(name, state, path)
-    if fields.text("kind") != "MT19937":
-        raise fields.wrong("kind", "'MT19937'", fields.get("kind"))
-    return (
-        "MT19937",
-        fields.words("keys", _WORDS, np.uint32),
-        fields.integer("position", _WORDS),
-        fields.integer("has_gauss", 1),
-        fields.number("cached"),
-    )
+    found = _checked(_NUMPY, state, path, name)
+    return tuple(found.values())
 
 
 def checked_python_state(
@@ -100,13 +94,11 @@ def checked_python_state(
     Raises:
         CorruptCheckpointError: A field is missing, of another kind or out of its range.
     """
-    fields = _Fields(name, state, path)
-    version = fields.integer("version", _PYTHON_VERSION, least=_PYTHON_VERSION)
-    numbers = fields.words("numbers", _WORDS + 1, np.uint32).tolist()
+    found = _checked(_PYTHON, state, path, name)
+    numbers = found["numbers"].tolist()
     if numbers[-1] > _WORDS:
-        raise fields.wrong("numbers", f"a position of at most {_WORDS} at the end", numbers[-1])
-    gauss = None if fields.get("gauss") is None else fields.number("gauss")
-    return version, tuple(numbers), gauss
+        raise _wrong(name, (*path, "numbers"), "a position of at most 624 at the end", numbers[-1])
+    return found["version"], tuple(numbers), found["gauss"]
 
 
 def checked_torch_state(
@@ -123,9 +115,7 @@ def checked_torch_state(
     Raises:
         CorruptCheckpointError: They are too many, too few, or have a position out of its range.
     """
-    fields = _Fields(name, {path[-1] if path else "bytes": state}, path[:-1])
-    key = path[-1] if path else "bytes"
-    data: np.ndarray[Any, Any] = fields.words(key, size, np.uint8)
+    data: np.ndarray[Any, Any] = _field(_words(size, np.uint8), state, path, name)
     if size != _TORCH.itemsize:  # A torch whose fields are not known: it looks for itself.
         return data
     held = data.view(_TORCH)[0]
@@ -134,135 +124,116 @@ def checked_torch_state(
     is_fresh = held["left"] == 1 and held["next"] == 0
     if not 1 <= held["left"] <= _WORDS or not (has_position or is_fresh):
         found = f"{held['next']} used and {held['left']} left"
-        raise fields.wrong(key, f"a position among {_WORDS} words", found)
+        raise _wrong(name, path, f"a position among {_WORDS} words", found)
     if held["words"].max() > np.iinfo(np.uint32).max:
-        raise fields.wrong(key, "words of 32 bits", held["words"].max())
+        raise _wrong(name, path, "words of 32 bits", held["words"].max())
     if any(held[flag] not in (0, 1) for flag in ("seeded", "has_normal", "has_float_normal")):
-        raise fields.wrong(key, "flags of 0 or 1", "others")
+        raise _wrong(name, path, "flags of 0 or 1", "others")
     if not (np.isfinite(held["normal"]).all() and np.isfinite(held["float_normal"])):
-        raise fields.wrong(key, "finite numbers", "others")
+        raise _wrong(name, path, "finite numbers", "others")
     return data
 
 
-class _Fields:
-    """The fields of a state, each read as what it has to be.
-
-    Args:
-        name: What the state is part of.
-        state: The state.
-        path: Where it lies.
-    """
-
-    def __init__(self, name: str, state: Any, path: Path) -> None:
-        self.name = name
-        self.path = path
-        if not isinstance(state, Mapping):
-            raise damaged(name, path, f"no dict, but a {type(state).__name__}")
-        self.state = state
-
-    def wrong(self, key: str, expected: str, found: Any) -> Exception:
-        """The error for a field that no generator has so."""
-        told = str(found) if isinstance(found, (str, int, float, np.generic)) else type(found)
-        return damaged(self.name, (*self.path, key), f"expected {expected}, found {str(told)[:60]}")
-
-    def get(self, key: str) -> Any:
-        """A field as it is."""
-        try:
-            return self.state[key]
-        except KeyError:
-            raise damaged(self.name, (*self.path, key), "it is not there") from None
-
-    def under(self, key: str) -> _Fields:
-        """The fields of a state in this one."""
-        return _Fields(self.name, self.get(key), (*self.path, key))
-
-    def text(self, key: str) -> str:
-        """A word."""
-        found = self.get(key)
-        if not isinstance(found, str):
-            raise self.wrong(key, "text", found)
-        return found
-
-    def integer(self, key: str, most: int, least: int = 0) -> int:
-        """A whole number between two others; it may be written as text."""
-        found = self.get(key)
-        if isinstance(found, str) and found.isascii() and found.isdigit() and len(found) < 50:
-            found = int(found)
-        if isinstance(found, np.ndarray) and found.ndim == 0:
-            found = found[()]
-        if not isinstance(found, (int, np.integer)) or not least <= found <= most:
-            raise self.wrong(key, f"a whole number from {least} to {most}", found)
-        return int(found)
-
-    def number(self, key: str) -> float:
-        """A finite number."""
-        found = self.get(key)
-        if not isinstance(found, (int, float, np.integer, np.floating)) or not _is_finite(found):
-            raise self.wrong(key, "a finite number", found)
-        return float(found)
-
-    def words(self, key: str, count: int, dtype: type[np.unsignedinteger[Any]]) -> Any:
-        """So many whole numbers of so many bits."""
-        found = self.get(key)
-        if isinstance(found, (list, tuple)) and len(found) == count:
-            if not all(isinstance(each, (int, np.integer)) for each in found):
-                raise self.wrong(key, "whole numbers", found)
-            found = np.array(found, object)
-        if not isinstance(found, np.ndarray) or found.shape != (count,):
-            shape = getattr(found, "shape", type(found).__name__)
-            raise self.wrong(key, f"{count} numbers", str(shape))
-        if found.dtype.kind not in "iuO" or found.min() < 0 or found.max() > np.iinfo(dtype).max:
-            raise self.wrong(key, f"numbers from 0 to {np.iinfo(dtype).max}", str(found.dtype))
-        return found.astype(dtype)
+def _checked(fields: Mapping[str, Any], state: Any, path: Path, name: str) -> dict[str, Any]:
+    """The fields of a state, each held to its check; a mapping of checks is a state in it."""
+    if not isinstance(state, Mapping):
+        raise damaged(name, path, f"no dict, but a {type(state).__name__}")
+    found = {}
+    for key, check in fields.items():
+        below = (*path, key)
+        if key not in state:
+            raise damaged(name, below, "it is not there")
+        is_state = isinstance(check, Mapping)
+        found[key] = (_checked if is_state else _field)(check, state[key], below, name)
+    return found
 
 
-def _is_finite(value: Any) -> bool:
+def _field(check: Check, value: Any, path: Path, name: str) -> Any:
     try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False
+        return check(value)
+    except (ValueError, OverflowError) as error:
+        raise _wrong(name, path, str(error), value) from None
 
 
-def _halves(fields: _Fields) -> dict[str, Any]:
-    """What generators of 64 bits keep of a number that gave one half."""
-    return {
-        "has_uint32": fields.integer("has_uint32", 1),
-        "uinteger": fields.integer("uinteger", 2**32 - 1),
-    }
+def _wrong(name: str, path: Path, expected: str, found: Any) -> Exception:
+    """The error for a field that no generator has so."""
+    told = getattr(found, "shape", found)
+    told = told if isinstance(told, (str, int, float, tuple, np.generic)) else type(found)
+    return damaged(name, path, f"expected {expected}, found {str(told)[:60]}")
 
 
-def _pcg64(fields: _Fields) -> dict[str, Any]:
-    inner = fields.under("state")
-    state = {key: inner.integer(key, 2**128 - 1) for key in ("state", "inc")}
-    return {"state": state, **_halves(fields)}
+def _word(*words: str) -> Check:
+    def check(value: Any) -> str:
+        if not isinstance(value, str) or value not in words:
+            raise ValueError(" or ".join(words))
+        return value
+
+    return check
 
 
-def _mt19937(fields: _Fields) -> dict[str, Any]:
-    inner = fields.under("state")
-    key = inner.words("key", _WORDS, np.uint32)
-    return {"state": {"key": key, "pos": inner.integer("pos", _WORDS)}}
+def _whole(most: int, least: int = 0) -> Check:
+    """A whole number between two others; it may be written as text."""
+
+    def check(value: Any) -> int:
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 50:
+            value = int(value)
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value[()]
+        if not isinstance(value, (int, np.integer)) or not least <= value <= most:
+            raise ValueError(f"a whole number from {least} to {most}")
+        return int(value)
+
+    return check
 
 
-def _philox(fields: _Fields) -> dict[str, Any]:
-    inner = fields.under("state")
-    sizes = {"counter": 4, "key": 2}
-    return {
-        "state": {key: inner.words(key, size, np.uint64) for key, size in sizes.items()},
-        "buffer": fields.words("buffer", 4, np.uint64),
-        "buffer_pos": fields.integer("buffer_pos", 4),
-        **_halves(fields),
-    }
+def _finite(value: Any) -> float:
+    if not isinstance(value, (int, float, np.integer, np.floating)) or not math.isfinite(value):
+        raise ValueError("a finite number")
+    return float(value)
 
 
-def _sfc64(fields: _Fields) -> dict[str, Any]:
-    words = fields.under("state").words("state", 4, np.uint64)
-    return {"state": {"state": words}, **_halves(fields)}
+def _words(count: int, dtype: type[np.unsignedinteger[Any]]) -> Check:
+    """So many whole numbers of so many bits."""
+    most = np.iinfo(dtype).max
+
+    def check(value: Any) -> Any:
+        if isinstance(value, (list, tuple)) and len(value) == count:
+            is_whole = all(isinstance(each, (int, np.integer)) for each in value)
+            value = np.array(value, object) if is_whole else value
+        if not isinstance(value, np.ndarray) or value.shape != (count,):
+            raise ValueError(f"{count} numbers")
+        if value.dtype.kind not in "iuO" or value.min() < 0 or value.max() > most:
+            raise ValueError(f"numbers from 0 to {most}")
+        return value.astype(dtype)
+
+    return check
 
 
-_BIT_GENERATORS: Final[dict[str, Callable[[_Fields], dict[str, Any]]]] = {
-    "PCG64": _pcg64,
-    "PCG64DXSM": _pcg64,
-    "MT19937": _mt19937,
-    "Philox": _philox,
-    "SFC64": _sfc64,
+_HALF: Final = {"has_uint32": _whole(1), "uinteger": _whole(2**32 - 1)}
+"""What generators of 64 bits keep of a number that gave one half."""
+
+_PCG64: Final = {"state": {"state": _whole(2**128 - 1), "inc": _whole(2**128 - 1)}, **_HALF}
+_BIT_GENERATORS: Final[dict[str, Mapping[str, Any]]] = {
+    "PCG64": _PCG64,
+    "PCG64DXSM": _PCG64,
+    "MT19937": {"state": {"key": _words(_WORDS, np.uint32), "pos": _whole(_WORDS)}},
+    "Philox": {
+        "state": {"counter": _words(4, np.uint64), "key": _words(2, np.uint64)},
+        "buffer": _words(4, np.uint64),
+        "buffer_pos": _whole(4),
+        **_HALF,
+    },
+    "SFC64": {"state": {"state": _words(4, np.uint64)}, **_HALF},
+}
+_NUMPY: Final = {
+    "kind": _word("MT19937"),
+    "keys": _words(_WORDS, np.uint32),
+    "position": _whole(_WORDS),
+    "has_gauss": _whole(1),
+    "cached": _finite,
+}
+_PYTHON: Final = {
+    "version": _whole(_PYTHON_VERSION, _PYTHON_VERSION),
+    "numbers": _words(_WORDS + 1, np.uint32),
+    "gauss": lambda value: None if value is None else _finite(value),
 }
