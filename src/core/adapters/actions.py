@@ -32,7 +32,7 @@ class MapActions(Step):
     start: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "numbers", tuple(int(each) for each in self.numbers))
+        super().__post_init__()
         end = max(self.numbers, default=0) + 1 if self.size is None else self.start + self.size
         if not self.numbers or min(self.numbers) < self.start or max(self.numbers) >= end:
             raise PieceError(
@@ -43,10 +43,8 @@ class MapActions(Step):
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """One number for each action of the space."""
-        if not isinstance(space, spaces.Discrete):
-            raise self._mismatch("a Discrete", space)
         size = max(self.numbers) + 1 - self.start if self.size is None else self.size
-        return Bound(spaces.Discrete(size, start=self.start), *table(self, space))
+        return Bound(spaces.Discrete(size, start=self.start), *table(self, self._discrete(space)))
 
 
 @step("extend_action")
@@ -60,11 +58,6 @@ class ExtendAction(Step):
 
     values: Sequence[float]
     positions: Sequence[int] | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "values", tuple(float(v) for v in np.atleast_1d(self.values)))
-        if self.positions is not None:
-            object.__setattr__(self, "positions", tuple(int(each) for each in self.positions))
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Insert as one inserts features; a Discrete becomes a MultiDiscrete."""
@@ -107,9 +100,6 @@ class ProjectAction(Step):
 
     indices: Sequence[int]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "indices", tuple(int(each) for each in self.indices))
-
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Select as one selects features."""
         if isinstance(space, spaces.MultiDiscrete) and space.nvec.ndim == 1:
@@ -132,7 +122,7 @@ class MaskActions(Step):
     instead: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "forbidden", tuple(int(each) for each in self.forbidden))
+        super().__post_init__()
         if self.instead in self.forbidden:
             raise PieceError(
                 "MaskActions replaces an action by a forbidden one",
@@ -142,8 +132,7 @@ class MaskActions(Step):
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """A table in which the forbidden ones are replaced."""
-        if not isinstance(space, spaces.Discrete):
-            raise self._mismatch("a Discrete", space)
+        space = self._discrete(space)
         start, end = int(space.start), int(space.start + space.n)
         for number in (*self.forbidden, self.instead):
             if not start <= number < end:
@@ -167,10 +156,11 @@ class Undiscretise(Step):
     high: float | None = None
 
     def __post_init__(self) -> None:
-        rows = tuple(tuple(float(v) for v in np.atleast_1d(row)) for row in self.vectors)
-        if not rows or len({len(row) for row in rows}) != 1:
-            raise PieceError("Undiscretise", expected="vectors of one length", found=f"{rows}")
-        object.__setattr__(self, "vectors", rows)
+        super().__post_init__()
+        if len({len(row) for row in self.vectors}) != 1:
+            raise PieceError(
+                "Undiscretise", expected="vectors of one length", found=f"{self.vectors}"
+            )
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Look vectors up by number."""
@@ -194,10 +184,6 @@ class Discretise(Step):
 
     vectors: Sequence[Sequence[float]]
     start: int = 0
-
-    def __post_init__(self) -> None:
-        rows = tuple(tuple(float(v) for v in np.atleast_1d(row)) for row in self.vectors)
-        object.__setattr__(self, "vectors", rows)
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Measure squared distances; of two as near the first is taken."""

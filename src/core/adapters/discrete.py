@@ -20,8 +20,7 @@ class OneHot(Step):
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """As many columns as the space has values."""
-        if not isinstance(space, spaces.Discrete):
-            raise self._mismatch("a Discrete", space)
+        space = self._discrete(space)
         size, start = int(space.n), int(space.start)
 
         def formula(value: Any) -> Any:
@@ -65,7 +64,7 @@ class Renumber(Step):
     size: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "numbers", tuple(int(each) for each in self.numbers))
+        super().__post_init__()
         largest = max(self.numbers, default=-1)
         if min(self.numbers, default=-1) < 0 or (self.size is not None and largest >= self.size):
             raise PieceError(
@@ -76,9 +75,8 @@ class Renumber(Step):
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """One number for each value of the space."""
-        if not isinstance(space, spaces.Discrete):
-            raise self._mismatch("a Discrete", space)
-        return Bound(spaces.Discrete(self.size or max(self.numbers) + 1), *table(self, space))
+        out = spaces.Discrete(self.size or max(self.numbers) + 1)
+        return Bound(out, *table(self, self._discrete(space)))
 
 
 def table(owner: Any, space: spaces.Discrete) -> tuple[Any, tuple[Any, ...]]:

@@ -31,9 +31,6 @@ class SelectFeatures(Step):
 
     indices: Sequence[int]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "indices", tuple(int(each) for each in self.indices))
-
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Look the positions up in the last axis."""
         box = self._features(space)
@@ -53,9 +50,6 @@ class DropFeatures(Step):
     """
 
     indices: Sequence[int]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "indices", tuple(int(each) for each in self.indices))
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Find the positions that stay."""
@@ -84,8 +78,8 @@ class InsertFeatures(Step):
     values: Sequence[float]
 
     def __post_init__(self) -> None:
-        positions = tuple(int(each) for each in np.atleast_1d(self.positions))
-        values = tuple(float(each) for each in np.atleast_1d(self.values))
+        super().__post_init__()
+        positions, values = tuple(self.positions), tuple(self.values)
         if len(values) == 1:
             values *= len(positions)
         if len(positions) != len(values) or list(positions) != sorted(set(positions)):
@@ -94,7 +88,6 @@ class InsertFeatures(Step):
                 expected="positions in rising order, as many values",
                 found=f"positions {positions}, values {values}",
             )
-        object.__setattr__(self, "positions", positions)
         object.__setattr__(self, "values", values)
 
     def bind(self, space: spaces.Space[Any]) -> Bound:

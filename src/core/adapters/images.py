@@ -71,9 +71,6 @@ class Grayscale(Step):
 
     weights: Sequence[float] = (0.299, 0.587, 0.114)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", tuple(float(each) for each in self.weights))
-
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """One weight for each channel."""
         box = _frames(self, space)

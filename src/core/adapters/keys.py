@@ -24,10 +24,6 @@ class PickKey(Step):
 
     path: tuple[str | int, ...]
 
-    def __post_init__(self) -> None:
-        is_one = isinstance(self.path, (str, int))
-        object.__setattr__(self, "path", (self.path,) if is_one else tuple(self.path))
-
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Look the part up."""
         path = self.path
@@ -55,8 +51,7 @@ class RenameKeys(Step):
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Check that each name is there once."""
-        if not isinstance(space, spaces.Dict):
-            raise self._mismatch("a Dict", space)
+        space = self._dict(space)
         names = {key: self.names.get(key, key) for key in space.spaces}
         for missing in self.names.keys() - space.spaces.keys():
             raise self._mismatch(f"a key {missing!r}", space)
@@ -76,14 +71,9 @@ class DropKeys(Step):
 
     keys: Sequence[str]
 
-    def __post_init__(self) -> None:
-        is_one = isinstance(self.keys, str)
-        object.__setattr__(self, "keys", (self.keys,) if is_one else tuple(self.keys))
-
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Find the parts that stay."""
-        if not isinstance(space, spaces.Dict):
-            raise self._mismatch("a Dict", space)
+        space = self._dict(space)
         for key in self.keys:
             part_of(space, (key,))
         kept = [key for key in space.spaces if key not in self.keys]
@@ -117,14 +107,9 @@ class ConcatKeys(Step):
 
     keys: Sequence[str] | None = None
 
-    def __post_init__(self) -> None:
-        if self.keys is not None:
-            object.__setattr__(self, "keys", tuple(self.keys))
-
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Lay the parts out one behind the other."""
-        if not isinstance(space, spaces.Dict):
-            raise self._mismatch("a Dict", space)
+        space = self._dict(space)
         keys = tuple(space.spaces) if self.keys is None else self.keys
         parts = [part_of(space, (key,)) for key in keys]
         for key, part in zip(keys, parts, strict=True):

@@ -12,7 +12,7 @@ from .. import array_namespace as xp
 from ..errors import PieceError
 from ..types import Array
 from .laid import PerFeature
-from .step import Bound, Formula, Step, box_between, step
+from .step import Bound, Formula, Numbers, Step, box_between, step
 
 
 @step("scale")
@@ -29,12 +29,8 @@ class Scale(Step):
         array([100., 100.], dtype=float32)
     """
 
-    factor: Any = 1.0
-    offset: Any = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("factor", "offset"):
-            object.__setattr__(self, name, _numbers(getattr(self, name)))
+    factor: Numbers = 1.0
+    offset: Numbers = 0.0
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Scale the bounds too; integers become float32."""
@@ -71,14 +67,10 @@ class Rescale(Step):
         array([0.75], dtype=float32)
     """
 
-    low: Any
-    high: Any
-    from_low: Any = None
-    from_high: Any = None
-
-    def __post_init__(self) -> None:
-        for name in ("low", "high", "from_low", "from_high"):
-            object.__setattr__(self, name, _numbers(getattr(self, name)))
+    low: Numbers
+    high: Numbers
+    from_low: Numbers = None
+    from_high: Numbers = None
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Compute factor and offset of the stretch in float64."""
@@ -113,12 +105,8 @@ class Clip(Step):
         high: The highest value; the space's if None.
     """
 
-    low: Any = None
-    high: Any = None
-
-    def __post_init__(self) -> None:
-        for name in ("low", "high"):
-            object.__setattr__(self, name, _numbers(getattr(self, name)))
+    low: Numbers = None
+    high: Numbers = None
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Narrow the bounds of the space."""
@@ -181,11 +169,3 @@ def _scaled_and_moved(value: Any, factor: Any, offset: Any) -> Any:
 
 def _counts_scaled(value: Any, factor: Any, offset: Any) -> Any:
     return xp.cast_like(value, factor) * factor + offset
-
-
-def _numbers(value: Any) -> Any:
-    """A number as a float, several as a tuple of floats: comparable, and plain when written."""
-    if value is None:
-        return None
-    array = np.asarray(value, np.float64)
-    return float(array) if array.ndim == 0 else tuple(array.reshape(-1).tolist())

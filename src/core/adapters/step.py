@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 import numpy as np
 from gymnasium import spaces
@@ -52,6 +52,13 @@ class Step(abc.ABC):
     is_portable: ClassVar[bool] = True
     """Whether its data says all there is; False where a Python function takes part."""
 
+    def __post_init__(self) -> None:
+        """Keep each setting as its annotation says: plain, and comparable."""
+        for each in fields(self):  # type: ignore[arg-type]  # each step is a dataclass
+            kept_as, value = _KEPT_AS.get(str(each.type)), getattr(self, each.name)
+            if kept_as is not None and value is not None:
+                object.__setattr__(self, each.name, kept_as(value))
+
     @abc.abstractmethod
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Fit the step to a space.
@@ -83,6 +90,16 @@ class Step(abc.ABC):
             raise self._mismatch(expected, space)
         return space
 
+    def _discrete(self, space: spaces.Space[Any]) -> spaces.Discrete:
+        if not isinstance(space, spaces.Discrete):
+            raise self._mismatch("a Discrete", space)
+        return space
+
+    def _dict(self, space: spaces.Space[Any]) -> spaces.Dict:
+        if not isinstance(space, spaces.Dict):
+            raise self._mismatch("a Dict", space)
+        return space
+
     def _features(self, space: spaces.Space[Any]) -> spaces.Box:
         box = self._box(space)
         if not box.shape:
@@ -95,6 +112,38 @@ class Step(abc.ABC):
             raise self._mismatch("a Box of one axis", space, "flatten it first.")
         return box
 
+
+Numbers: TypeAlias = Any
+"""A number, or one for each element of the last axis."""
+
+
+def _each(value: Any) -> Any:
+    return [value] if isinstance(value, (str, int, float, np.generic)) else value
+
+
+def _ints(value: Any) -> tuple[int, ...]:
+    return tuple(int(each) for each in _each(value))
+
+
+def _floats(value: Any) -> tuple[float, ...]:
+    return tuple(float(each) for each in _each(value))
+
+
+def _numbers(value: Any) -> Any:
+    array = np.asarray(value, np.float64)
+    return float(array) if array.ndim == 0 else tuple(array.reshape(-1).tolist())
+
+
+_KEPT_AS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "Sequence[int]": _ints,
+    "Sequence[int] | None": _ints,
+    "Sequence[float]": _floats,
+    "Sequence[Sequence[float]]": lambda rows: tuple(map(_floats, rows)),
+    "Sequence[str]": lambda keys: tuple(_each(keys)),
+    "Sequence[str] | None": lambda keys: tuple(_each(keys)),
+    "tuple[str | int, ...]": lambda path: tuple(_each(path)),
+    "Numbers": _numbers,
+}
 
 _S = TypeVar("_S", bound=Step)
 
@@ -168,9 +217,6 @@ class At(Step):
 
     path: tuple[str | int, ...]
     inner: Step
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "path", tuple(self.path))
 
     @property
     def is_portable(self) -> bool:  # type: ignore[override]
