@@ -61,7 +61,7 @@ class SavedAlgorithm(Checkpointable):
     _progress: Any
     _rates: Any
     _last_result: dict[str, Any]
-    _loaded_random: Any
+    _loaded_random: Any = None
 
     @override
     def get_state(
@@ -163,43 +163,14 @@ class SavedAlgorithm(Checkpointable):
     # Files
 
     @override
-    def save_to_path(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        state: Mapping[str, Any] | None = None,
-        filesystem: Any = None,
-        use_msgpack: bool = False,
-    ) -> str:
-        """Save everything, all or nothing; see `Checkpointable.save_to_path`."""
-        held = self.get_state() if state is None else state
-        return super().save_to_path(
-            path, state=held, filesystem=filesystem, use_msgpack=use_msgpack
-        )
+    def _state_to_save(self) -> Mapping[str, Any]:
+        return self.get_state()  # its parts alone would give more: their weights, say
 
     @override
-    @of_one_save
-    def restore_from_path(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        component: str | None = None,
-        filesystem: Any = None,
-        **kwargs: Any,
-    ) -> None:
-        """Take over the state that a folder holds; see `Checkpointable.restore_from_path`.
-
-        Args:
-            path: The folder.
-            component: Only this part: "learner_group/learner/rl_module/<id>", for instance.
-            filesystem: Only None: local files.
-            **kwargs: Handed on.
-        """
-        self._loaded_random = None
-        with one_load():
-            super().restore_from_path(path, component=component, filesystem=filesystem, **kwargs)
-            # The state file was read first; what lies in folders of its own is there only now.
-            self._after_loading(self._loaded_random if component is None else None)
+    def _restored(self, component: str | None) -> None:
+        # The state file was read first; what lies in folders of its own is there only now.
+        random_states, self._loaded_random = self._loaded_random, None
+        self._after_loading(random_states if component is None else None)
         self._hooks.call("on_checkpoint_loaded", algorithm=self)
 
     @classmethod

@@ -119,10 +119,15 @@ class Checkpointable(abc.ABC):
             The path.
         """
         _check_local(filesystem)
+        state = self._state_to_save() if state is None else state
         target = Path(os.path.abspath(path or tempfile.mkdtemp(prefix="checkpoint_")))
         with replaced_tree(target) as folder:
             self._write_tree(folder, state, use_msgpack)
         return str(path or target)
+
+    def _state_to_save(self) -> Mapping[str, Any] | None:
+        """The whole state, where its sub-components would give another one; else None."""
+        return None
 
     def _write_tree(self, folder: Path, state: Mapping[str, Any] | None, use_msgpack: bool) -> None:
         components = self.get_checkpointable_components()
@@ -188,6 +193,7 @@ class Checkpointable(abc.ABC):
                 place = below if below.is_dir() else path
                 with at(first):
                     components[first].restore_from_path(place, component=rest or None, **kwargs)
+                self._restored(component)
                 return
             state = read_state(node)
             if state is not None:
@@ -198,6 +204,11 @@ class Checkpointable(abc.ABC):
                 if place.is_dir():
                     with at(name):
                         part.restore_from_path(place, **kwargs)
+            self._restored(None)
+
+    def _restored(self, component: str | None) -> None:
+        """Called when all, or one sub-component, has been taken over from a folder."""
+        return
 
     @classmethod
     @of_one_save
