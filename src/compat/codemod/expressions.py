@@ -7,7 +7,8 @@ from typing import Final
 
 import libcst as cst
 
-from ... import v2
+from ...names import front_tables
+from ...names.v2 import V2
 from .module_names import dotted
 from .renamings import TRAINERS
 
@@ -16,6 +17,7 @@ _OF_ALGORITHM: Final = re.compile(
     r"(?:^|\.)(?:\w*(?:algo|base|bc|marwil|ppo|rllib|train)\w*_)?(?:config|cfg)$", re.IGNORECASE
 )
 _ALGORITHMS: Final = frozenset(TRAINERS.values())
+_HOMES: Final = front_tables(V2)[0]
 
 
 class GivenNames(cst.CSTVisitor):
@@ -50,7 +52,7 @@ def is_config(node: cst.BaseExpression) -> bool:
         if isinstance(node, cst.Call):
             name = dotted(node.func).rpartition(".")[2]
             if name.endswith("Config") or name == "get_default_config":
-                return not v2._HOME.get(name, "").startswith(".modules")
+                return not _HOMES.get(name, "").startswith(".modules")
             node = node.func
         elif isinstance(node, cst.Attribute):
             if _CONFIG.search(node.attr.value) and not isinstance(node.value, cst.Call):

@@ -8,17 +8,21 @@ from typing import Final
 import libcst as cst
 from libcst import helpers
 
-from ... import legacy, v2
-from ...v2 import tuning
+from ...names import SHARED, front_tables
+from ...names.legacy import LEGACY
+from ...names.v2 import TUNING, V2
 from ..aliases.stand_ins import STAND_IN
 from ..aliases.table import Place, locate, modules
 from .renamings import CLASSES, DEFAULT_CONFIG, MOVED_MODULES, TRAINERS
 
 _ROOT: Final = __name__.split(".")[0]
 FRONTS: Final = {
-    "v2.tuning": {*tuning._HOME},
-    "v2": {*v2._HOME, *v2._KEPT},
-    "legacy": {*legacy._HOME, *legacy._KEPT},
+    front: set().union(*front_tables(*tables))
+    for front, tables in (
+        ("v2.tuning", (TUNING,)),
+        ("v2", (V2, SHARED)),
+        ("legacy", (LEGACY, SHARED)),
+    )
 }
 """The packages whose names can be imported flat."""
 

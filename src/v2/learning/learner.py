@@ -29,8 +29,6 @@ from .train_batch import TrainBatch, checked, concatenated, from_episodes, from_
 if TYPE_CHECKING:
     from torch import Tensor
 
-    pass
-
 
 class Learner(ModuleHolder):
     """Improves modules by the gradients of losses.

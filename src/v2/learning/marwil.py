@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from torch import Tensor
 from typing_extensions import override
@@ -17,13 +17,10 @@ from ..metrics import names
 from ..modules.apis import ValueFunctionAPI
 from ..modules.multi_spec import MultiRLModuleSpec
 from .bootstrapping import add_value_targets
-from .columns_needed import needed
 from .learner import Learner
 from .losses import cloning_loss, marwil_terms, value_explained
 from .torch_learner import TorchLearner
-
-if TYPE_CHECKING:
-    pass
+from .train_batch import needed
 
 _MOVING_NORM: Final = "moving_avg_sqd_adv_norm"
 _EXPLAINED: Final = "vf_explained_variance"

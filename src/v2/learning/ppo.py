@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf, nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor
 from typing_extensions import override
@@ -18,13 +18,10 @@ from ..modules.apis import ValueFunctionAPI
 from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.schedules import Scheduler
 from .bootstrapping import add_value_targets
-from .columns_needed import needed
 from .learner import Learner
 from .losses import adapted_kl_coeff, ppo_terms, value_error, value_explained
 from .torch_learner import TorchLearner
-
-if TYPE_CHECKING:
-    pass
+from .train_batch import needed
 
 _NEEDED = (
     Columns.ACTIONS,

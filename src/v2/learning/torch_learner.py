@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,20 +18,18 @@ from ..metrics.names import DEFAULT_OPTIMIZER
 from ..modules.multi_rl_module import MultiRLModule
 from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.torch_rl_module import TorchRLModule
-from .device import learner_device
 from .learner import Learner
 from .loss_check import LossCheck
 from .minibatches import Batch
-from .optimizer_views import OptimizerViews
 from .optimizers import Optimizers, adam, get_lr, set_lr
 
 if TYPE_CHECKING:
-    pass
+    from ..config.algorithm_config import AlgorithmConfig
 
 Gradients = dict[Hashable, Any]
 
 
-class TorchLearner(OptimizerViews, Learner):
+class TorchLearner(Learner):
     """Improves torch modules, on a CPU or a GPU.
 
     Losses that are not finite end an update with a `LossError`: on a CPU before they reach the
@@ -41,6 +40,8 @@ class TorchLearner(OptimizerViews, Learner):
     """
 
     framework: ClassVar[str | None] = "torch"
+    _grad_scalers: Any = None
+    """Losses are not scaled here."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -51,7 +52,7 @@ class TorchLearner(OptimizerViews, Learner):
 
     @override
     def build(self) -> None:
-        self._device = learner_device(self.config)
+        self._device = _device_of(self.config)
         self._params.clear()
         super().build()
 
@@ -150,6 +151,35 @@ class TorchLearner(OptimizerViews, Learner):
         """
         refs = map(self.get_param_ref, self._optimizers.of(optimizer).params)
         return {ref: param_dict[ref] for ref in refs if param_dict.get(ref) is not None}
+
+    def get_param_ref(self, param: Any) -> Hashable:
+        """Give what stands for a parameter in dicts of gradients: the parameter itself."""
+        return param  # type: ignore[no-any-return]  # a tensor, hashed by identity
+
+    # The same as the dicts that RLlib's learners keep: those that accumulate gradients, or change
+    # learning rates as they go, read these. `register_optimizer()` is the way to add to them.
+
+    @property
+    def _named_optimizers(self) -> dict[str, torch.optim.Optimizer]:
+        return {entry.full_name: entry.optimizer for entry in self._optimizers}
+
+    @property
+    def _optimizer_parameters(self) -> dict[torch.optim.Optimizer, list[Hashable]]:
+        return {
+            entry.optimizer: [self.get_param_ref(param) for param in entry.params]
+            for entry in self._optimizers
+        }
+
+    @property
+    def _optimizer_name_to_module(self) -> dict[str, str]:
+        return {entry.full_name: entry.module_id for entry in self._optimizers}
+
+    @property
+    def _module_optimizers(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for entry in self._optimizers:
+            found.setdefault(entry.module_id, []).append(entry.full_name)
+        return found
 
     # One gradient step
 
@@ -368,3 +398,18 @@ class TorchLearner(OptimizerViews, Learner):
 
 
 _OWN_POSTPROCESSING = TorchLearner.postprocess_gradients_for_module
+
+
+def _device_of(config: AlgorithmConfig) -> torch.device:
+    """A GPU where `num_gpus_per_learner` asks for one and there is one, else the CPU."""
+    asked = config.num_gpus_per_learner
+    if not asked:
+        return torch.device("cpu")
+    if not torch.cuda.is_available():
+        warnings.warn(
+            f"num_gpus_per_learner={asked}, but torch finds no GPU: learning on the CPU.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return torch.device("cpu")
+    return torch.device("cuda", int(getattr(config, "local_gpu_idx", 0) or 0))

@@ -11,7 +11,7 @@ import torch
 from ...core import nest
 from ...core.arrays.tensors import as_tensors
 from ...core.columns import Columns
-from ...core.errors import ConfigError, EpisodeError
+from ...core.errors import ConfigError, EpisodeError, PieceError
 from ..modules.multi_rl_module import UnknownModuleError
 from .minibatches import Batch, row_count
 
@@ -130,3 +130,20 @@ def checked(batch: TrainBatch, rl_module: Any) -> TrainBatch:
     return TrainBatch(
         {module_id: own for module_id, own in columns.items() if row_count(own)}, batch.env_steps
     )
+
+
+def needed(batch: Mapping[str, Any], columns: Iterable[str], who: str, module_id: str) -> None:
+    """Check that columns are there.
+
+    Raises:
+        PieceError: One is missing; the message names all that are.
+    """
+    missing = [column for column in columns if column not in batch]
+    if missing:
+        raise PieceError(
+            f"{who} needs columns that the batch of module {module_id!r} does not have",
+            expected=", ".join(map(repr, missing)),
+            found=", ".join(map(repr, batch)),
+            hint="learner.learner_connector makes them of episodes: a piece is missing there, or "
+            "the episodes were sampled without a module.",
+        )
