@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from .activations import Float32
 from .binding import Step
+from .layer_formulas import LOWEST, joined
 
 Weights = Mapping[str, Float32]
 Compute = Callable[[list[Any]], Float32]
-
-LOWEST: Final = np.finfo(np.float32).min
-
-
-def joined(seen: list[Any]) -> Any:
-    """What goes into a layer, side by side."""
-    return seen[0] if len(seen) == 1 else np.concatenate(seen, -1)
 
 
 def convolution(step: Step, weights: Weights) -> Compute:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from ..errors import PieceError
 from .activations import ACTIVATIONS, HALF, ONE, Float32, sigmoid
-from .array_images import LOWEST, Compute, Weights, convolution, joined, pool
+from .array_images import Compute, Weights, convolution, pool
 from .binding import Step
+from .layer_formulas import FORMULAS, joined
 from .numpy_lstm import NumpyLstm
-from .q_values import dueling_logits, dueling_q, expected_return, support
+from .q_values import expected_return, support
 
 Recur = Callable[[list[Any], Sequence[Any], int], tuple[Float32, list[Float32]]]
 """From what goes in, states and the number of sequences to what comes out and the next states."""
@@ -65,84 +67,10 @@ def _layer_norm(step: Step, weights: Weights) -> Compute:
     return compute
 
 
-def _batch_norm(step: Step, weights: Weights) -> Compute:
-    axes = len(step.shape)
-    spread = np.sqrt(weights["running_var"] + np.float32(step.settings["epsilon"]))
-    scale = weights.get("weight", np.float32(1)) / spread
-    shift = weights.get("bias", np.float32(0)) - weights["running_mean"] * scale
-    place = (-1,) if step.settings["is_last"] else (-1, *[1] * (axes - 1))
-
-    def compute(seen: list[Any]) -> Float32:
-        found: Float32 = joined(seen) * scale.reshape(place) + shift.reshape(place)
-        return found
-
-    return compute
-
-
-def _embedding(step: Step, weights: Weights) -> Compute:
-    table = weights["weight"]
-    if step.settings["is_one_hot"]:
-        return lambda seen: np.matmul(joined(seen), table)
-    return lambda seen: table[joined(seen).astype(np.int64).clip(0, len(table) - 1)]
-
-
-def _parameter(step: Step, weights: Weights) -> Compute:
-    return lambda seen: weights["weight"].reshape(step.shape)
-
-
-def _flatten(step: Step, weights: Weights) -> Compute:
-    return lambda seen: np.concatenate([x.reshape(len(x), -1) for x in seen], -1)
-
-
-def _reshape(step: Step, weights: Weights) -> Compute:
-    return lambda seen: _copied(seen).reshape(-1, *step.shape)
-
-
-def _permute(step: Step, weights: Weights) -> Compute:
-    axes = (0, *(axis + 1 for axis in step.layer.value))
-    return lambda seen: np.transpose(joined(seen), axes).copy()
-
-
-def _slice(step: Step, weights: Weights) -> Compute:
-    start, stop = step.layer.value
-    return lambda seen: np.array(joined(seen)[..., start:stop])
-
-
-def _clip(step: Step, weights: Weights) -> Compute:
-    low, high = map(np.float32, step.layer.value)
-    return lambda seen: np.clip(joined(seen), low, high)
-
-
-def _mask(step: Step, weights: Weights) -> Compute:
-    def compute(seen: list[Any]) -> Float32:
-        with np.errstate(divide="ignore"):
-            barred = np.maximum(np.log(np.maximum(seen[-1], 0)), LOWEST)
-        found: Float32 = joined(seen[:-1]) + barred
-        return found
-
-    return compute
-
-
-def _sum(step: Step, weights: Weights) -> Compute:
-    return lambda seen: np.sum(seen, 0, dtype=np.float32)
-
-
-def _product(step: Step, weights: Weights) -> Compute:
-    return lambda seen: np.prod(seen, 0, dtype=np.float32)
-
-
-def _dueling(step: Step, weights: Weights) -> Compute:
-    atoms = step.settings["atoms"]
-    if atoms == 1:
-        return lambda seen: dueling_q(*seen)
-    return lambda seen: dueling_logits(seen[0].reshape(len(seen[0]), -1, atoms), seen[1]).reshape(
-        len(seen[0]), -1
-    )
-
-
 def _expected(step: Step, weights: Weights) -> Compute:
-    shape = (-1, *step.shape, step.settings["atoms"])
-    atoms = support(shape[-1], *step.layer.value)
+    low, high = step.layer.value
+    atoms = support(step.settings["atoms"], low, high)  # once, not in each pass
+    shape = (-1, *step.shape, len(atoms))
     return lambda seen: expected_return(joined(seen).reshape(shape), atoms)
 
 
@@ -159,16 +87,6 @@ def _squash(step: Step, weights: Weights) -> Compute:
         return bent
 
     return compute
-
-
-def _divide(step: Step, weights: Weights) -> Compute:
-    by = np.float32(step.layer.value)
-    return lambda seen: joined(seen) / by
-
-
-def _subtract(step: Step, weights: Weights) -> Compute:
-    amount = np.float32(step.layer.value)
-    return lambda seen: joined(seen) - amount
 
 
 def _lstm(step: Step, weights: Weights) -> Recur:
@@ -247,26 +165,20 @@ def _sequences(x: Float32, sequences: int) -> Float32:
 
 
 RECURRENT: Final[Mapping[str, Callable[[Step, Weights], Recur]]] = {"gru": _gru, "lstm": _lstm}
-LAYERS: Final[Mapping[str, Callable[[Step, Weights], Compute]]] = {
+
+
+def layer_of(step: Step, weights: Weights) -> Compute:
+    """What computes a layer that is not recurrent."""
+    own = _LAYERS.get(step.layer.kind)
+    return partial(FORMULAS[step.layer.kind], step, weights) if own is None else own(step, weights)
+
+
+_LAYERS: Final[Mapping[str, Callable[[Step, Weights], Compute]]] = {
     "activation": _activation,
-    "add": _sum,
-    "batch_norm": _batch_norm,
-    "clip": _clip,
     "convolution": convolution,
     "dense": _dense,
-    "divide": _divide,
-    "dueling": _dueling,
-    "embedding": _embedding,
     "expected": _expected,
-    "flatten": _flatten,
     "layer_norm": _layer_norm,
-    "mask": _mask,
-    "multiply": _product,
-    "parameter": _parameter,
-    "permute": _permute,
     "pool": pool,
-    "reshape": _reshape,
-    "slice": _slice,
     "squash": _squash,
-    "subtract": _subtract,
 }

@@ -17,8 +17,9 @@ import numpy as np
 
 from ..errors import PieceError, SpaceError
 from .activations import ACTIVATIONS, Float32
-from .array_layers import LAYERS, RECURRENT
+from .array_layers import RECURRENT, layer_of
 from .binding import BoundNetwork, Step
+from .layer_formulas import FORMULAS
 from .numpy_columns import ColumnStack, quickest
 from .numpy_layers import Dense, Stack, beside, entrance
 
@@ -263,7 +264,7 @@ def _computed(step: Step, weights: Mapping[str, Float32], states: int) -> Callab
             known[name] = found
 
         return advance
-    compute = LAYERS[layer.kind](step, weights)
+    compute = layer_of(step, weights)
     if act is None and len(step.inputs) in (1, 2):
         source, other = step.inputs[0], step.inputs[-1]
         if len(step.inputs) == 1:
@@ -282,6 +283,7 @@ def _computed(step: Step, weights: Mapping[str, Float32], states: int) -> Callab
         seen = [known[each] for each in step.inputs]
         found = compute(seen) if seen else np.repeat(compute([])[None], _rows(known), 0)
         if act is not None:
+            found = np.array(found) if layer.kind in FORMULAS else found  # perhaps a view
             act(found)
         known[name] = found
 

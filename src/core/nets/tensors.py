@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from ..errors import PieceError
 from .binding import BoundNetwork, Step
-from .q_values import dueling_logits, dueling_q, expected_return, support
+from .layer_formulas import FORMULAS, joined
 
 Weights = Mapping[str, Tensor]
 Compute = Callable[[Step, Weights, list[Tensor]], Tensor]
@@ -104,7 +104,7 @@ class TensorNetwork(nn.Module):
             weights = {part: self.weight(name) for part, name in step.weights.items()}
             recur = _RECURRENT.get(step.layer.kind)
             if recur is not None:
-                found, last = recur(step, weights, _joined(seen), state, sequences or rows)
+                found, last = recur(step, weights, joined(seen), state, sequences or rows)
                 after += last
             else:
                 found = _LAYERS[step.layer.kind](step, weights, seen)
@@ -118,19 +118,15 @@ class TensorNetwork(nn.Module):
         return outputs, after
 
 
-def _joined(seen: list[Tensor]) -> Tensor:
-    return seen[0] if len(seen) == 1 else torch.cat(seen, -1)
-
-
 def _activation(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
     act = _ACTIVATIONS[step.layer.value]
-    return _joined(seen) if act is None else act(_joined(seen))
+    return joined(seen) if act is None else act(joined(seen))
 
 
 def _dense(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
     weight = weights["weight"]
     return functional.linear(
-        _joined(seen), weight.T if step.settings["is_turned"] else weight, weights.get("bias")
+        joined(seen), weight.T if step.settings["is_turned"] else weight, weights.get("bias")
     )
 
 
@@ -153,7 +149,7 @@ def _convolution(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
     given, weight = step.settings, weights["weight"]
     if given["is_keras"]:
         weight = weight.movedim((-1, -2), (0, 1))
-    image = _first(_joined(seen), given["is_last"])
+    image = _first(joined(seen), given["is_last"])
     found = _CONVOLUTIONS[len(given["stride"])](
         _padded(image, given["padding"], 0.0),
         weight,
@@ -168,7 +164,7 @@ def _convolution(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
 
 def _pool(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
     given, kind = step.settings, step.layer.value
-    image = _first(_joined(seen), given["is_last"])
+    image = _first(joined(seen), given["is_last"])
     lowest = torch.finfo(torch.float32).min
     padded = _padded(image, given["padding"], lowest if kind == "max" else 0.0)
     pool = _POOLS[kind, len(given["sides"])]
@@ -191,105 +187,13 @@ def _layer_norm(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
     weight = weights["weight"]
     shape = list(weight.shape)
     return functional.layer_norm(
-        _joined(seen), shape, weight, weights.get("bias"), step.settings["epsilon"]
+        joined(seen), shape, weight, weights.get("bias"), step.settings["epsilon"]
     )
-
-
-def _batch_norm(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    x = _joined(seen)
-    is_last = step.settings["is_last"] and x.dim() > 2
-    found = functional.batch_norm(
-        x.movedim(-1, 1) if is_last else x,
-        weights["running_mean"],
-        weights["running_var"],
-        weights.get("weight"),
-        weights.get("bias"),
-        eps=step.settings["epsilon"],
-    )
-    return found.movedim(1, -1) if is_last else found
-
-
-def _embedding(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    x, table = _joined(seen), weights["weight"]
-    if step.settings["is_one_hot"]:
-        return x @ table
-    return functional.embedding(x.long().clamp(0, table.shape[0] - 1), table)
-
-
-def _parameter(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    return weights["weight"].reshape(step.shape)
-
-
-def _flatten(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    return torch.cat([x.reshape(x.shape[0], -1) for x in seen], -1)
-
-
-def _reshape(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    return _joined(seen).reshape(-1, *step.shape)
-
-
-def _permute(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    return _joined(seen).permute(0, *(axis + 1 for axis in step.layer.value))
-
-
-def _slice(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    start, stop = step.layer.value
-    return _joined(seen)[..., start:stop]
-
-
-def _clip(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    return _joined(seen).clamp(*step.layer.value)
-
-
-def _mask(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    barred = seen[-1].clamp(min=0).log().clamp(min=torch.finfo(torch.float32).min)
-    return _joined(seen[:-1]) + barred
-
-
-def _sum(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    total = seen[0]
-    for part in seen[1:]:
-        total = total + part
-    return total
-
-
-def _product(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    total = seen[0]
-    for part in seen[1:]:
-        total = total * part
-    return total
-
-
-def _dueling(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    atoms = step.settings["atoms"]
-    if atoms == 1:
-        found: Tensor = dueling_q(*seen)
-        return found
-    rows = seen[0].shape[0]
-    logits: Tensor = dueling_logits(seen[0].reshape(rows, -1, atoms), seen[1])
-    return logits.reshape(rows, -1)
-
-
-def _expected(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    x, count = _joined(seen), step.settings["atoms"]
-    low, high = step.layer.value
-    found: Tensor = expected_return(
-        x.reshape(x.shape[0], -1, count), support(count, low, high, like=x)
-    )
-    return found
 
 
 def _squash(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    bent = torch.sigmoid(2.0 * _joined(seen))
+    bent = torch.sigmoid(2.0 * joined(seen))
     return weights["action_range"] * bent + weights["low_action"]
-
-
-def _divide(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    return torch.div(_joined(seen), step.layer.value)
-
-
-def _subtract(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    return torch.sub(_joined(seen), step.layer.value)
 
 
 Recurred = tuple[Tensor, list[Tensor]]
@@ -346,25 +250,11 @@ def _cell(step: Step, weights: Weights, index: int) -> tuple[Tensor, Tensor, Ten
 
 _RECURRENT: Final[Mapping[str, Callable[..., Recurred]]] = {"gru": _gru, "lstm": _lstm}
 _LAYERS: Final[Mapping[str, Compute]] = {
+    **FORMULAS,
     "activation": _activation,
-    "add": _sum,
-    "batch_norm": _batch_norm,
-    "clip": _clip,
     "convolution": _convolution,
     "dense": _dense,
-    "divide": _divide,
-    "dueling": _dueling,
-    "embedding": _embedding,
-    "expected": _expected,
-    "flatten": _flatten,
     "layer_norm": _layer_norm,
-    "mask": _mask,
-    "multiply": _product,
-    "parameter": _parameter,
-    "permute": _permute,
     "pool": _pool,
-    "reshape": _reshape,
-    "slice": _slice,
     "squash": _squash,
-    "subtract": _subtract,
 }
