@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
 from gymnasium import spaces
 
 from ..errors import SpaceError
+from ..spaces.walk import flat_dim, map_leaves
 from ..types import Array, Nest
 
 
@@ -35,38 +37,21 @@ def get_dummy_batch_for_space(
         >>> get_dummy_batch_for_space(spaces.Discrete(3), 2, one_hot_discrete=True).shape
         (2, 3)
     """
-    settings: dict[str, Any] = {
-        "fill_value": fill_value,
-        "time_size": time_size,
-        "time_major": time_major,
-        "one_hot_discrete": one_hot_discrete,
-    }
-    if isinstance(space, spaces.Dict):
-        return {
-            key: get_dummy_batch_for_space(child, batch_size, **settings)
-            for key, child in space.spaces.items()
-        }
-    if isinstance(space, spaces.Tuple):
-        return tuple(
-            get_dummy_batch_for_space(child, batch_size, **settings) for child in space.spaces
-        )
-    if one_hot_discrete and isinstance(space, (spaces.Discrete, spaces.MultiDiscrete)):
-        sizes = [space.n] if isinstance(space, spaces.Discrete) else space.nvec.reshape(-1)
-        space = spaces.Box(0.0, 1.0, (int(np.sum(sizes)),), np.float32)
-    return _filled(space, _leading(batch_size, time_size, time_major), fill_value)
-
-
-def _leading(batch_size: int, time_size: int | None, time_major: bool) -> tuple[int, ...]:
     axes = [size for size in (batch_size, time_size) if size]
-    return tuple(reversed(axes) if time_major else axes)
+    leading = tuple(reversed(axes) if time_major else axes)
 
+    def filled(leaf: Any) -> Array:
+        if one_hot_discrete and isinstance(leaf, (spaces.Discrete, spaces.MultiDiscrete)):
+            leaf = spaces.Box(0.0, 1.0, (flat_dim(leaf),), np.float32)
+        if fill_value == "random":
+            items = [leaf.sample() for _ in range(math.prod(leading))]
+            return np.asarray(items, leaf.dtype).reshape(*leading, *np.shape(items[0]))
+        if leaf.shape is None or leaf.dtype is None:
+            raise SpaceError(
+                "values of this space make no array",
+                expected="a space with a shape",
+                found=str(leaf),
+            )
+        return np.full((*leading, *leaf.shape), fill_value, leaf.dtype)
 
-def _filled(space: spaces.Space[Any], lead: tuple[int, ...], fill_value: Any) -> Array:
-    if fill_value == "random":
-        items = [space.sample() for _ in range(int(np.prod(lead)))]
-        return np.asarray(items, space.dtype).reshape(*lead, *np.shape(items[0]))
-    if space.shape is None or space.dtype is None:
-        raise SpaceError(
-            "values of this space make no array", expected="a space with a shape", found=str(space)
-        )
-    return np.full((*lead, *space.shape), fill_value, space.dtype)
+    return map_leaves(filled, space)

@@ -24,11 +24,9 @@ def compute_global_norm(gradients_list: Iterable[Any]) -> Any:
         import torch
 
     norms = [gradient.detach().norm() for gradient in gradients_list if gradient is not None]
-    return (
-        torch.stack([norm.to(norms[0].device) for norm in norms]).norm()
-        if norms
-        else (torch.tensor(0.0))
-    )
+    if not norms:
+        return torch.tensor(0.0)
+    return torch.stack([norm.to(norms[0].device) for norm in norms]).norm()
 
 
 def global_norm(tensors: Iterable[Any]) -> Any:
@@ -65,28 +63,21 @@ def clip_gradients(
     """
     if grad_clip is None:
         return None
+    if grad_clip_by not in ("value", "norm", "global_norm"):
+        raise ConfigError(
+            "gradients cannot be clipped by that",
+            expected="grad_clip_by 'value', 'norm' or 'global_norm'",
+            found=repr(grad_clip_by),
+        )
+    there = {name: each for name, each in gradients_dict.items() if each is not None}
     if grad_clip_by == "value":
-        for name, gradient in gradients_dict.items():
-            gradients_dict[name] = (
-                None if gradient is None else gradient.clamp(-grad_clip, grad_clip)
-            )
+        for name, gradient in there.items():
+            gradients_dict[name] = gradient.clamp(-grad_clip, grad_clip)
         return None
-    if grad_clip_by == "norm":
-        for gradient in gradients_dict.values():
-            if gradient is not None:
-                _scale_down(gradient, gradient.norm(), grad_clip)
-        return None
-    if grad_clip_by == "global_norm":
-        total = compute_global_norm(gradients_dict.values())
-        for gradient in gradients_dict.values():
-            if gradient is not None:
-                _scale_down(gradient, total, grad_clip)
-        return total
-    raise ConfigError(
-        "gradients cannot be clipped by that",
-        expected="grad_clip_by 'value', 'norm' or 'global_norm'",
-        found=repr(grad_clip_by),
-    )
+    total = compute_global_norm(there.values()) if grad_clip_by == "global_norm" else None
+    for gradient in there.values():
+        _scale_down(gradient, gradient.norm() if total is None else total, grad_clip)
+    return total
 
 
 def update_target_network(main_net: Any, target_net: Any, tau: float) -> None:

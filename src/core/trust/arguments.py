@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from ..data.keys import table_of
-from ..spaces.codec import space_from_pickled
 from ..vault.decode.standins import GlobalRef, Opaque, class_path, mapping_of
+from ..vault.readers.spaces_in_files import space_in
 from .names import Names
 from .slot import Slot
 
@@ -43,7 +42,7 @@ def live_arguments(
     if isinstance(value, Opaque):
         path = class_path(value)
         if ".spaces" in path:
-            return _space(value)
+            return space_in(value)
         last = path.rpartition(".")[2]
         if last == "DefaultModelConfig":
             return mapping_of(value)
@@ -53,23 +52,3 @@ def live_arguments(
             return ":".join(map(str, value.args))
         return names.find(path, OBJECT)
     return value
-
-
-def _space(value: Opaque) -> Any:
-    state = dict(value.mapping())
-    if not state and value.args and isinstance(value.args[0], dict):
-        state = dict(value.args[0])
-    return space_from_pickled(class_path(value), {k: _with_spaces(v) for k, v in state.items()})
-
-
-def _with_spaces(part: Any) -> Any:
-    if isinstance(part, Opaque):
-        if ".spaces" in class_path(part):
-            return _space(part)
-        held = table_of(part.entries)
-        return {key: _with_spaces(item) for key, item in held.items()} if held else part
-    if isinstance(part, dict):
-        return {key: _with_spaces(item) for key, item in part.items()}
-    if isinstance(part, (list, tuple)):
-        return type(part)(_with_spaces(item) for item in part)
-    return part

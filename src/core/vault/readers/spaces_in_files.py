@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gymnasium import Space
 
@@ -10,7 +10,9 @@ from ...data.keys import table_of
 from ...errors import CorruptCheckpointError, LimitExceededError, RlconnectError
 from ...spaces.codec import space_from_pickled, space_from_ray
 from ..decode.standins import Opaque, class_path
-from ..decoding import Decoding
+
+if TYPE_CHECKING:
+    from ..decoding import Decoding
 
 _DEEPEST = 32
 
@@ -20,7 +22,7 @@ def as_space(value: Any, decoding: Decoding, where: str) -> Space[Any] | None:
     if value is None:
         return None
     try:
-        return _space(value, 0)
+        return space_in(value)
     except RlconnectError as error:
         decoding.problem(where, f"the space cannot be read: {error.summary}", error.hint)
     except (LookupError, ValueError, TypeError, ArithmeticError, AttributeError) as error:
@@ -28,7 +30,16 @@ def as_space(value: Any, decoding: Decoding, where: str) -> Space[Any] | None:
     return None
 
 
-def _space(value: Any, depth: int) -> Space[Any]:
+def space_in(value: Any, depth: int = 0) -> Space[Any]:
+    """The space a decoded value describes.
+
+    Args:
+        value: Ray's dict, or an object that stands for a pickled space.
+        depth: How many spaces it lies in.
+
+    Raises:
+        RlconnectError: It describes none, or lies too deep.
+    """
     if depth > _DEEPEST:
         raise LimitExceededError("a space nested too deep")
     if isinstance(value, dict):
@@ -47,15 +58,13 @@ def _with_spaces(part: Any, depth: int) -> Any:
     if isinstance(part, Opaque):
         path = class_path(part)
         if ".spaces" in path or "space" in part.mapping():
-            return _space(part, depth + 1)
+            return space_in(part, depth + 1)
         if part.entries:  # a dict subclass that holds the sub-spaces
             held = table_of(part.entries)
             return {key: _with_spaces(item, depth + 1) for key, item in held.items()}
         return part
     if isinstance(part, dict):
         return {key: _with_spaces(item, depth + 1) for key, item in part.items()}
-    if isinstance(part, list):
-        return [_with_spaces(item, depth + 1) for item in part]
-    if isinstance(part, tuple):
-        return tuple(_with_spaces(item, depth + 1) for item in part)
+    if isinstance(part, (list, tuple)):
+        return type(part)(_with_spaces(item, depth + 1) for item in part)
     return part
