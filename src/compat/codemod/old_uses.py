@@ -7,8 +7,10 @@ from typing import Any, Final
 
 import libcst as cst
 
+from ...v2.config.acting_sections import ENV_RUNNERS
+from ...v2.config.learning_sections import TRAINING
 from ...v2.config.section import Section, Setting
-from ...v2.config.sections import ALL, ENV_RUNNERS, TRAINING
+from ...v2.config.sections import ALL
 from ...v2.tuning.stopping import RESULT_KEYS
 from ..aliases.table import modules
 from .expressions import builds_algorithm, index_of, is_call_of, is_config, key_of, text_of

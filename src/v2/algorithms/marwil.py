@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from typing_extensions import Self, Unpack, override
 
-from ..config import sections
 from ..config.algorithm_config import AlgorithmConfig
+from ..config.learning_sections import TRAINING as SHARED
 from ..config.rules import AT_LEAST_0, NOT_NEGATIVE, POSITIVE, SHARE
 from ..config.section import Setting, takes
 from ..connectors.common.add_observations import AddObservationsFromEpisodesToBatch
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..config import keywords
     from ..learning.learner import Learner
 
-TRAINING: Final = sections.TRAINING.with_settings(
+TRAINING: Final = SHARED.with_settings(
     beta=Setting(1.0, SHARE, "How much better actions count more; 0 clones behaviour."),
     bc_logstd_coeff=Setting(0.0, NOT_NEGATIVE, "Worth of deviations of continuous actions."),
     moving_average_sqd_adv_norm_update_rate=Setting(1e-8, POSITIVE, "How fast the norm moves."),

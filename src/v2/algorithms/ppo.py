@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from typing_extensions import Self, Unpack, override
 
-from ..config import sections
 from ..config.algorithm_config import AlgorithmConfig
+from ..config.learning_sections import TRAINING as SHARED
 from ..config.rules import FLAG, NOT_NEGATIVE, POSITIVE, SHARE, WORTH
 from ..config.section import Setting, takes
 from ..metrics import names
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..config import keywords
     from ..learning.learner import Learner
 
-TRAINING: Final = sections.TRAINING.with_settings(
+TRAINING: Final = SHARED.with_settings(
     use_critic=Setting(True, FLAG, "Whether a value function is the baseline."),
     use_gae=Setting(True, instead="use lambda_=1.0, which is what RLlib does without GAE"),
     lambda_=Setting(1.0, SHARE, "Generalised advantages' trade of bias for variance."),

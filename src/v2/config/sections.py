@@ -8,61 +8,28 @@ from __future__ import annotations
 
 from typing import Final
 
-from .acting_sections import ENV_RUNNERS, ENVIRONMENT, EVALUATION, MULTI_AGENT, RL_MODULE
-from .learning_sections import LEARNERS, OFFLINE_DATA, TRAINING
-from .running_sections import (
-    API_STACK,
-    CALLBACKS,
-    CHECKPOINTING,
-    DEBUGGING,
-    EXPERIMENTAL,
-    FAULT_TOLERANCE,
-    FRAMEWORK,
-    PYTHON_ENVIRONMENT,
-    REPORTING,
-    RESOURCES,
-)
+from . import acting_sections as acting
+from . import learning_sections as learning
+from . import running_sections as running
 
 ALL: Final = (
-    PYTHON_ENVIRONMENT,
-    RESOURCES,
-    FRAMEWORK,
-    API_STACK,
-    ENVIRONMENT,
-    ENV_RUNNERS,
-    LEARNERS,
-    TRAINING,
-    CALLBACKS,
-    EVALUATION,
-    OFFLINE_DATA,
-    MULTI_AGENT,
-    REPORTING,
-    CHECKPOINTING,
-    DEBUGGING,
-    FAULT_TOLERANCE,
-    RL_MODULE,
-    EXPERIMENTAL,
+    running.PYTHON_ENVIRONMENT,
+    running.RESOURCES,
+    running.FRAMEWORK,
+    running.API_STACK,
+    acting.ENVIRONMENT,
+    acting.ENV_RUNNERS,
+    learning.LEARNERS,
+    learning.TRAINING,
+    running.CALLBACKS,
+    acting.EVALUATION,
+    learning.OFFLINE_DATA,
+    acting.MULTI_AGENT,
+    running.REPORTING,
+    running.CHECKPOINTING,
+    running.DEBUGGING,
+    running.FAULT_TOLERANCE,
+    acting.RL_MODULE,
+    running.EXPERIMENTAL,
 )
 """Every section of every algorithm."""
-
-__all__ = [
-    "ALL",
-    "API_STACK",
-    "CALLBACKS",
-    "CHECKPOINTING",
-    "DEBUGGING",
-    "ENVIRONMENT",
-    "ENV_RUNNERS",
-    "EVALUATION",
-    "EXPERIMENTAL",
-    "FAULT_TOLERANCE",
-    "FRAMEWORK",
-    "LEARNERS",
-    "MULTI_AGENT",
-    "OFFLINE_DATA",
-    "PYTHON_ENVIRONMENT",
-    "REPORTING",
-    "RESOURCES",
-    "RL_MODULE",
-    "TRAINING",
-]

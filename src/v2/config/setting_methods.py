@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from typing_extensions import Self, Unpack
 
+from . import acting_sections as acting
+from . import learning_sections as learning
+from . import running_sections as running
 from . import sections
 from .not_provided import NotProvided
 from .section import Section, UnknownSettingError, takes
@@ -26,7 +29,7 @@ class SettingMethods(SettingsStore):
 
     SECTIONS: ClassVar[Mapping[str, Section]] = {each.method: each for each in sections.ALL}
 
-    @takes(sections.ENVIRONMENT)
+    @takes(acting.ENVIRONMENT)
     def environment(
         self,
         env: str | Callable[..., Any] | keywords.Open | None = NotProvided,
@@ -35,32 +38,32 @@ class SettingMethods(SettingsStore):
         """Say what is acted in."""
         return self._apply("environment", {"env": env, **settings})
 
-    @takes(sections.ENV_RUNNERS)
+    @takes(acting.ENV_RUNNERS)
     def env_runners(self, **settings: Unpack[keywords.EnvRunners]) -> Self:
         """Say how episodes are sampled, and with which connectors."""
         return self._apply("env_runners", settings)
 
-    @takes(sections.LEARNERS)
+    @takes(learning.LEARNERS)
     def learners(self, **settings: Unpack[keywords.Learners]) -> Self:
         """Say where learning happens, and with which connectors."""
         return self._apply("learners", settings)
 
-    @takes(sections.TRAINING)
+    @takes(learning.TRAINING)
     def training(self, **settings: Unpack[keywords.Training]) -> Self:
         """Say how an algorithm learns."""
         return self._apply("training", self._for_training(settings))
 
-    @takes(sections.RL_MODULE)
+    @takes(acting.RL_MODULE)
     def rl_module(self, **settings: Unpack[keywords.RlModule]) -> Self:
         """Say what acts and learns."""
         return self._apply("rl_module", settings)
 
-    @takes(sections.MULTI_AGENT)
+    @takes(acting.MULTI_AGENT)
     def multi_agent(self, **settings: Unpack[keywords.MultiAgent]) -> Self:
         """Say which modules there are, and which agent has which."""
         return self._apply("multi_agent", settings)
 
-    @takes(sections.CALLBACKS)
+    @takes(running.CALLBACKS)
     def callbacks(
         self,
         callbacks_class: Callable[..., Any] | Sequence[Callable[..., Any]] = NotProvided,
@@ -69,66 +72,66 @@ class SettingMethods(SettingsStore):
         """Say what is called when."""
         return self._apply("callbacks", {"callbacks_class": callbacks_class, **settings})
 
-    @takes(sections.EVALUATION)
+    @takes(acting.EVALUATION)
     def evaluation(self, **settings: Unpack[keywords.Evaluation]) -> Self:
         """Say how, and how often, the module is evaluated."""
         return self._apply("evaluation", settings)
 
-    @takes(sections.DEBUGGING)
+    @takes(running.DEBUGGING)
     def debugging(self, **settings: Unpack[keywords.Debugging]) -> Self:
         """Say what makes runs repeatable."""
         return self._apply("debugging", settings)
 
-    @takes(sections.REPORTING)
+    @takes(running.REPORTING)
     def reporting(self, **settings: Unpack[keywords.Reporting]) -> Self:
         """Say what results look like."""
         return self._apply("reporting", settings)
 
-    @takes(sections.CHECKPOINTING)
+    @takes(running.CHECKPOINTING)
     def checkpointing(self, **settings: Unpack[keywords.Checkpointing]) -> Self:
         """Say what checkpoints hold."""
         return self._apply("checkpointing", settings)
 
-    @takes(sections.FAULT_TOLERANCE)
+    @takes(running.FAULT_TOLERANCE)
     def fault_tolerance(self, **settings: Unpack[keywords.FaultTolerance]) -> Self:
         """Say what happens when something fails."""
         return self._apply("fault_tolerance", settings)
 
-    @takes(sections.RESOURCES)
+    @takes(running.RESOURCES)
     def resources(self, **settings: Unpack[keywords.Resources]) -> Self:
         """Say what the main process needs."""
         return self._apply("resources", settings)
 
-    @takes(sections.FRAMEWORK)
+    @takes(running.FRAMEWORK)
     def framework(
         self, framework: str = NotProvided, **settings: Unpack[keywords.Framework]
     ) -> Self:
         """Say what computes: torch."""
         return self._apply("framework", {"framework": framework, **settings})
 
-    @takes(sections.API_STACK)
+    @takes(running.API_STACK)
     def api_stack(self, **settings: Unpack[keywords.ApiStack]) -> Self:
         """Say which of RLlib's stacks is meant: this one."""
         return self._apply("api_stack", settings)
 
-    @takes(sections.OFFLINE_DATA)
+    @takes(learning.OFFLINE_DATA)
     def offline_data(self, **settings: Unpack[keywords.OfflineData]) -> Self:
         """Say where recorded episodes come from and go."""
         return self._apply("offline_data", settings)
 
-    @takes(sections.EXPERIMENTAL)
+    @takes(running.EXPERIMENTAL)
     def experimental(self, **settings: Unpack[keywords.Experimental]) -> Self:
         """Set what may change."""
         return self._apply("experimental", settings)
 
-    @takes(sections.PYTHON_ENVIRONMENT)
+    @takes(running.PYTHON_ENVIRONMENT)
     def python_environment(self, **settings: Unpack[keywords.PythonEnvironment]) -> Self:
         """Take variables for processes, which are left to whoever starts them."""
         return self._apply("python_environment", settings)
 
     def _for_training(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """What of the settings `training` takes; hand `learners` what it took before 2.40."""
-        moved = {name: given[name] for name in sections.LEARNERS.settings if name in given}
+        moved = {name: given[name] for name in learning.LEARNERS.settings if name in given}
         for name in moved:
             warnings.warn(
                 f"config.training({name}=...) has moved to config.learners().",

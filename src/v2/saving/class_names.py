@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final
 
 from ...core.trust import by_path
-from ...names.rows import rows
+from ...names.rows import Row, rows
 from ...names.v2 import V2
 
 _RAY: Final = "ray.rllib."
@@ -38,11 +38,16 @@ def own_classes(*rooms: str) -> Callable[[str], Any]:
 
 
 @cache
+def _rows() -> tuple[Row, ...]:
+    return tuple(rows(V2))
+
+
+@cache
 def _classes_in(rooms: tuple[str, ...]) -> Callable[[str], Any]:
     inside = tuple(f"{room}." for room in rooms)
     homes = {
         name: f"{row.home}:{own}"
-        for row in rows(V2)
+        for row in _rows()
         if f"{row.home}.".startswith(inside)
         for name, own in row.names
     }
@@ -65,7 +70,7 @@ def _ray_modules() -> dict[str, str]:
     """Our pieces, modules and what they are made of -> Ray's module that has them."""
     return {
         name: row.paths[0]
-        for row in rows(V2)
+        for row in _rows()
         if row.paths and row.home.startswith(_SAVED_AS_RAYS)
         for name, own in row.names
         if name == own
