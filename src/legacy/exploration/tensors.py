@@ -18,24 +18,26 @@ class DistributionSource:
 
     Args:
         dist: The distribution, built from its inputs.
+        inputs: These, (B, n); what the distribution holds if None.
     """
 
-    def __init__(self, dist: Any) -> None:
+    def __init__(self, dist: Any, inputs: Array | None = None) -> None:
         self.dist = dist
-
-    @property
-    def inputs(self) -> Array:
-        """Distribution inputs, (B, n)."""
-        return _array(self.dist.inputs)
+        self.inputs = self.array(dist.inputs) if inputs is None else inputs
 
     def deterministic(self) -> Any:
         """The actions taken without exploration."""
-        return map_actions(_array, self.dist.deterministic_sample())
+        return map_actions(self.array, self.dist.deterministic_sample())
 
     def sample(self) -> Choice:
         """Random actions and their log-probabilities."""
         actions = self.dist.sample()
-        return map_actions(_array, actions), _array(self.dist.sampled_action_logp())
+        return map_actions(self.array, actions), self.array(self.dist.sampled_action_logp())
+
+    @staticmethod
+    def array(value: Any) -> Array:
+        """A tensor as an array."""
+        return np.asarray(value.detach().cpu())
 
 
 def tensor_choice(
@@ -58,7 +60,3 @@ def tensor_choice(
         return made.long() if made.dtype == torch.int32 else made
 
     return map_actions(tensor, actions), tensor(logp)
-
-
-def _array(tensor: Any) -> Array:
-    return np.asarray(tensor.detach().cpu())

@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 from ...core.runtime.torch_draws import drawing
 from ..distributions.action_leaves import map_actions
 from ..exploration.exploration import Choice, Exploration
+from ..exploration.tensors import DistributionSource
 from .acting import choose_actions
 from .head import PolicyHead
 
@@ -22,7 +24,7 @@ Array = npt.NDArray[Any]
 _REDUCED = {np.dtype(np.int64): np.int32, np.dtype(np.float64): np.float32}
 
 
-class TorchSource:
+class TorchSource(DistributionSource):
     """A user's own torch distribution as a source of actions; see `exploration.ActionSource`.
 
     Its draws come from torch's global generator, which is seeded from `rng` for the draw and put
@@ -38,21 +40,20 @@ class TorchSource:
     def __init__(
         self, dist_class: Any, model: Any, inputs: Array, rng: np.random.Generator
     ) -> None:
-        self.inputs = inputs
         self.rng = rng
         self.device = next((p.device for p in model.parameters()), torch.device("cpu"))
-        self.dist = dist_class(torch.from_numpy(np.array(inputs)).to(self.device), model)
+        given = torch.from_numpy(np.array(inputs)).to(self.device)
+        super().__init__(dist_class(given, model), inputs)
 
-    def deterministic(self) -> Any:
-        """The actions taken without exploration."""
-        return map_actions(as_array, self.dist.deterministic_sample())
-
+    @override
     def sample(self) -> Choice:
-        """Random actions and their log-probabilities."""
         with drawing(int(self.rng.integers(2**63)), self.device):
-            actions = self.dist.sample()
-            logp = as_array(self.dist.sampled_action_logp())
-        return map_actions(as_array, actions), logp
+            return super().sample()
+
+    @staticmethod
+    @override
+    def array(value: Any) -> Array:
+        return as_array(value)
 
     def logp(self, actions: Any) -> Array:
         """The log-probabilities of given actions."""
