@@ -238,7 +238,7 @@ def _in_folder(
         return Natives(triples_in(path, wanted, mapping, module_options(options)), mapping)
     checkpoint = open_checkpoint(path)
     if checkpoint.policies or checkpoint.stack == "old":
-        found = Policy.from_checkpoint(path, wanted, **legacy_options(options))
+        found = Policy.from_checkpoint(checkpoint, wanted, **legacy_options(options))
         policies = found if isinstance(found, dict) else {found.name: found}
         return Natives(policies, mapping or mapping_of(checkpoint.extra))
     if checkpoint.modules:

@@ -12,8 +12,8 @@ from ...core.data.budget import one_load
 from ...core.data.checked import count, mapping
 from ...core.data.damage import at
 from ...core.errors import CheckpointNotFoundError, CorruptCheckpointError, UnknownNameError
-from ...core.vault import open_checkpoint
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.decoding import Decoding
 from ...core.vault.file_names import (
     CERTIFICATE_FILE,
     COMPONENT_JSON,
@@ -28,6 +28,7 @@ from ...core.vault.file_names import (
 )
 from ...core.vault.files.places import is_elsewhere, on_disk
 from ...core.vault.files.reading import part_of, read_json
+from ...core.vault.layout import locate
 from ...core.vault.one_save import of_one_save
 from ...core.vault.own.own_format import read_document
 from ...v2.connectors.common.agent_to_module_mapping import AgentToModuleMapping
@@ -217,11 +218,12 @@ def _steps_sampled(path: Any) -> int:
         said = read_json(file, DEFAULT_LIMITS) if file.is_file() else {}
         with at(COMPONENT_JSON, STEPS):
             return count(said.get(STEPS, 0))
-    for component in open_checkpoint(path).components:
-        if component.path == ENV_RUNNER and component.state:
-            with at(component.path, STEPS):
-                return count(component.state.get(STEPS, 0))
-    return 0
+    runner = locate(Path(path), DEFAULT_LIMITS).child(ENV_RUNNER)
+    if runner is None:
+        return 0
+    state = Decoding(Path(path), DEFAULT_LIMITS).attempt(runner.state_file, "state", "its state")
+    with at(ENV_RUNNER, STEPS):
+        return count(state.get(STEPS, 0)) if state else 0
 
 
 def _chosen(module: Any, module_id: str | None, folder: Path) -> Any:

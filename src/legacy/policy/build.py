@@ -43,12 +43,12 @@ _SAID: Final = ("observation_space", "action_space", "algorithm")
 
 def load_policies(
     cls: type[Policy],
-    path: str | os.PathLike[str],
+    source: str | os.PathLike[str] | Checkpoint,
     policy_ids: Iterable[str] | None,
     **options: Any,
 ) -> Any:
     """A policy from a policy folder; a dict of policies from any other."""
-    checkpoint = open_checkpoint(path)
+    checkpoint = source if isinstance(source, Checkpoint) else open_checkpoint(source)
     warn_of_unsafe(checkpoint.unsafe)
     if not checkpoint.policies:
         raise _no_policies(checkpoint)

@@ -30,7 +30,7 @@ from .endings import Endings
 from .networks import PolicyNetworks
 
 if TYPE_CHECKING:
-    from ...core.vault import PolicyRecord
+    from ...core.vault import Checkpoint, PolicyRecord
     from ..connectors.pipeline import ActionConnectorPipeline, AgentConnectorPipeline
 
 DEFAULT_POLICY_ID = "default_policy"
@@ -123,7 +123,7 @@ class Policy(Acting):
     @classmethod
     def from_checkpoint(
         cls,
-        checkpoint: str | os.PathLike[str],
+        checkpoint: str | os.PathLike[str] | Checkpoint,
         policy_ids: Iterable[str] | None = None,
         *,
         config: Mapping[str, Any] | None = None,
@@ -142,7 +142,8 @@ class Policy(Acting):
         """The policy in a policy folder, or a dict of all (or some) in an algorithm folder.
 
         Args:
-            checkpoint: Any checkpoint of the old stack, or one that rlconnect exported.
+            checkpoint: Any checkpoint of the old stack, or one that rlconnect exported; or what
+                `rlconnect.open_checkpoint` gave of it.
             policy_ids: Only these, from a folder of several.
             config: Settings laid over the checkpoint's, or those it lacks (Ray 1 saved none).
             model: The network as data, where its code is not here: a dict, a
