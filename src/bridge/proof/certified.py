@@ -15,7 +15,6 @@ from ..triple import V2Triple
 from .evidence import Evidence, Side
 from .observation_form import in_form_of
 from .staged import Staged
-from .v2_stages import V2Stages, without_checks
 from .verdict import Verdict
 
 
@@ -41,6 +40,8 @@ def verify_certificate(
     else:
         certificate = policy.certificate
         stages = compare_with_source(policy, absolute=absolute, relative=relative)
+        from .v2_stages import V2Stages  # with torch
+
         shown = V2Stages(policy)
     return Verdict(
         shown.name,
@@ -69,6 +70,8 @@ def compare_with_source(
     Raises:
         WeightsError: There is nothing to compare with.
     """
+    from .v2_stages import V2Stages, without_checks  # with torch
+
     space = migrated.env_to_module.input_observation_space
     return compare_stages(
         V2Stages(without_checks(migrated)),
