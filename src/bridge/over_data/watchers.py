@@ -18,7 +18,7 @@ from ...core.errors import PieceError
 from ...core.step.plan import Brain, Running, narrowed, run_step
 from ...core.types import Array, Nest
 from ...legacy.batches.step_rows import joined_batches
-from ...legacy.connectors.records import answers_of
+from ...legacy.connectors.rows import answers_of
 from ...legacy.connectors.types import AgentConnectorDataType
 from ...legacy.policy.policy import Policy
 from ...v2.episodes.single_agent import SingleAgentEpisode

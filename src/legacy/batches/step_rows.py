@@ -62,6 +62,8 @@ def stack_rows(values: list[Nest]) -> Nest:
         (2, 3)
     """
     first = values[0]
+    if len(values) == 1:
+        return to_row(first)
     if isinstance(first, np.ndarray):
         return _narrowed(stack_arrays(values))
     if isinstance(first, (dict, tuple, list)):

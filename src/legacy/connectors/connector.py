@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ...core.errors import PieceError
 from ...core.step.part import Contribution
 from .context import ConnectorContext
-from .records import Records
+from .rows import Rows
 from .types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
 
 
@@ -124,10 +124,14 @@ class AgentConnector(Connector):
     """
 
     works_on_all: ClassVar[bool] = False
+    hears_all: ClassVar[bool] = False
+    builds: ClassVar[bool] = False
+    """Whether it ends a pipeline: what the policy looks at is built, and columns stay."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.works_on_all = _works_on_all(cls)
+        cls.works_on_all = _offers(cls, "transform_all", ("transform", "__call__"))
+        cls.hears_all = _offers(cls, "hear_all", ("on_policy_output",))
 
     def reset(self, env_id: Any) -> None:
         """Forget what is kept for `env_id`; called when an episode of it starts."""
@@ -139,7 +143,10 @@ class AgentConnector(Connector):
         """Transform the records of all agents that share this policy."""
         records = self.checked_list(acd_list)
         if self.works_on_all and len(records) > 1:
-            return self.transform_all(Records.of(records)).as_list()
+            rows = Rows.of(records)
+            if rows is not None:
+                self.transform_all(rows)
+                return rows.as_list()
         transform = self.transform
         return [transform(record) for record in records]
 
@@ -149,13 +156,19 @@ class AgentConnector(Connector):
             f"{type(self).__name__} does nothing.", hint="override transform() or __call__()."
         )
 
-    def transform_all(self, records: Records) -> Records:
-        """Transform the records of all agents together, as `transform` would one by one.
+    def transform_all(self, rows: Rows) -> None:
+        """Change the columns of all agents, in place, as `transform` would one by one.
 
-        An offer to be fast, not a second meaning: pipelines take it where it was written for the
-        very `transform` that the connector has.
+        An offer to be fast, not a second meaning: it counts where it was written for the very
+        `transform` that the connector has.
         """
-        return Records.of([self.transform(record) for record in records.as_list()])
+        raise PieceError(
+            f"{type(self).__name__} works on one record at a time.",
+            hint="call it, or override transform_all() beside transform().",
+        )
+
+    def hear_all(self, rows: Rows, output: PolicyOutputType) -> None:
+        """Take note of what the policy answered for all agents; an offer beside the other."""
 
     def checked_list(
         self, acd_list: Sequence[AgentConnectorDataType]
@@ -195,7 +208,7 @@ class ActionConnector(Connector):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.works_on_all = _works_on_all(cls)
+        cls.works_on_all = _offers(cls, "transform_all", ("transform", "__call__"))
 
     def __call__(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
         """Transform what the policy answered for one agent."""
@@ -218,14 +231,14 @@ class ActionConnector(Connector):
         )
 
 
-def _works_on_all(kind: type) -> bool:
-    """Whether `transform_all` was written for the class's `transform` and `__call__`.
+def _offers(kind: type, offer: str, meanings: tuple[str, ...]) -> bool:
+    """Whether a class defines a quick way beside the methods that it stands for.
 
     A subclass that overrides one of these alone means something else by it.
     """
     for each in kind.__mro__:
-        if "transform_all" in vars(each):
+        if offer in vars(each):
             return each not in (AgentConnector, ActionConnector)
-        if not vars(each).keys().isdisjoint(("transform", "transform_columns", "__call__")):
+        if not vars(each).keys().isdisjoint(meanings):
             return False
     return False

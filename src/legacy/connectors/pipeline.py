@@ -16,7 +16,7 @@ from ...core.text.near_names import near_names
 from ...core.text.visible import visible_lines
 from .connector import ActionConnector, AgentConnector, Connector
 from .context import ConnectorContext
-from .records import Records, answers_of, output_rows
+from .rows import Rows, answers_of, output_rows
 from .timers import Timer
 from .types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
 
@@ -229,48 +229,90 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
             for connector in self.connectors:
                 connector.on_policy_output(output)
 
-    def on_policy_outputs(self, outputs: Sequence[ActionConnectorDataType]) -> None:
+    def hear_all(self, rows: Rows, output: PolicyOutputType) -> None:
         """Tell every connector that listens what the policy answered for many agents."""
-        listeners = [self.on_policy_output]
-        if type(self).on_policy_output is AgentConnectorPipeline.on_policy_output:
-            listeners = [
-                connector.on_policy_output
-                for connector in self.connectors
-                if getattr(type(connector), "on_policy_output", None) is not _DEAF
-            ]
-        with self.turn:
-            for output in outputs:
+        if type(self).on_policy_output is not AgentConnectorPipeline.on_policy_output:
+            listeners: Sequence[Any] = [self.on_policy_output]
+        else:
+            self._survey()
+            for connector in self._hearing:
+                connector.hear_all(rows, output)
+            listeners = self._listening
+        if listeners:
+            for answer in answers_of(rows.slots, rows.raw(), output):
                 for tell in listeners:
-                    tell(output)
+                    tell(answer)
 
     def __call__(self, acd_list: Sequence[AgentConnectorDataType]) -> list[AgentConnectorDataType]:
         """Run the records through the connectors in order."""
-        records: Any = self.checked_list(acd_list)
-        if len(records) > 1:
-            return self.transform_all(Records.of(records)).as_list()
+        records = self.checked_list(acd_list)
         with self.turn:
-            self._use([record.env_id for record in records])
-            for connector in self.connectors:
-                if self.kept_timers is not None:
-                    with self._clock(connector):
-                        records = connector(records)
-                elif type(connector).__call__ is AgentConnector.__call__ and len(records) == 1:
-                    records = [connector.transform(records[0])]  # that call without what is around
-                else:
+            if len(records) == 1:
+                self._use([records[0].env_id])
+                return self._alone(records)
+            rows = Rows.of(records)
+            if rows is None:
+                self._use([record.env_id for record in records])
+                return self._alone(records)
+            self._use([env_id for env_id, _ in rows.slots])
+            passed = self.passed(rows)
+        return passed.as_list() if isinstance(passed, Rows) else passed
+
+    def _alone(self, records: Any) -> list[AgentConnectorDataType]:
+        """What the connectors make of one record."""
+        for connector in self.connectors:
+            if self.kept_timers is not None:
+                with self._clock(connector):
                     records = connector(records)
+            elif type(connector).__call__ is AgentConnector.__call__ and len(records) == 1:
+                records = [connector.transform(records[0])]  # that call without what is around
+            else:
+                records = connector(records)
         return records  # type: ignore[no-any-return]
 
-    def transform_all(self, records: Records) -> Records:
-        """Run the records of many agents through the connectors in order."""
-        with self.turn:
-            self._use([env_id for env_id, _ in records.slots])
+    _known: Sequence[Any] = ()
+    _take_rows = True
+    _hearing: Sequence[Any] = ()
+    _listening: Sequence[Callable[[ActionConnectorDataType], None]] = ()
+
+    @property
+    def calls_passed(self) -> bool:
+        """Whether to call it is `passed`, and nothing that a subclass does beside."""
+        return type(self).__call__ is AgentConnectorPipeline.__call__
+
+    def passed(
+        self, rows: Rows | list[AgentConnectorDataType]
+    ) -> Rows | list[AgentConnectorDataType]:
+        """What the connectors make of rows, or of records: those that can work on all at once."""
+        self._survey()
+        if self._take_rows and self.kept_timers is None and type(rows) is Rows:
             for connector in self.connectors:
-                with self._clock(connector):
-                    if _works_on_all(connector):
-                        records = connector.transform_all(records)
-                    else:
-                        records = Records.of(connector(records.as_list()))
-        return records
+                connector.transform_all(rows)
+            return rows
+        for connector in self.connectors:
+            with self._clock(connector):
+                rows = _called(connector, rows)
+        return rows
+
+    def _survey(self) -> None:
+        """Find out who works on all agents, and who listens, once the connectors are others."""
+        if self._known == self.connectors:
+            return
+        self._known = list(self.connectors)
+        kinds = list(map(type, self._known))
+        # Only the last one may build the batch: who comes behind it is given records.
+        self._take_rows = all(map(_works_on_all, self._known)) and not any(
+            getattr(kind, "builds", False) for kind in kinds[:-1]
+        )
+        hears = [getattr(kind, "hears_all", False) for kind in kinds]
+        deaf = [getattr(kind, "on_policy_output", None) is _DEAF for kind in kinds]
+        triples = list(zip(self._known, hears, deaf, strict=True))
+        self._hearing = [each for each, hears_all, _ in triples if hears_all]
+        self._listening = [
+            each.on_policy_output
+            for each, hears_all, is_deaf in triples
+            if not (hears_all or is_deaf)
+        ]
 
     def _use(self, env_ids: Sequence[Any]) -> None:
         for env_id in self.sessions.use(env_ids):
@@ -296,40 +338,39 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
         output = ac_data.output
         with self.turn:
             for connector in self.connectors:
-                if self.kept_timers is not None:
-                    with self._clock(connector):
-                        ac_data = connector(ac_data.with_output(output))
-                    output = ac_data.output
-                elif getattr(type(connector), "is_formula", False):
+                if self.kept_timers is None and getattr(type(connector), "works_on_all", False):
                     output = connector.transform_all(output)
-                else:
+                    continue
+                with self._clock(connector):
                     ac_data = connector(ac_data.with_output(output))
-                    output = ac_data.output
+                output = ac_data.output
         return ac_data.with_output(output)
 
-    def transform_answers(
-        self, answers: Sequence[ActionConnectorDataType], output: PolicyOutputType
-    ) -> list[PolicyOutputType]:
+    def transform_answers(self, rows: Rows, output: PolicyOutputType) -> list[PolicyOutputType]:
         """Run the policy's answers for many agents through the connectors.
 
         As long as connectors work on all agents at once they get the batch; from the first one
         that does not, each agent's answer goes on alone.
 
         Args:
-            answers: One record an agent.
-            output: The same answers with a leading batch axis on each leaf.
+            rows: Whose they are, and what the policy was asked with.
+            output: The answers, a leading batch axis on each leaf.
         """
-        if type(self).__call__ is not ActionConnectorPipeline.__call__:
-            return [self(answer).output for answer in answers]
-        alone = list(self.connectors)
-        while alone and _works_on_all(alone[0]):
-            output = alone.pop(0).transform_all(output)
-        if not alone:
-            return output_rows(output, len(answers))
-        records = list(answers)
-        if len(alone) < len(self.connectors):
-            slots = [(each.env_id, each.agent_id) for each in answers]
-            records = answers_of(slots, [each.input_dict for each in answers], output)
+        alone: list[Any] = [self]
+        if type(self).__call__ is ActionConnectorPipeline.__call__:
+            alone = self.connectors
+            for place, connector in enumerate(alone):
+                if not getattr(type(connector), "works_on_all", False):
+                    alone = alone[place:]
+                    break
+                if self.kept_timers is None:
+                    output = connector.transform_all(output)
+                else:
+                    with self._clock(connector):
+                        output = connector.transform_all(output)
+            else:
+                return output_rows(output, len(rows.slots))
+        records = answers_of(rows.slots, rows.raw(), output)
         for connector in alone:
             records = [connector(record) for record in records]
         return [record.output for record in records]
@@ -343,6 +384,20 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
 def _works_on_all(connector: Any) -> bool:
     # Asked of the class: an object that hands attributes on to a connector has its own call.
     return getattr(type(connector), "works_on_all", False)
+
+
+def _called(
+    connector: Any, rows: Rows | list[AgentConnectorDataType]
+) -> Rows | list[AgentConnectorDataType]:
+    """What one connector makes of rows or records."""
+    if _works_on_all(connector):
+        whole = rows if isinstance(rows, Rows) else Rows.of(rows)
+        if whole is not None and whole.built is None:
+            connector.transform_all(whole)
+            return whole
+    made: list[AgentConnectorDataType]
+    made = connector(rows.as_list() if isinstance(rows, Rows) else rows)
+    return made
 
 
 def _children(pipeline: str, ctx: ConnectorContext, params: Any) -> list[Connector]:

@@ -11,10 +11,11 @@ import numpy as np
 from ...core import nest
 from ...core.errors import ConfigError, PieceError
 from ..batches.step_rows import joined_batches
-from ..connectors.records import BuiltRecords, Records, answers_of
-from ..connectors.types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
+from ..connectors.pipeline import ActionConnectorPipeline, AgentConnectorPipeline
+from ..connectors.rows import Rows, answers_of
+from ..connectors.types import AgentConnectorDataType, PolicyOutputType
 from .endings import remembers
-from .one_step import first_row, needs_no_records, step_columns
+from .one_step import needs_no_records, step_columns
 from .refusals import NUMBERS, Asked, no_numbers, told
 
 if TYPE_CHECKING:
@@ -59,17 +60,17 @@ def local_policy_inference(
     """
     policy = getattr(policy, "native", policy)
     agent_pipeline, action_pipeline = _pipelines(policy)
-    data: dict[str, Any] = {"new_obs": obs}
+    columns: dict[str, Any] = {"new_obs": obs}
     if reward is not None:
-        data["rewards"] = reward
+        columns["rewards"] = reward
     if terminated is not None:
-        data["terminateds"] = terminated
+        columns["terminateds"] = terminated
     if truncated is not None:
-        data["truncateds"] = truncated
+        columns["truncateds"] = truncated
     if terminated is not None or truncated is not None:
-        data["dones"] = bool(terminated or truncated)  # what Ray 2.2 and older called both
+        columns["dones"] = bool(terminated or truncated)  # what Ray 2.2 and older called both
     if info is not None:
-        data["infos"] = info
+        columns["infos"] = info
     sessions = getattr(agent_pipeline, "sessions", None)
     with policy.turn if sessions is None else agent_pipeline.turn:
         try:
@@ -80,9 +81,11 @@ def local_policy_inference(
             if type(obs) is np.ndarray and obs.dtype.kind not in NUMBERS:
                 raise no_numbers(obs)
             if needs_no_records(policy, agent_pipeline, action_pipeline):
-                outputs = [step_columns(policy, env_id, agent_id, data, explore, timestep)]
+                outputs = [step_columns(policy, env_id, agent_id, columns, explore, timestep)]
             else:
-                outputs = _step_record(policy, env_id, agent_id, data, explore, timestep)
+                rows = Rows([(env_id, agent_id)], {k: [v] for k, v in columns.items()})
+                ready = _through(agent_pipeline, rows)
+                outputs = _acted(policy, ready, explore, timestep) if ready else []
         except Exception as error:
             better = told(policy, [Asked(env_id, agent_id, obs, reward)], error)
             if better is error:
@@ -90,29 +93,6 @@ def local_policy_inference(
             raise better from error
         if terminated or truncated:
             policy.endings.note(policy, env_id, agent_id)
-    return outputs
-
-
-def _step_record(
-    policy: Policy,
-    env_id: Hashable,
-    agent_id: Hashable,
-    data: dict[str, Any],
-    explore: bool | None,
-    timestep: int | None,
-) -> list[PolicyOutputType]:
-    """What becomes of one record, step by step as the documents tell it."""
-    agent_pipeline: Any = policy.agent_connectors
-    action_pipeline: Any = policy.action_connectors
-    outputs = []
-    for record in agent_pipeline([AgentConnectorDataType(env_id, agent_id, data)]):
-        found = policy.compute_actions_from_input_dict(
-            record.data.sample_batch, explore=explore, timestep=timestep
-        )
-        output = first_row(found)
-        env, agent, raw = record.env_id, record.agent_id, record.data.raw_dict
-        outputs.append(action_pipeline(ActionConnectorDataType(env, agent, raw, output)).output)
-        agent_pipeline.on_policy_output(ActionConnectorDataType(env, agent, raw, output))
     return outputs
 
 
@@ -171,25 +151,24 @@ def batch_policy_inference(
                 found=str(len(column)),
             )
     slots = list(zip(env_ids, agent_ids, strict=True))
-    names = ("new_obs", *given)
-    rows = zip(observations, *given.values(), strict=True)
-    records = Records(slots, [dict(zip(names, row, strict=True)) for row in rows])
+    values = {"new_obs": observations, **given}
+    rows = Rows(slots, {name: list(column) for name, column in values.items()})
     with getattr(agent_pipeline, "turn", policy.turn):  # what connectors keep is of whole steps
         outputs = []
-        ready: Records | None = None
+        ready: Rows | list[AgentConnectorDataType] | None = None
         try:
             _use(policy, agent_pipeline, env_ids)
             _check_slots(policy, slots)
             if isinstance(obs_batch, np.ndarray) and obs_batch.dtype.kind not in NUMBERS:
                 raise no_numbers(obs_batch)
-            ready = _through(agent_pipeline, records)
+            ready = _through(agent_pipeline, rows)
             outputs = _acted(policy, ready, explore, timestep) if len(ready) else []
         except Exception as error:
             if ready is None:
                 earned = [None] * count if rewards is None else rewards
                 asked = list(map(Asked, env_ids, agent_ids, observations, earned))
             else:
-                asked = [Asked(*slot) for slot in ready.slots]
+                asked = [Asked(*slot) for slot in _slots_of(ready)]
             better = told(policy, asked, error)
             if better is error:
                 raise
@@ -199,30 +178,46 @@ def batch_policy_inference(
     return outputs
 
 
-def _through(pipeline: Any, records: Records) -> Records:
-    """The records once all connectors of a pipeline are done with them."""
-    if pipeline.works_on_all and len(records) > 1:
-        done: Records = pipeline.transform_all(records)
-        return done
-    return Records.of(pipeline(records.as_list()))
+def _through(pipeline: Any, rows: Rows) -> Rows | list[AgentConnectorDataType]:
+    """What all connectors of a pipeline make of rows."""
+    if isinstance(pipeline, AgentConnectorPipeline) and pipeline.calls_passed:
+        return pipeline.passed(rows if rows.slots else [])
+    return list(pipeline(rows.as_list()))
 
 
 def _acted(
-    policy: Policy, ready: Records, explore: bool | None, timestep: int | None
+    policy: Policy,
+    ready: Rows | list[AgentConnectorDataType],
+    explore: bool | None,
+    timestep: int | None,
 ) -> list[PolicyOutputType]:
-    """What the policy answers to records that its agent connectors are done with."""
+    """What the policy answers, and the environment gets, once the agent connectors are done."""
     agent_pipeline: Any = policy.agent_connectors
     action_pipeline: Any = policy.action_connectors
-    if isinstance(ready, BuiltRecords):
-        batch, asked = ready.columns, ready.raw
+    if not isinstance(ready, Rows) or ready.built is None:
+        records = ready.as_list() if isinstance(ready, Rows) else ready
+        batch = joined_batches([record.data.sample_batch for record in records])
+        ready = Rows.asked(_slots_of(records), [record.data.raw_dict for record in records])
     else:
-        batch = joined_batches([output.sample_batch for output in ready.data])
-        asked = [output.raw_dict for output in ready.data]
+        batch = ready.built
     found = policy.compute_actions_from_input_dict(batch, explore=explore, timestep=timestep)
-    answers = answers_of(ready.slots, asked, found)
-    agent_pipeline.on_policy_outputs(answers)
-    finished: list[PolicyOutputType] = action_pipeline.transform_answers(answers, found)
-    return finished
+    if isinstance(action_pipeline, ActionConnectorPipeline):
+        outputs = action_pipeline.transform_answers(ready, found)
+    else:
+        answers = answers_of(ready.slots, ready.raw(), found)
+        outputs = [action_pipeline(answer).output for answer in answers]
+    if isinstance(agent_pipeline, AgentConnectorPipeline):
+        agent_pipeline.hear_all(ready, found)
+    else:
+        for answer in answers_of(ready.slots, ready.raw(), found):
+            agent_pipeline.on_policy_output(answer)
+    return outputs
+
+
+def _slots_of(ready: Rows | list[AgentConnectorDataType]) -> list[tuple[Any, Any]]:
+    if isinstance(ready, Rows):
+        return ready.slots
+    return [(record.env_id, record.agent_id) for record in ready]
 
 
 def _check_slots(policy: Policy, slots: Sequence[tuple[Any, Any]]) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Hashable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ...core import nest
 from ..connectors.agent.view_requirement import ViewRequirementAgentConnector
 from ..connectors.pipeline import ActionConnectorPipeline, AgentConnectorPipeline
 from ..connectors.types import ActionConnectorDataType, PolicyOutputType
@@ -47,7 +46,7 @@ def _work_on_columns(agent: tuple[type, ...], action: tuple[type, ...]) -> bool:
         bool(agent)
         and _builds_columns(agent[-1])
         and all(getattr(kind, "takes_columns", False) for kind in agent)
-        and all(getattr(kind, "is_formula", False) for kind in action)
+        and all(getattr(kind, "works_on_all", False) for kind in action)
     )
 
 
@@ -76,13 +75,6 @@ def step_columns(
     for connector in agent.connectors:
         connector.on_policy_output(told)
     return output
-
-
-def first_row(found: PolicyOutputType) -> PolicyOutputType:
-    """The answer in the first row of a batch of them."""
-    actions, states, fetches = found
-    named = {name: part[0] for name, part in fetches.items()}
-    return nest.taken(actions, 0), [part[0] for part in states], named
 
 
 def _builds_columns(kind: Any) -> bool:

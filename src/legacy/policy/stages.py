@@ -16,7 +16,7 @@ from ..batches.step_rows import joined_batches
 from ..connectors.adapted import acted_space, seen_space
 from ..connectors.agent.obs_preproc import ObsPreprocessorConnector
 from ..connectors.connector import ActionConnector
-from ..connectors.records import answers_of
+from ..connectors.rows import answers_of
 from ..connectors.types import AgentConnectorDataType, AgentConnectorsOutput
 from .policy import Policy
 

@@ -19,7 +19,7 @@ from rlconnect.legacy.connectors.agent.view_requirement import ViewRequirementAg
 from rlconnect.legacy.connectors.connector import AgentConnector
 from rlconnect.legacy.connectors.context import ConnectorContext
 from rlconnect.legacy.connectors.pipeline import ActionConnectorPipeline, AgentConnectorPipeline
-from rlconnect.legacy.connectors.records import BuiltRecords, Records
+from rlconnect.legacy.connectors.rows import Rows
 from rlconnect.legacy.connectors.types import ActionConnectorDataType, AgentConnectorDataType
 from rlconnect.legacy.views.views import ViewRequirement
 
@@ -249,7 +249,7 @@ def test_stacked_columns_do_not_outlive_the_last_connector():
     plain = AgentConnectorPipeline(context(), [ViewRequirementAgentConnector()])
     changed = AgentConnectorPipeline(context(), [ViewRequirementAgentConnector(), Zero()])
 
-    assert isinstance(plain.transform_all(Records.of(records)), BuiltRecords)
-    made = changed.transform_all(Records.of(records))
-    assert not isinstance(made, BuiltRecords)
-    assert [each.data.sample_batch["obs"].tolist() for each in made.as_list()] == [[[0, 0]]] * 2
+    assert plain.passed(Rows.of(records)).built["obs"].tolist() == [[1, 1]] * 2
+    made = changed.passed(Rows.of(records))
+    assert not isinstance(made, Rows)
+    assert [each.data.sample_batch["obs"].tolist() for each in made] == [[[0, 0]]] * 2

@@ -31,7 +31,7 @@ from rlconnect.legacy import (
     register_lambda_action_connector,
     register_lambda_agent_connector,
 )
-from rlconnect.legacy.connectors.records import BuiltRecords, Records, output_rows
+from rlconnect.legacy.connectors.rows import Rows, output_rows
 
 from tests.legacy.policy.test_inference import PLAIN, fresh, observations
 
@@ -331,7 +331,8 @@ def test_answers_of_many_agents_are_those_of_each(kind, pieces, count):
         for agent, row in enumerate(output_rows(batch, count))
     ]
 
-    got = pipeline.transform_answers(answers, batch)
+    rows = Rows.asked([("e", agent) for agent in range(count)], [{}] * count)
+    got = pipeline.transform_answers(rows, batch)
     want = [pipeline(answer).output for answer in answers]
 
     assert_same(got, want)
@@ -353,9 +354,9 @@ def test_a_pipeline_of_ones_own_is_called():
             return super().__call__(ac_data)
 
     pipeline = Counting(CTX, [ImmutableActionsConnector(CTX)])
-    answers = [ActionConnectorDataType("e", agent, {}, (agent, [], {})) for agent in range(3)]
+    rows = Rows.asked([("e", agent) for agent in range(3)], [{}] * 3)
 
-    outputs = pipeline.transform_answers(answers, (np.arange(3), [], {}))
+    outputs = pipeline.transform_answers(rows, (np.arange(3), [], {}))
 
     assert (pipeline.calls, [output[0] for output in outputs]) == (3, [0, 1, 2])
 
@@ -365,11 +366,11 @@ def test_records_are_made_when_asked_for():
     given = records(range(3), 0)
     built = AgentConnectorPipeline(
         CTX, [StateBufferConnector(CTX), ViewRequirementAgentConnector(CTX)]
-    ).transform_all(Records.of(given))
+    ).passed(Rows.of(given))
 
     made = copy.deepcopy(built.as_list())
 
-    assert isinstance(built, BuiltRecords)
+    assert list(built.built) == ["obs", "state_in_0", "prev_rewards", "seq_lens"]
     assert len(built) == 3
     assert [each.data.raw_dict["infos"] for each in made] == [{"agent": n} for n in range(3)]
     assert repr(made[0]).startswith("AgentConnectorDataType(0, 0, AgentConnectorsOutput(")

@@ -11,12 +11,12 @@ from ....core import nest
 from ....core.adapters import AdapterChain, BoundChain
 from ....core.errors import PieceError
 from ....core.step.part import Contribution, Part
-from ..connector import ActionConnector
 from ..context import ConnectorContext
-from ..types import ActionConnectorDataType, PolicyOutputType
+from ..types import PolicyOutputType
+from .formula import FormulaActionConnector
 
 
-class AdaptActionsConnector(ActionConnector):
+class AdaptActionsConnector(FormulaActionConnector):
     """Take actions through an adapter; it comes after those that unsquash and clip.
 
     Args:
@@ -26,6 +26,7 @@ class AdaptActionsConnector(ActionConnector):
     Example:
         >>> from gymnasium.spaces import Discrete
         >>> from rlconnect.core.adapters import MapActions
+        >>> from rlconnect.legacy import ActionConnectorDataType
         >>> connector = AdaptActionsConnector(
         ...     ConnectorContext(action_space=Discrete(2)),
         ...     chain=AdapterChain(action=[MapActions([0, 2])]))
@@ -60,17 +61,10 @@ class AdaptActionsConnector(ActionConnector):
         """What the environment takes."""
         return self._fitted.action_space
 
-    def transform(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
-        """Adapt one action."""
-        actions, states, fetches = ac_data.output
-        adapted = self._fitted.act(nest.map_structure(np.asarray, actions))
-        output = (adapted, states, fetches)
-        return ActionConnectorDataType(ac_data.env_id, ac_data.agent_id, ac_data.input_dict, output)
-
     def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
-        """Adapt the actions of a batch."""
+        """Adapt an action, or a batch of them."""
         actions, states, fetches = output
-        return self._fitted.act(actions), states, fetches
+        return self._fitted.act(nest.map_structure(np.asarray, actions)), states, fetches
 
     def part(self) -> Contribution:
         """Its steps."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from ..connector import ActionConnector
 from ..types import ActionConnectorDataType
 
@@ -21,14 +19,6 @@ class FormulaActionConnector(ActionConnector):
         >>> Double()(ActionConnectorDataType("env", "agent", {}, (4, [], {}))).output
         (8, [], {})
     """
-
-    is_formula: ClassVar[bool] = False
-    """Whether to call a connector of the class is to apply its formula and nothing else."""
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        has_own = cls.transform is not FormulaActionConnector.transform
-        cls.is_formula = cls.works_on_all and not has_own
 
     def transform(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
         """Transform one answer."""

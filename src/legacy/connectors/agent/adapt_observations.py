@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -10,21 +9,19 @@ from gymnasium.spaces import Space
 
 from ....core import nest
 from ....core.adapters import AdapterChain
-from ....core.arrays.batching import batch as batch_items
-from ....core.arrays.batching import unbatch
 from ....core.errors import PieceError, SpaceError
 from ....core.spaces.codec import space_from_data, space_to_data
 from ....core.step.part import Contribution, Part
 from ....core.types import Array, Nest
-from ..connector import AgentConnector
 from ..context import ConnectorContext
-from ..records import Records
+from ..rows import Rows
 from ..types import AgentConnectorDataType
+from .columns import ColumnsAgentConnector
 
 _COLUMNS: Final = ("obs", "new_obs")
 
 
-class AdaptObservationsAgentConnector(AgentConnector):
+class AdaptObservationsAgentConnector(ColumnsAgentConnector):
     """Take "obs", "new_obs" and "rewards" through an adapter; it comes first in a pipeline.
 
     Args:
@@ -38,6 +35,7 @@ class AdaptObservationsAgentConnector(AgentConnector):
     Example:
         >>> from gymnasium.spaces import Box
         >>> from rlconnect.core.adapters import DropFeatures
+        >>> from rlconnect.legacy import AgentConnectorDataType
         >>> connector = AdaptObservationsAgentConnector(
         ...     ConnectorContext(observation_space=Box(-1, 1, (2,))),
         ...     chain=AdapterChain(obs=[DropFeatures([1])]),
@@ -86,45 +84,24 @@ class AdaptObservationsAgentConnector(AgentConnector):
         """Forget the frames of `env_id`."""
         self._memory.pop(env_id, None)
 
-    def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
-        """Adapt the observation and the reward of one record."""
-        data = ac_data.data
-        if not isinstance(data, Mapping):
-            raise PieceError(
-                f"{type(self).__name__} cannot read this record",
-                expected="a dict of columns",
-                found=type(data).__name__,
-            )
-        made = dict(data)
+    def transform_all(self, rows: Rows) -> None:
+        """Adapt observations and rewards."""
         for name in _COLUMNS:
-            if name in data:
-                made[name] = self._one(ac_data.env_id, ac_data.agent_id, data[name])
-        if self._bound.rewards and "rewards" in data:
-            made["rewards"] = self._bound.reward(np.asarray(data["rewards"]))
+            if name in rows:
+                rows.set(name, self._adapted(rows, name))
+        if self._bound.rewards and "rewards" in rows:
+            rows.set("rewards", self._bound.reward(np.asarray(rows.entries("rewards"))))
         agents = self.chain.agents
-        agent_id = agents.get(ac_data.agent_id, ac_data.agent_id) if agents else ac_data.agent_id
-        return AgentConnectorDataType(ac_data.env_id, agent_id, made)
+        if agents:
+            rows.rename([(env_id, agents.get(agent, agent)) for env_id, agent in rows.slots])
 
-    def transform_all(self, records: Records) -> Records:
-        """Adapt the observations of all agents as one batch."""
-        columns = [frozenset(data) for data in records.data]
-        names = columns[0]
-        if self._bound.memory or "obs" in names or "new_obs" not in names or {*columns} != {names}:
-            return super().transform_all(records)
-        try:
-            observations = batch_items([data["new_obs"] for data in records.data])
-        except SpaceError:
-            return super().transform_all(records)
-        rows = unbatch(self._bound.observe(observations))
-        made = [{**data, "new_obs": row} for data, row in zip(records.data, rows, strict=True)]
-        if self._bound.rewards and "rewards" in names:
-            earned = self._bound.reward(np.asarray([data["rewards"] for data in records.data]))
-            for data, reward in zip(made, earned, strict=True):
-                data["rewards"] = reward
-        agents = self.chain.agents
-        if not agents:
-            return records.with_data(made)
-        return Records([(env, agents.get(agent, agent)) for env, agent in records.slots], made)
+    def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
+        """Adapt one record, and whose it is."""
+        rows = Rows.of([ac_data])
+        if rows is None:
+            raise self.no_columns(ac_data.data)
+        self.transform_all(rows)
+        return rows.as_list()[0]
 
     def part(self) -> Contribution:
         """Its steps, and its names of agents."""
@@ -153,6 +130,15 @@ class AdaptObservationsAgentConnector(AgentConnector):
             if space is None
             else space_from_data(space),
         )
+
+    def _adapted(self, rows: Rows, name: str) -> Nest:
+        if not self._bound.memory:
+            try:
+                return self._bound.observe(nest.map_structure(np.asarray, rows.batch(name)))
+            except SpaceError:
+                pass  # one after the other: the one that is odd says so
+        pairs = zip(rows.slots, rows.entries(name), strict=True)
+        return [self._one(*slot, obs) for slot, obs in pairs]
 
     def _one(self, env_id: Any, agent_id: Any, obs: Nest) -> Nest:
         if not self._bound.memory:

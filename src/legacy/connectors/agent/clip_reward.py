@@ -10,6 +10,7 @@ from ....core import array_namespace as xp
 from ....core.errors import PieceError
 from ....core.step.part import NOTHING, Contribution, Part
 from ..context import ConnectorContext
+from ..rows import Rows
 from .columns import ColumnsAgentConnector
 
 
@@ -42,24 +43,22 @@ class ClipRewardAgentConnector(ColumnsAgentConnector):
         self.sign: Final = sign
         self.limit: Final = limit
 
+    def transform_all(self, rows: Rows) -> None:
+        """Clip the rewards."""
+        if "rewards" in rows and (self.sign or self.limit):
+            rows.set("rewards", self._clip(np.asarray(rows.entries("rewards"))))
+
     def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
         """Clip the reward."""
         if "rewards" not in columns or not (self.sign or self.limit):
             return columns
-        return {**columns, "rewards": self._clip(columns["rewards"])}
+        return {**columns, "rewards": self._clip(np.asarray(columns["rewards"])[np.newaxis])[0]}
 
     def part(self) -> Contribution:
         """The clipping."""
         if not (self.sign or self.limit):
             return NOTHING
-        limit = float(self.limit or 0)
-
-        def clipped(reward: Any) -> Any:
-            if self.sign:
-                return xp.namespace(reward).sign(reward)
-            return xp.clip(reward, -limit, limit)
-
-        return Contribution(reward=(Part(type(self).__name__, clipped),))
+        return Contribution(reward=(Part(type(self).__name__, self._clip),))
 
     def to_state(self) -> tuple[str, Any]:
         """Its name and the two settings."""
@@ -72,8 +71,6 @@ class ClipRewardAgentConnector(ColumnsAgentConnector):
 
     def _clip(self, rewards: Any) -> Any:
         if self.sign:
-            return np.sign(rewards)
-        limit = self.limit
-        assert limit is not None, "transform() clips only where there is a limit"
-        rows = np.asarray(rewards)[np.newaxis]  # old numpy makes one float32 alone a float64
-        return np.clip(rows, -limit, limit)[0]
+            return xp.namespace(rewards).sign(rewards)
+        limit = float(self.limit or 0)
+        return xp.clip(rewards, -limit, limit)

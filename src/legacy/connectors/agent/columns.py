@@ -1,4 +1,4 @@
-"""What agent connectors share that work on one agent's columns, whoever carries these."""
+"""What agent connectors share that work on columns, of one agent or of many at once."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from typing import Any, ClassVar
 
 from ....core.errors import PieceError
 from ..connector import AgentConnector
+from ..rows import Rows
 from ..types import AgentConnectorDataType
 
 
 class ColumnsAgentConnector(AgentConnector):
-    """An agent connector that needs an agent's ids and columns: override `transform_columns`.
+    """An agent connector that changes columns: override `transform_all`.
+
+    One agent's columns are rows, too; `transform_columns` may do the same to them more quickly.
 
     Example:
         >>> class Halve(ColumnsAgentConnector):
-        ...     def transform_columns(self, env_id, agent_id, columns):
-        ...         return {**columns, "rewards": columns["rewards"] / 2}
+        ...     def transform_all(self, rows):
+        ...         rows.set("rewards", [reward / 2 for reward in rows.entries("rewards")])
         >>> Halve()([AgentConnectorDataType("env", "agent", {"rewards": 4.0})])[0].data
         {'rewards': 2.0}
     """
@@ -46,9 +49,15 @@ class ColumnsAgentConnector(AgentConnector):
             agent_id: The agent in it.
             columns: By name; left as they are.
         """
+        rows = Rows([(env_id, agent_id)], {name: [value] for name, value in columns.items()})
+        self.transform_all(rows)
+        return rows.raw()[0]
+
+    def transform_all(self, rows: Any) -> None:
+        """Change the columns of all agents of a step, in place."""
         raise PieceError(
             f"{type(self).__name__} does nothing.",
-            hint="override transform_columns(), transform() or __call__().",
+            hint="override transform_all(), transform_columns(), transform() or __call__().",
         )
 
     def no_columns(self, data: Any) -> PieceError:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ....core.step.part import NOTHING, Contribution
-from ..connector import AgentConnector
 from ..context import ConnectorContext
-from ..types import AgentConnectorDataType
+from ..rows import Rows
+from .columns import ColumnsAgentConnector
 
 
-class EnvSamplingAgentConnector(AgentConnector):
+class EnvSamplingAgentConnector(ColumnsAgentConnector):
     """Change nothing; Ray 2.3 and later put it into the pipelines of its samplers.
 
     Args:
@@ -19,6 +19,7 @@ class EnvSamplingAgentConnector(AgentConnector):
         limit: Likewise.
 
     Example:
+        >>> from rlconnect.legacy import AgentConnectorDataType
         >>> record = AgentConnectorDataType("env", "agent", {"rewards": 4.0})
         >>> EnvSamplingAgentConnector()([record])[0] is record
         True
@@ -29,9 +30,8 @@ class EnvSamplingAgentConnector(AgentConnector):
     ) -> None:
         super().__init__(ctx)
 
-    def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
-        """Hand the record on."""
-        return ac_data
+    def transform_all(self, rows: Rows) -> None:
+        """Hand the rows on."""
 
     def part(self) -> Contribution:
         """Nothing."""

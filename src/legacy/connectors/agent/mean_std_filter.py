@@ -9,7 +9,6 @@ import numpy as np
 from gymnasium import spaces
 
 from ....core import nest
-from ....core.arrays.batching import batch as batch_items
 from ....core.arrays.moments import Moments
 from ....core.errors import PieceError
 from ....core.formulas.actions import get_base_struct_from_space
@@ -18,7 +17,7 @@ from ....core.step.part import Contribution, filter_part
 from ....core.types import Nest
 from ...observations.filters import ConcurrentMeanStdFilter, MeanStdFilter
 from ..context import ConnectorContext
-from ..records import Records
+from ..rows import Rows
 from .synced_filter import SyncedFilterAgentConnector
 
 _COLUMNS: Final = ("obs", "new_obs")
@@ -74,17 +73,16 @@ class MeanStdObservationFilterAgentConnector(SyncedFilterAgentConnector):
             )
         self.filter = self._filter_class(filter_shape(space), *self._settings)
 
-    def transform_all(self, records: Records) -> Records:
-        """Filter the observations of all agents as one batch."""
-        if not records.has_plain_observations():
-            return super().transform_all(records)
-        rows: Any = records.stacked()
-        if rows is None:
-            rows = records.observations()
-            rows = batch_items(rows) if isinstance(rows, list) else rows
-        if self._is_training:
-            return records.with_observations(self.filter.filter_each(rows))
-        return records.with_observations(self.filter(rows, update=False))
+    def transform_all(self, rows: Rows) -> None:
+        """Filter the observations, learning from one after the other in training."""
+        for name in _COLUMNS:
+            if name in rows:
+                if len(rows.slots) == 1:
+                    rows.set(name, [self.filter(rows.entries(name)[0], self._is_training)])
+                elif self._is_training:
+                    rows.set(name, self.filter.filter_each(rows.batch(name)))
+                else:
+                    rows.set(name, self.filter(rows.batch(name), update=False))
 
     def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
         """Filter the observations."""

@@ -6,12 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from ....core.arrays.batching import batch as batch_items
-from ....core.errors import PieceError
+from ....core.errors import PieceError, SpaceError
 from ....core.step.part import NOTHING, Contribution, Part
 from ...observations.preprocessors import NoPreprocessor, get_preprocessor_for_space
 from ..context import ConnectorContext
-from ..records import Records
+from ..rows import Rows
 from .columns import ColumnsAgentConnector
 
 _COLUMNS: Final = ("obs", "new_obs")
@@ -53,24 +52,32 @@ class ObsPreprocessorConnector(ColumnsAgentConnector):
         """Do not check any more, now and then, that observations lie in their space."""
         self.preprocessor.samples_checks = False
 
-    def transform_all(self, records: Records) -> Records:
-        """Preprocess the observations of all agents, as one batch where their space allows."""
-        plan = getattr(self.preprocessor, "plan", None)
-        if plan is None or plan.holds_lists or not records.has_plain_observations():
-            return super().transform_all(records)
-        rows: Any = records.observations()
-        if plan.kind == "none":
-            batch = records.stacked()
-            if batch is None or batch.shape[1:] != self.preprocessor.array_shape:
-                return super().transform_all(records)
-            self.preprocessor.check_due(rows)
-            return records
-        if not isinstance(rows, (list, np.ndarray)):
-            return super().transform_all(records)
-        for row in rows:
-            self.preprocessor.check_shape(row)
-        items = batch_items(rows) if isinstance(rows, list) else rows
-        return records.with_observations(plan.transform_batch(items))
+    def transform_all(self, rows: Rows) -> None:
+        """Preprocess the observations, as one batch where their space allows."""
+        for name in _COLUMNS:
+            if name in rows:
+                self._change(rows, name)
+
+    def _change(self, rows: Rows, name: str) -> None:
+        preprocessor = self.preprocessor
+        raw = rows.entries(name)
+        if len(raw) == 1:
+            made = preprocessor.transform(raw[0])
+            if made is not raw[0]:
+                rows.set(name, [made])
+            return
+        plan = getattr(preprocessor, "plan", None)
+        if plan is not None and not plan.holds_lists and plan.kind != "none":
+            for observation in raw:
+                preprocessor.check_shape(observation)
+            rows.set(name, plan.transform_batch(rows.batch(name)))
+            return
+        if plan is not None and _shape_of(rows, name) == preprocessor.array_shape:
+            preprocessor.check_due(raw)
+            return
+        made = [preprocessor.transform(observation) for observation in raw]
+        if any([one is not other for one, other in zip(made, raw, strict=True)]):
+            rows.set(name, made)
 
     def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
         """Preprocess the observations."""
@@ -88,7 +95,7 @@ class ObsPreprocessorConnector(ColumnsAgentConnector):
         name, plan = type(self).__name__, getattr(self.preprocessor, "plan", None)
         if self._is_identity:
             return NOTHING
-        if plan is None or plan.kind == "repeated":
+        if plan is None or plan.holds_lists:
             return Contribution(missing=(f"{name} ({type(self.preprocessor).__name__})",))
         return Contribution(obs=(Part(name, plan.transform_batch),))
 
@@ -100,3 +107,15 @@ class ObsPreprocessorConnector(ColumnsAgentConnector):
     def from_state(ctx: ConnectorContext, params: Any) -> ObsPreprocessorConnector:
         """A connector for the observation space of `ctx`."""
         return ObsPreprocessorConnector(ctx)
+
+
+def _shape_of(rows: Rows, name: str) -> tuple[int, ...] | None:
+    """The shape that all values of a column have; None where they are no arrays of one."""
+    values = rows.column(name)
+    if isinstance(values, list) and set(map(type, values)) != {np.ndarray}:
+        return None
+    try:
+        batch = rows.batch(name)
+    except SpaceError:
+        return None
+    return batch.shape[1:] if isinstance(batch, np.ndarray) else None

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from ....core import nest
 from ....core.errors import PieceError
 from ....core.step.part import Contribution
 from ...batches.step_rows import zero_of
 from ..action.immutable import locked
 from ..context import ConnectorContext
-from ..records import Records
-from ..types import ActionConnectorDataType
+from ..rows import ABSENT, Rows
+from ..types import ActionConnectorDataType, PolicyOutputType
 from .columns import ColumnsAgentConnector
 
 
@@ -44,7 +47,8 @@ class StateBufferConnector(ColumnsAgentConnector):
         super().__init__(ctx)
         self.carries_actions: bool = True
         self._start: dict[str, Any] = {}
-        self._answers: dict[tuple[Any, Any], dict[str, Any]] = {}
+        # Columns of answers, and which row of them an agent's is; None of one alone.
+        self._answers: dict[tuple[Any, Any], tuple[dict[str, Any], int | None]] = {}
         self._agents: dict[Any, list[Any]] = {}
         if isinstance(states, Mapping):
             entries = states.get("answers", ())
@@ -74,29 +78,46 @@ class StateBufferConnector(ColumnsAgentConnector):
         actions, states, fetches = output.output
         if not self.carries_actions:
             actions = self._first_columns()["actions"]
-        columns = {"actions": actions}
-        for number, state in enumerate(states):
-            columns[f"state_out_{number}"] = state
-        columns.update(fetches)
-        self._keep(output.env_id, output.agent_id, columns)
+        self._keep(output.env_id, output.agent_id, _columns_of(actions, states, fetches))
 
-    def transform_all(self, records: Records) -> Records:
-        """Add the last answers to the records of all agents."""
+    def hear_all(self, rows: Rows, output: PolicyOutputType) -> None:
+        """Keep what the policy answered for all agents."""
+        actions, states, fetches = output
+        if not self.carries_actions:
+            start, count = self._first_columns()["actions"], len(rows)
+            actions = nest.map_structure(lambda leaf: np.repeat(leaf[None], count, 0), start)
+        columns = _columns_of(actions, states, fetches)
+        answers = self._answers
+        for row, slot in enumerate(rows.slots):
+            if slot not in answers:
+                _check_ids(*slot)
+                self._agents.setdefault(slot[0], []).append(slot[1])
+            answers[slot] = columns, row
+
+    def transform_all(self, rows: Rows) -> None:
+        """Add the last answers."""
+        answers = list(map(self._answers.get, rows.slots))
+        first = answers[0]
+        if first is not None and first[1] == 0 and _are_rows_of(first[0], answers):
+            rows.update(first[0])
+            return
+        if any([None in slot for slot in rows.slots]):
+            for slot in rows.slots:
+                _check_ids(*slot)
         start = self._first_columns()
-        answers: list[Any] = list(map(self._answers.get, records.slots))
-        if not all(answers):
-            if any([None in slot for slot in records.slots]):
-                return super().transform_all(records)  # it says whose id is missing
-            answers = [answer or start for answer in answers]
-        try:
-            return records.with_columns(answers)
-        except TypeError:
-            return super().transform_all(records)
+        if not any(answers):
+            rows.update({name: [value] * len(answers) for name, value in start.items()})
+            return
+        columns = [start if answer is None else _own(*answer) for answer in answers]
+        names = dict.fromkeys(name for each in columns for name in each)
+        rows.update({name: [each.get(name, ABSENT) for each in columns] for name in names})
 
     def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
         """Add the last answer."""
         _check_ids(env_id, agent_id)
-        return {**columns, **(self._answers.get((env_id, agent_id)) or self._first_columns())}
+        answer = self._answers.get((env_id, agent_id))
+        last = self._first_columns() if answer is None else _own(*answer)
+        return {**columns, **last}
 
     def part(self) -> Contribution:
         """What it remembers, a plan remembers."""
@@ -107,7 +128,7 @@ class StateBufferConnector(ColumnsAgentConnector):
     def to_state(self) -> tuple[str, Any]:
         """Its name and the answers, as plain data."""
         answers = [
-            [env_id, agent_id, self._answers[env_id, agent_id]]
+            [env_id, agent_id, _own(*self._answers[env_id, agent_id])]
             for env_id, agents in self._agents.items()
             for agent_id in agents
         ]
@@ -123,7 +144,7 @@ class StateBufferConnector(ColumnsAgentConnector):
         slot = (env_id, agent_id)
         if slot not in self._answers:
             self._agents.setdefault(env_id, []).append(agent_id)
-        self._answers[slot] = columns
+        self._answers[slot] = columns, None
 
     def _first_columns(self) -> dict[str, Any]:
         """What stands for an answer before there is one."""
@@ -133,6 +154,33 @@ class StateBufferConnector(ColumnsAgentConnector):
                 hint="give the context an action_space.",
             )
         return self._start
+
+
+def _columns_of(actions: Any, states: Any, fetches: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer, or a batch of them, as columns."""
+    columns = {"actions": actions}
+    for number, state in enumerate(states):
+        columns[f"state_out_{number}"] = state
+    columns.update(fetches)
+    return columns
+
+
+def _own(columns: dict[str, Any], row: int | None) -> dict[str, Any]:
+    """One agent's answer as columns."""
+    if row is None:
+        return columns
+    return {name: nest.taken(column, row) for name, column in columns.items()}
+
+
+def _are_rows_of(columns: dict[str, Any], answers: Sequence[Any]) -> bool:
+    """Whether answers are all rows of some columns, in order."""
+    count = len(answers)
+    if len(nest.a_leaf(columns["actions"])) != count:
+        return False
+    return count == 1 or (
+        all([answer is not None and answer[0] is columns for answer in answers])
+        and [row for _, row in answers] == list(range(count))
+    )
 
 
 def _check_ids(env_id: Any, agent_id: Any) -> None:

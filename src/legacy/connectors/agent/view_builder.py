@@ -1,4 +1,4 @@
-"""The columns a policy acts on, built for one agent or for many at once.
+"""The columns a policy acts on, built for some agents at once.
 
 What each agent saw and did is kept per environment and agent only as far as some view looks back:
 a view of the newest value alone needs no history, longer ones share a `HistoryStore`.
@@ -6,7 +6,8 @@ a view of the newest value alone needs no history, longer ones share a `HistoryS
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, Final, TypeAlias
 
@@ -16,15 +17,16 @@ from ....core import nest
 from ....core.errors import PieceError
 from ....core.formulas.actions import flatten_to_single_ndarray
 from ....core.types import Array, Nest
-from ...batches.step_rows import narrowed, stack_objects, stack_rows, to_object_row, to_row
+from ...batches.step_rows import narrowed, stack_objects, stack_rows, to_row
 from ...views.history import HistoryStore
 from ...views.views import View, ViewPlan
-from ..records import Records
+from ..rows import ABSENT, Rows
 
 SlotId: TypeAlias = tuple[Any, Any]
 """Whose something is: (env_id, agent_id)."""
 
 _UNROLLS = count()
+_NONE: Final = np.zeros(0, np.intp)
 _NESTED: Final = (dict, tuple, list)
 
 
@@ -68,9 +70,6 @@ class ViewBuilder:
         self._store = HistoryStore(plan.depth) if plan.depth else None
         self._slots: dict[tuple[Any, Any], Slot] = {}
         self._agents: dict[Any, list[Any]] = {}
-        self._keeps_observations = any(
-            view.column in ("obs", "new_obs") and not view.is_current for view in plan.views
-        )
         self._counts_steps = any(view.column in ("t", "unroll_id") for view in plan.views)
 
     def reset(self, env_id: Any) -> None:
@@ -107,74 +106,71 @@ class ViewBuilder:
         return {name: list(nest.flatten(value)) for name, value in rows.items()}
 
     def build_one(self, env_id: Any, agent_id: Any, data: dict[str, Any]) -> dict[str, Any]:
-        """The columns of one agent, one row each."""
+        """The columns of one agent, one row each: `build` for one that needs no histories."""
         slot_id = (env_id, agent_id)
-        known = self._slots.get(slot_id)
-        is_first = known is None
-        slot = self._started(slot_id) if known is None else known
+        slot = self._slots.get(slot_id)
+        if slot is None or self._store is not None or self._counts_steps:
+            rows = Rows([slot_id], {name: [value] for name, value in data.items()})
+            columns = self.build(rows)
+            self._slots[slot_id].newest = data
+            return columns
         slot.newest = data
-        if not is_first:
-            slot.steps += 1
-        if self._counts_steps and not is_first:
-            slot.t = data.get("t", slot.t + 1)
-        if self._store is not None:
-            records = Records([slot_id], [data])
-            self._keep(records, [slot], np.array([slot.index], np.intp), is_first)
-        columns: dict[str, Any] = {}
+        slot.steps += 1
+        columns = {}
         for view in self.plan.views:
-            column = view.column
-            if view.is_current:
-                columns[view.name] = _as_row(column, self._now(column, slot_id, data, slot))
-            elif view.is_previous and not is_first:
-                columns[view.name] = _as_row(column, self._before(view, slot_id, data))
-            elif view.is_unknown or view.is_previous:
-                columns[view.name] = _copied(view.missing if view.is_unknown else view.initial)
+            if view.is_current and view.column == "obs":
+                columns[view.name] = to_row(data["new_obs"])
+            elif view.is_previous:
+                value = self._value(view, slot_id, data.keys, data.get(view.column))
+                columns[view.name] = to_row(value)
+            elif view.is_unknown:
+                columns[view.name] = _repeated(view.missing, 1)
             else:
-                columns[view.name] = self._look(view, np.array([slot.index], np.intp))
+                rows = Rows([slot_id], {name: [value] for name, value in data.items()})
+                columns[view.name] = self._now(view.column, rows, [slot])
         return columns
 
-    def build_many(
-        self, records: Records, observations: Nest, known: Sequence[Slot] | None
-    ) -> dict[str, Any]:
-        """The columns of many agents, one row an agent.
+    def build(self, rows: Rows, known: list[Slot | None] | None = None) -> dict[str, Any]:
+        """The columns of agents, a row each, none of them twice.
 
         Args:
-            records: What agents bring whose episodes all start, or all go on.
-            observations: Their "new_obs", a list or a batch.
-            known: Their slots, None if they start.
+            rows: What they bring.
+            known: Their slots, where somebody looked already.
         """
-        ids = records.slots
-        is_first = known is None
-        slots = [self._started(each) for each in ids] if known is None else known
-        for slot in known or ():
+        found = self.slots_of(rows.slots) if known is None else known
+        first = {} if all(found) else {row: None for row, slot in enumerate(found) if slot is None}
+        for row in first:
+            found[row] = self._started(rows.slots[row])
+        slots: Any = found
+        for slot in slots:
             slot.steps += 1
             slot.newest = None
-        if self._counts_steps and not is_first:
-            for slot, data in zip(slots, records.other_columns(), strict=True):
-                slot.t = data.get("t", slot.t + 1)
-        places = np.zeros(0, np.intp)
-        if self._keeps_observations:
-            records.data  # noqa: B018  # the observations that are kept are among the columns now
+        for row in first:
+            slots[row].steps = 0
+        if self._counts_steps:
+            self._count(rows, slots, first)
+        places = _NONE
         if self._store is not None:
             places = np.array([slot.index for slot in slots], np.intp)
-            self._keep(records, slots, places, is_first)
+            self._keep(rows, slots, first, places)
         columns: dict[str, Any] = {}
         for view in self.plan.views:
-            column = view.column
-            if view.is_current and column == "obs":
-                columns[view.name] = _rows_of(observations)
-            elif view.is_current:
-                columns[view.name] = _stacked(column, self._all_now(column, records, slots))
-            elif view.is_previous and not is_first:
-                columns[view.name] = _stacked(column, self._all_before(view, records))
-            elif view.is_unknown or view.is_previous:
-                row = view.missing if view.is_unknown else view.initial
-                columns[view.name] = nest.map_structure(
-                    lambda leaf: np.repeat(leaf, len(ids), axis=0), row
-                )
+            if view.is_current:
+                columns[view.name] = self._now(view.column, rows, slots)
+            elif view.is_unknown:
+                columns[view.name] = _repeated(view.missing, len(slots))
+            elif view.is_previous:
+                columns[view.name] = self._before(view, rows, first)
             else:
                 columns[view.name] = self._look(view, places)
         return columns
+
+    def _count(self, rows: Rows, slots: Sequence[Slot], first: Collection[int]) -> None:
+        """Number the steps that are no first ones, as records say or one after the other."""
+        told = rows.entries("t") if "t" in rows else [None] * len(slots)
+        for row, (slot, t) in enumerate(zip(slots, told, strict=True)):
+            if row not in first:
+                slot.t = slot.t + 1 if t is None else t
 
     def _started(self, slot_id: SlotId) -> Slot:
         """A new slot, for an agent whose episode starts."""
@@ -190,36 +186,60 @@ class ViewBuilder:
         self._agents.setdefault(env_id, []).append(agent_id)
         return slot
 
-    def _now(self, column: str, slot_id: SlotId, data: dict[str, Any], slot: Slot) -> Any:
-        """The value of this step of a column that is known now."""
+    def _now(self, column: str, rows: Rows, slots: Sequence[Slot]) -> Nest:
+        """The values of this step of a column that is known now."""
         if column == "obs":
-            return data["new_obs"]
+            seen = rows.column("new_obs")
+            if type(seen) is list:
+                if len(seen) == 1:
+                    return to_row(seen[0])
+                if type(seen[0]) is not np.ndarray:
+                    return stack_rows(seen)
+                seen = rows.batch("new_obs")
+            return narrowed(seen) if type(seen) is np.ndarray else nest.mapped(narrowed, seen)
         if column == "infos":
-            return data.get("infos", {})
+            return stack_objects(list(rows.column("infos") or [{} for _ in slots]))
         if column == "agent_index":
-            try:
-                return np.float32(slot_id[1])
-            except (TypeError, ValueError):
-                return np.float32(-1.0)
+            return np.array([_number(agent_id) for _, agent_id in rows.slots], np.float32)
         if column in ("t", "unroll_id"):
-            return getattr(slot, column)
-        return data.get(column, slot_id[0])
+            return stack_rows([getattr(slot, column) for slot in slots])
+        if column in rows:
+            return stack_rows(list(rows.entries(column)))
+        return stack_rows([env_id for env_id, _ in rows.slots])
 
-    def _all_now(self, column: str, records: Records, slots: Sequence[Slot]) -> list[Any]:
-        """The values of this step, of all agents, of a column that is known now."""
-        each = zip(records.slots, records.other_columns(), slots, strict=True)
-        return [self._now(column, *one) for one in each]
+    def _before(self, view: View, rows: Rows, first: Collection[int]) -> Nest:
+        """The newest values of a column that is not known now; what comes before it at first."""
+        count = len(rows.slots)
+        if len(first) == count:
+            return _repeated(view.initial, count)
+        column = rows.column(view.column)
+        if type(column) is np.ndarray and not first:
+            return narrowed(column)
+        values: Any = [None] * count if column is None else column
+        if type(values) is not list:
+            values = rows.entries(view.column)
+        odd = view.column == "actions" or any([each is None or each is ABSENT for each in values])
+        if first or odd:
+            initial = nest.taken(view.initial, 0)
+            values = [
+                initial
+                if row in first
+                else self._value(view, rows.slots[row], partial(_names, rows, row), value)
+                for row, value in enumerate(values)
+            ]
+        return stack_rows(values)
 
-    def _before(self, view: View, slot_id: SlotId, data: dict[str, Any]) -> Any:
-        """The newest value of a column that is not known now."""
-        value = data.get(view.column)
-        if value is None:
+    def _value(
+        self, view: View, slot_id: SlotId, columns: Callable[[], Iterable[str]], value: Any
+    ) -> Any:
+        """The newest value of one agent; `columns` names those that it came with."""
+        if value is None or value is ABSENT:
             if not self._fills_missing:
                 raise PieceError(
                     f"view {view.name!r} needs the column {view.column!r}, but the record of "
                     f"agent {slot_id[1]!r} lacks it",
                     expected=f"a record with {view.column!r} at every step after the first",
-                    found=f"columns {list(data)}",
+                    found=f"columns {list(columns())}",
                     hint=f"pass it, or call reset({slot_id[0]!r}) if a new episode starts.",
                     column=view.column,
                 )
@@ -228,35 +248,24 @@ class ViewBuilder:
             return flatten_to_single_ndarray(value)
         return value
 
-    def _all_before(self, view: View, records: Records) -> list[Any]:
-        """The newest values, of all agents, of a column that is not known now."""
-        try:
-            values = records.column(view.column)
-        except KeyError:
-            values = [None]
-        if view.column == "actions" or any([value is None for value in values]):
-            pairs = zip(records.slots, records.other_columns(), strict=True)
-            return [self._before(view, *each) for each in pairs]
-        return values
-
-    def _keep(self, records: Records, slots: Sequence[Slot], places: Array, is_first: bool) -> None:
-        """Add what these records bring to the histories."""
+    def _keep(
+        self, rows: Rows, slots: Sequence[Slot], first: Collection[int], places: Array
+    ) -> None:
+        """Add what these rows bring to the histories."""
         store = self._store
         assert store is not None, "only plans with ranges keep histories"
+        starts = np.array(list(first), np.intp)
+        goes_on = np.delete(np.arange(len(slots)), starts)
         for view in self.plan.kept:
-            column = view.column
-            if view.known_now:
-                values = _stacked(column, self._all_now(column, records, slots))
-            elif is_first:
-                values = nest.map_structure(
-                    lambda leaf: np.repeat(leaf, len(slots), axis=0), view.initial
-                )
-            else:
-                values = _stacked(column, self._all_before(view, records))
-            if is_first:
-                store.fill(column, places, values)
-            else:
-                store.push(column, places, values)
+            values = (
+                self._now(view.column, rows, slots)
+                if view.known_now
+                else self._before(view, rows, first)
+            )
+            if len(starts):
+                store.fill(view.column, places[starts], nest.taken(values, starts))
+            if len(goes_on):
+                store.push(view.column, places[goes_on], nest.taken(values, goes_on))
 
     def _look(self, view: View, places: Array) -> Nest:
         """A view over several steps, or over one that is further back."""
@@ -270,18 +279,16 @@ class ViewBuilder:
         return nest.map_structure(shaped, found)
 
 
-def _as_row(column: str, value: Any) -> Nest:
-    return to_object_row(value) if column == "infos" else to_row(value)
+def _names(rows: Rows, row: int) -> Iterable[str]:
+    return rows.raw()[row]
 
 
-def _stacked(column: str, values: list[Any]) -> Nest:
-    return stack_objects(values) if column == "infos" else stack_rows(values)
+def _number(agent_id: Any) -> float:
+    try:
+        return float(np.float32(agent_id))
+    except (TypeError, ValueError):
+        return -1.0
 
 
-def _rows_of(values: Nest) -> Nest:
-    """Values of one step, one of each slot, in a list or in a batch already."""
-    return stack_rows(values) if isinstance(values, list) else nest.map_structure(narrowed, values)
-
-
-def _copied(row: Nest) -> Nest:
-    return row.copy() if isinstance(row, np.ndarray) else nest.map_structure(np.copy, row)
+def _repeated(row: Nest, count: int) -> Nest:
+    return nest.map_structure(lambda leaf: np.repeat(leaf, count, axis=0), row)

@@ -14,9 +14,10 @@ from ....core.step.part import Contribution
 from ....core.step.recall import Column, Look
 from ....core.types import Array
 from ...batches.sample_batch import SampleBatch
+from ...batches.step_rows import joined_batches
 from ...views.views import ViewPlan
 from ..context import ConnectorContext
-from ..records import BuiltRecords, Records
+from ..rows import Rows
 from ..types import AgentConnectorsOutput
 from .columns import ColumnsAgentConnector
 from .view_builder import Slot, ViewBuilder
@@ -66,6 +67,7 @@ class ViewRequirementAgentConnector(ColumnsAgentConnector):
         (array([3.], dtype=float32), array([2.], dtype=float32))
     """
 
+    builds = True
     _builder: ViewBuilder | None = None
 
     def bind(self, ctx: ConnectorContext) -> None:
@@ -78,41 +80,20 @@ class ViewRequirementAgentConnector(ColumnsAgentConnector):
         if self._builder is not None:
             self._builder.reset(env_id)
 
-    def transform_all(self, records: Records) -> Records:
-        """Build the batch of every agent, one column at a time for all of them."""
+    def transform_all(self, rows: Rows) -> None:
+        """Build the batch of all agents, one column at a time."""
+        if "new_obs" not in rows:
+            self._check(rows.raw()[0])
         builder = self._builder or self._make_builder()
-        try:
-            stacked = records.stacked()
-            observations = records.observations() if stacked is None else stacked
-        except (KeyError, TypeError):
-            for data in records.data:
-                self._check(data)
-            raise
-        slots = builder.slots_of(records.slots)
-        if all(slots):
-            is_once = len(set(slots)) == len(slots)
-        else:
-            is_once = len(set(records.slots)) == len(slots)
-        if not is_once or not slots:
-            return super().transform_all(records)  # one agent twice: in order
-        if any(slots) and not all(slots):
-            return self._starting_and_going(records, slots)
-        known: Any = slots if slots[0] else None
-        columns = builder.build_many(records, observations, known)
+        count = len(rows.slots)
+        slots = builder.slots_of(rows.slots)
+        if len(set(slots if all(slots) else rows.slots)) == count:
+            columns = builder.build(rows, slots)
+        else:  # one agent twice: in order
+            columns = joined_batches([builder.build(rows.only(row)) for row in range(count)])
         if self._is_recurrent:
-            columns["seq_lens"] = np.ones(len(slots), np.int64)
-        return BuiltRecords(records, columns)
-
-    def _starting_and_going(self, records: Records, known: Sequence[Any]) -> Records:
-        """The same where some agents start their episodes and others go on."""
-        made: list[Any] = [None] * len(records)
-        for is_going in (False, True):
-            places = [place for place, slot in enumerate(known) if bool(slot) is is_going]
-            slots = [records.slots[place] for place in places]
-            part = self.transform_all(Records(slots, [records.data[place] for place in places]))
-            for place, record in zip(places, part.as_list(), strict=True):
-                made[place] = record
-        return Records.of(made)
+            columns["seq_lens"] = np.ones(count, np.int64)
+        rows.build(columns)
 
     def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
         """Build the batch of one agent."""

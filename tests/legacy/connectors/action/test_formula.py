@@ -10,6 +10,7 @@ from rlconnect.legacy import (
     NormalizeActionsConnector,
 )
 from rlconnect.legacy.connectors.action.formula import FormulaActionConnector
+from rlconnect.legacy.connectors.rows import Rows
 
 CTX = ConnectorContext(action_space=Box(0, 10, (1,)))
 
@@ -46,7 +47,8 @@ def both_ways(connector, value):
     """What a pipeline gives for one answer, and for it as a batch."""
     pipeline = ActionConnectorPipeline(CTX, [connector, ImmutableActionsConnector(CTX)])
     one = pipeline(answer(value)).output[0]
-    (many,) = pipeline.transform_answers([answer(value)], (np.float32([[value]]), [], {}))
+    rows = Rows.asked([("e", "a")], [{}])
+    (many,) = pipeline.transform_answers(rows, (np.float32([[value]]), [], {}))
     return one.tolist(), many[0].tolist()
 
 
@@ -56,7 +58,7 @@ def test_overriding_any_of_the_three_ways_takes_effect():
     assert both_ways(Halved(CTX), 0.2) == ([3.0], [3.0])
     assert both_ways(Called(CTX), 0.2) == ([3.0], [3.0])
     assert both_ways(Shifted(CTX), 0.2) == ([7.0], [7.0])
-    assert [each.is_formula for each in (Halved, Called, Shifted)] == [False, False, True]
+    assert [each.works_on_all for each in (Halved, Called, Shifted)] == [False, False, True]
 
 
 def test_an_unchanged_answer_stays_the_same_record():

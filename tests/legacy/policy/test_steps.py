@@ -1,4 +1,4 @@
-"""Observations stepped without records give what they give by way of records."""
+"""Observations stepped as rows give what they give by way of records."""
 
 import copy
 
@@ -6,24 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rlconnect.core.errors import PieceError
 from rlconnect.legacy import (
     ActionConnectorDataType,
     AgentConnector,
     AgentConnectorDataType,
     ClipRewardAgentConnector,
-    EpsilonGreedy,
-    FlattenDataAgentConnector,
     ImmutableActionsConnector,
     MeanStdObservationFilterAgentConnector,
-    SoftQ,
     StateBufferConnector,
-    StochasticSampling,
     ViewRequirementAgentConnector,
     local_policy_inference,
 )
 from rlconnect.legacy.connectors.agent.columns import ColumnsAgentConnector
-from rlconnect.legacy.policy.one_step import first_row, needs_no_records
+from rlconnect.legacy.connectors.rows import output_rows
 
 from tests.legacy.policy.test_inference import STEPPED, fresh, observations
 
@@ -31,8 +26,8 @@ from tests.legacy.policy.test_inference import STEPPED, fresh, observations
 class Halve(ColumnsAgentConnector):
     """A user's piece that works on columns."""
 
-    def transform_columns(self, env_id, agent_id, columns):
-        return {**columns, "rewards": columns.get("rewards", 0.0) / 2}
+    def transform_all(self, rows):
+        rows.set("rewards", [reward / 2 for reward in rows.entries("rewards")])
 
 
 class Shift(AgentConnector):
@@ -89,8 +84,8 @@ def by_records(policy, env_id, agent_id, obs, reward, explore):
         records = connector(records)
     outputs = []
     for record in records:
-        found = first_row(
-            policy.compute_actions_from_input_dict(record.data.sample_batch, explore=explore)
+        (found,) = output_rows(
+            policy.compute_actions_from_input_dict(record.data.sample_batch, explore=explore), 1
         )
         answer = ActionConnectorDataType(env_id, agent_id, record.data.raw_dict, found)
         for connector in policy.action_connectors.connectors:
@@ -156,81 +151,6 @@ def test_a_step_is_what_its_pieces_give(kind, steps, seed):
             for policy in (short, told)
         ]
         assert heard[0] == heard[1]
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        (lambda policy: None, True),
-        (lambda policy: policy.agent_connectors.prepend(Halve()), True),
-        (lambda policy: policy.agent_connectors.prepend(Renamed()), False),
-        (lambda policy: policy.agent_connectors.append(FlattenDataAgentConnector()), False),
-        (lambda policy: policy.agent_connectors.connectors.clear(), False),
-        (lambda policy: vars(policy).update(compute_actions_from_input_dict=print), False),
-    ],
-)
-def test_records_are_made_where_somebody_sees_them(change, expected):
-    """Pieces of other kinds, and what stands in a policy's place, are given their records."""
-    policy = fresh(STEPPED["mlp"])
-
-    change(policy)
-
-    assert needs_no_records(policy, policy.agent_connectors, policy.action_connectors) is expected
-
-
-class Bolder(StochasticSampling):
-    """A user's exploration that is never without doubt."""
-
-    def choose(self, source, *, explore, timestep, rng):
-        actions, logp = super().choose(source, explore=explore, timestep=timestep, rng=rng)
-        return actions, logp - np.float32(0.25)
-
-
-EXPLORATIONS = {
-    "samples": StochasticSampling,
-    "at random at first": lambda space: StochasticSampling(space, random_timesteps=2),
-    "scales": lambda space: SoftQ(space, temperature=0.3),
-    "now and then": lambda space: EpsilonGreedy(space, epsilon_timesteps=4),
-    "a user's": Bolder,
-}
-
-
-@pytest.mark.parametrize("exploration", [*EXPLORATIONS])
-@pytest.mark.parametrize("kind", [*STEPPED])
-def test_an_answer_alone_is_the_first_row_of_its_batch(kind, exploration):
-    """To the bit and in its fetches' order, whatever explores, be it to explore or not."""
-    alone, batched = fresh(STEPPED[kind]), fresh(STEPPED[kind])
-    for policy in (alone, batched):
-        policy.seed(3)
-        policy.exploration = EXPLORATIONS[exploration](policy.action_space)
-        policy.agent_connectors.in_eval()
-    record = AgentConnectorDataType("e", "a", {"new_obs": observations(alone, 1, 0)[0]})
-    columns = alone.agent_connectors([record])[0].data.sample_batch.as_read()
-
-    for explore in (False, True, True, None, True, False):
-        mine = alone.answer_alone(columns, explore)
-        its = first_row(batched.compute_actions_from_input_dict(columns, explore))
-
-        assert_equal(mine, its)
-        assert alone.global_timestep == batched.global_timestep
-        assert alone.exploration.last_timestep == batched.exploration.last_timestep
-
-
-def test_what_are_no_columns_is_refused_either_way():
-    """A piece that hands on something else is told so by the one behind it."""
-
-    class Broken(ColumnsAgentConnector):
-        def transform_columns(self, env_id, agent_id, columns):
-            return 3
-
-    policy = fresh(STEPPED["mlp"])
-    policy.agent_connectors.prepend(Broken())
-    seen = observations(policy, 1, 0)[0]
-
-    with pytest.raises(PieceError, match="ObsPreprocessorConnector cannot read this record"):
-        local_policy_inference(policy, "e", "a", seen)
-    with pytest.raises(PieceError, match="ObsPreprocessorConnector cannot read this record"):
-        policy.agent_connectors([AgentConnectorDataType("e", "a", {"new_obs": seen})])
 
 
 @pytest.mark.parametrize("mutate", [dict.clear, lambda data: data.update(new_obs=None)])
