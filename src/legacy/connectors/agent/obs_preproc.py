@@ -67,13 +67,14 @@ class ObsPreprocessorConnector(ColumnsAgentConnector):
                 rows.set(name, [made])
             return
         plan = getattr(preprocessor, "plan", None)
-        if plan is not None and not plan.holds_lists and plan.kind != "none":
+        if plan is not None and plan.kind == "none":
+            if _shape_of(rows, name) == preprocessor.array_shape:
+                preprocessor.check_due(raw)
+                return
+        elif plan is not None and not plan.holds_lists:
             for observation in raw:
                 preprocessor.check_shape(observation)
             rows.set(name, plan.transform_batch(rows.batch(name)))
-            return
-        if plan is not None and _shape_of(rows, name) == preprocessor.array_shape:
-            preprocessor.check_due(raw)
             return
         made = [preprocessor.transform(observation) for observation in raw]
         if any([one is not other for one, other in zip(made, raw, strict=True)]):
