@@ -16,7 +16,7 @@ from ...core.columns import Columns
 from ...core.types import Nest
 from ...legacy.connectors.agent.obs_preproc import ObsPreprocessorConnector
 from ...legacy.policy.stages import stages_of
-from ...v2.connectors.common.stateful_modules import is_stateful
+from ...v2.connectors.stateful_modules import is_stateful
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ...v2.modules.apis import ValueFunctionAPI
 from ...v2.modules.dqn import DefaultDQNRLModule

@@ -1,7 +1,7 @@
 """Rows of a half-built batch: columns as arrays, and whose row is whose.
 
 Between the documented forms of a batch (lists under column and episode id; arrays) a run of pieces
-keeps one `Rows` for each module. Whatever makes no clean rows is `Unserved`: then the pieces run
+keeps one `Rows` for each module. Whatever makes no clean rows is `NotColumnar`: then the pieces run
 one by one, and find the words for it.
 """
 
@@ -12,20 +12,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core import nest
 from ...core.arrays.batching import rows_of_alike
 from ...core.columns import Columns
 from ...core.errors import EpisodeError
 from ...core.types import Array, Nest
 from ..episodes.column_items import stacked
+from .table import NotColumnar, Rows
 
 _NUMBERS: Final = frozenset({float, int, bool, *(np.dtype(code).type for code in "?bBhHiIlLqQefd")})
 
 _FEW: Final = 16
-
-
-class Unserved(Exception):  # no error: a signal inside of this room
-    """This run cannot serve; the pieces run one by one instead."""
 
 
 class DistinctIds:
@@ -45,32 +41,6 @@ class DistinctIds:
         return True
 
 
-class Rows:
-    """Rows of one module.
-
-    Attributes:
-        keys: Whose row it is, each once: an episode id, or ids of episode and agent.
-        columns: Nests of arrays by name, one row for each key.
-        places: Where the rows stand among those of all modules; left empty for one module.
-    """
-
-    __slots__ = ("columns", "keys", "places")
-
-    def __init__(
-        self, keys: list[Any], columns: dict[str, Nest], places: Sequence[int] = ()
-    ) -> None:
-        self.keys = keys
-        self.columns = columns
-        self.places = places
-
-    def take(self, places: Sequence[int]) -> Rows:
-        """Some of the rows."""
-        at = np.asarray(places, np.intp)
-        columns = {name: nest.taken(own, at) for name, own in self.columns.items()}
-        keys = [self.keys[place] for place in places]
-        return Rows(keys, columns, [self.places[place] for place in places])
-
-
 def opened(batch: dict[str, Any]) -> dict[Any, Rows]:
     """The rows of a batch of lists by `(episode id,)` or by ids of episode, agent and module.
 
@@ -78,29 +48,29 @@ def opened(batch: dict[str, Any]) -> dict[Any, Rows]:
         Rows by module id; of a single agent all of them under None.
 
     Raises:
-        Unserved: It is another form, columns have other rows, or an item is there twice.
+        NotColumnar: It is another form, columns have other rows, or an item is there twice.
     """
     keys: list[Any] | None = None
     columns: dict[str, Sequence[Any]] = {}
     for name, by_key in batch.items():
         if type(by_key) is not dict or name == Columns.INFOS:
-            raise Unserved
+            raise NotColumnar
         if keys is None:
             keys = [*by_key]
         elif keys != [*by_key]:
-            raise Unserved
+            raise NotColumnar
         lists = [*by_key.values()]
         if not all(type(own) is list and len(own) == 1 for own in lists):
-            raise Unserved
+            raise NotColumnar
         columns[name] = [own[0] for own in lists]
     if not keys or not all(type(key) is tuple for key in keys):
-        raise Unserved
+        raise NotColumnar
     lengths = {len(key) for key in keys}
     if lengths == {1}:
         own = {name: joined(items) for name, items in columns.items()}
         return {None: Rows([key[0] for key in keys], own)}
     if lengths != {3}:
-        raise Unserved
+        raise NotColumnar
     return by_module(keys, columns)
 
 
@@ -128,12 +98,12 @@ def joined(items: Sequence[Any]) -> Nest:
     """Items as one nest of arrays: what `BatchIndividualItems` makes of them, only faster.
 
     Raises:
-        Unserved: They are not arrays, numbers, or dicts and tuples of them, all built alike.
+        NotColumnar: They are not arrays, numbers, or dicts and tuples of them, all built alike.
     """
     try:
         return _joined(items) if len(items) > 1 else _one_row(items[0])
     except (EpisodeError, KeyError, ValueError) as error:
-        raise Unserved from error
+        raise NotColumnar from error
 
 
 def _one_row(item: Any) -> Nest:
@@ -156,14 +126,14 @@ def _joined(items: Sequence[Any]) -> Nest:
         size = len(first)
         for item in items:
             if type(item) is not kind or len(item) != size:
-                raise Unserved
+                raise NotColumnar
         if not size:
-            raise Unserved
+            raise NotColumnar
         if kind is tuple:
             return tuple(_joined(parts) for parts in zip(*items, strict=True))
         return {key: _joined([item[key] for item in items]) for key in first}
     if (kind is not np.ndarray and kind not in _NUMBERS) or {*map(type, items)} != {kind}:
-        raise Unserved
+        raise NotColumnar
     return stacked(items)
 
 

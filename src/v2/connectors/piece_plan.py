@@ -14,10 +14,41 @@ from itertools import groupby
 from operator import is_
 from typing import Any, NamedTuple, TypeAlias
 
-Given: TypeAlias = tuple[Any, dict[str, Any], list[Any], bool | None, dict[str, Any]]
-"""What a call of a pipeline is about: module, batch, episodes, explore, shared data."""
 
-Run: TypeAlias = Callable[[Given], Any]
+class Call:
+    """What one call of a pipeline is about, beside the batch.
+
+    Attributes:
+        rl_module: The module the pipeline leads to or comes from.
+        episodes: Where the data comes from.
+        explore: Whether the module explores.
+        shared_data: For pieces and pipelines to tell each other things.
+        is_multi: Whether the module is several modules by id.
+        kinds: Classes of the modules' distributions by id, where they are kept for many calls.
+        owners: Whose rows it are, where that is known without `memorized_map_structure`: ids of
+            episodes, or ids of episode and agent by module id.
+    """
+
+    __slots__ = ("episodes", "explore", "is_multi", "kinds", "owners", "rl_module", "shared_data")
+
+    def __init__(
+        self,
+        rl_module: Any,
+        episodes: Any,
+        explore: bool | None,
+        shared_data: dict[str, Any],
+        is_multi: bool = False,
+    ) -> None:
+        self.rl_module = rl_module
+        self.episodes = episodes
+        self.explore = explore
+        self.shared_data = shared_data
+        self.is_multi = is_multi
+        self.kinds: dict[Any, Any] | None = None
+        self.owners: Any = None
+
+
+Run: TypeAlias = Callable[[dict[str, Any], Call], Any]
 """One step in place of several pieces.
 
 It returns the batch the pieces would return, or None where it cannot serve. Then it has changed
@@ -30,11 +61,11 @@ class Room:
     """Pieces of one kind of pipeline that can run together.
 
     Attributes:
-        pieces: Their exact types: a subclass is the user's piece.
+        holds: Whether a piece can; a subclass of one that can is the user's piece.
         join: Makes a run of consecutive ones; None where nothing is won by it.
     """
 
-    pieces: frozenset[type]
+    holds: Callable[[Any], bool]
     join: Callable[[tuple[Any, ...]], Run | None]
 
 
@@ -64,20 +95,24 @@ class Plan:
         steps: In order; together they hold each piece once.
     """
 
-    __slots__ = ("connected", "pieces", "steps")
+    __slots__ = ("_is_compared", "connected", "pieces", "steps")
 
     def __init__(self, pieces: Sequence[Any], room: Room | None, connected: object) -> None:
-        self.pieces = tuple(pieces)
+        self.pieces = [*pieces]
         self.connected = connected
         self.steps: tuple[Step, ...] = tuple(_steps(self.pieces, room))
-
-    def fits(self, pieces: Sequence[Any], connected: object) -> bool:
-        """Whether the list still holds the very pieces the plan was made for."""
-        return (
-            connected is self.connected
-            and len(pieces) == len(self.pieces)
-            and all(map(is_, pieces, self.pieces))
+        # Lists of pieces that are equal to nothing but themselves are soonest compared as lists.
+        self._is_compared = all(
+            "__eq__" not in vars(kind) for piece in pieces for kind in type(piece).__mro__[:-1]
         )
+
+    def fits(self, pieces: list[Any], connected: object) -> bool:
+        """Whether the list still holds the very pieces the plan was made for."""
+        if connected is not self.connected:
+            return False
+        if self._is_compared:
+            return pieces == self.pieces
+        return len(pieces) == len(self.pieces) and all(map(is_, pieces, self.pieces))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy of a pipeline makes a plan of its own."""
@@ -86,8 +121,7 @@ class Plan:
 
 def _steps(pieces: Sequence[Any], room: Room | None) -> list[Step]:
     steps: list[Step] = []
-    known: frozenset[type] = frozenset() if room is None else room.pieces
-    for is_known, group in groupby(pieces, lambda piece: type(piece) in known):
+    for is_known, group in groupby(pieces, lambda piece: room is not None and room.holds(piece)):
         together = tuple(group)
         run = room.join(together) if room is not None and is_known and len(together) > 1 else None
         named = tuple((piece, timer_name(type(piece))) for piece in together)

@@ -17,7 +17,7 @@ from ..saving.checkpointable import Checkpointable
 from ..saving.class_slots import PIECE
 from .connector import ConnectorV2
 from .piece_list import PieceList, piece_of
-from .piece_plan import Given, Plan, Room, Run, Step
+from .piece_plan import Call, Plan, Room, Run, Step
 
 
 class ConnectorPipelineV2(PieceList, ConnectorV2):
@@ -79,53 +79,51 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
         """
         if shared_data is None:
             shared_data = {}
-        return self._run_steps((rl_module, batch, episodes, explore, shared_data), metrics, kwargs)
+        call = Call(rl_module, episodes, explore, shared_data)
+        return self._run_steps(batch, call, metrics, kwargs)
 
-    def _run_steps(self, given: Given, metrics: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    def _run_steps(
+        self, batch: dict[str, Any], call: Call, metrics: Any, kwargs: dict[str, Any]
+    ) -> dict[str, Any]:
         """Run all pieces; what kinds of pipelines do in their own `__call__`."""
         with self._turn:
             if kwargs:
                 kwargs.pop("data", None)  # An outer pipeline's alias of `batch`.
             plan = self._current_plan()
-            rl_module, batch, episodes, explore, shared_data = given
             if metrics is None:
                 for step in plan.steps:
-                    made = None if step.run is None else step.run(given)
-                    batch = self._one_by_one(step, given, None, kwargs) if made is None else made
-                    given = (rl_module, batch, episodes, explore, shared_data)
+                    made = None if step.run is None else step.run(batch, call)
+                    if made is None:
+                        made = self._one_by_one(step, batch, call, None, kwargs)
+                    batch = made
                 return batch
-            self._log_lengths(metrics, episodes, "in")
+            self._log_lengths(metrics, call.episodes, "in")
             with self._timed(metrics, kwargs, "connector_pipeline_timer"):
                 for step in plan.steps:
                     made = None
                     if step.run is not None:
                         with self._timed(metrics, kwargs, "timers", "connectors", step.name):
-                            made = step.run(given)
-                    batch = self._one_by_one(step, given, metrics, kwargs) if made is None else made
-                    given = (rl_module, batch, episodes, explore, shared_data)
-            self._log_lengths(metrics, episodes, "out")
+                            made = step.run(batch, call)
+                    if made is None:
+                        made = self._one_by_one(step, batch, call, metrics, kwargs)
+                    batch = made
+            self._log_lengths(metrics, call.episodes, "out")
             return batch
 
     def _log_lengths(self, metrics: Any, episodes: Sequence[Any], end: str) -> None:
         """Tell how long the episodes are that come in and go out; nothing here."""
 
     def _one_by_one(
-        self,
-        step: Step,
-        given: Given,
-        metrics: Any,
-        kwargs: dict[str, Any],
+        self, step: Step, batch: dict[str, Any], about: Call, metrics: Any, kwargs: dict[str, Any]
     ) -> dict[str, Any]:
-        rl_module, batch, episodes, explore, shared_data = given
-
         def call(piece: ConnectorV2) -> Any:
             return piece(
-                rl_module=rl_module,
+                rl_module=about.rl_module,
                 batch=batch,
                 data=batch,
-                episodes=episodes,
-                explore=explore,
-                shared_data=shared_data,
+                episodes=about.episodes,
+                explore=about.explore,
+                shared_data=about.shared_data,
                 metrics=metrics,
                 **kwargs,
             )
@@ -353,7 +351,8 @@ class RunnerPipeline(ConnectorPipelineV2):
             batch = {}
         if shared_data is None:
             shared_data = {}
-        return self._run_steps((rl_module, batch, episodes, explore, shared_data), metrics, kwargs)
+        call = Call(rl_module, episodes, explore, shared_data)
+        return self._run_steps(batch, call, metrics, kwargs)
 
 
 def live_piece(

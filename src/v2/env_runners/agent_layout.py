@@ -10,8 +10,8 @@ import numpy as np
 
 from ...core.arrays.batching import rows_of_alike
 from ...core.types import Nest
-from ..connectors.item_rows import Unserved, joined
-from ..connectors.planning.listing import items_of
+from ..connectors.item_rows import joined
+from ..connectors.table import NotColumnar, items_of
 from ..episodes.journal import picking
 
 Crew: TypeAlias = tuple[tuple[Hashable, Any], ...]
@@ -71,7 +71,7 @@ class AgentLayout:
             by_env: The last ones of each environment.
 
         Raises:
-            Unserved: They are not all built alike.
+            NotColumnar: They are not all built alike.
         """
         items: list[Any] = []
         for own, picked in zip(by_env, self._of_agents, strict=True):
@@ -115,7 +115,7 @@ def _rows(items: Sequence[Any]) -> Nest:
         if rows is not None:
             return rows
     if not _is_alike(items):
-        raise Unserved
+        raise NotColumnar
     return joined(items)
 
 

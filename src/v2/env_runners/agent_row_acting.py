@@ -14,15 +14,18 @@ from typing_extensions import Self
 from ...core import nest
 from ...core.columns import Columns
 from ...core.types import Array, Nest
+from ..connectors.columnar import ColumnarRun
 from ..connectors.common.add_states import last_state
 from ..connectors.common.numpy_to_tensor import tensors_of
-from ..connectors.common.stateful_modules import is_multi, is_stateful, stateful_module
 from ..connectors.env_to_module.defaults import ORDER
 from ..connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
-from ..connectors.item_rows import Unserved, joined, with_time
+from ..connectors.item_rows import joined, with_time
 from ..connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
-from ..connectors.planning.answering import AnsweringRun, Part
+from ..connectors.piece_plan import Call
+from ..connectors.stateful_modules import is_multi, is_stateful, stateful_module
+from ..connectors.table import NotColumnar
 from .agent_layout import AgentLayout, Crew, Slot
+from .row_acting import is_listing
 from .running_multi_agent import RunningMultiAgentEpisodes
 
 _MANY: Final = 64
@@ -45,15 +48,16 @@ class AgentRowActing:
     layout: AgentLayout
     seen: dict[Any, Nest]
 
-    def __init__(self, pieces: Sequence[Any], to_env: AnsweringRun, modules: Any) -> None:
+    def __init__(self, pieces: Sequence[Any], to_env: ColumnarRun, modules: Any) -> None:
         self._pieces = pieces
         self._to_env = to_env
         self._modules = modules
         self._shared: dict[str, Any] = {}
-        self._known: dict[tuple[Crew, ...], tuple[AgentLayout, dict[Any, Part]]] = {}
+        self._known: dict[tuple[Crew, ...], AgentLayout] = {}
         self._crews: list[Crew] = []
         self._ids: list[str] = []
-        self._parts: dict[Any, Part] = {}
+        self._owned: dict[Any, list[Any]] = {}
+        self._call = Call(modules, (), False, self._shared, True)
         self._is_stateful = is_stateful(modules)
         # The last states: of the rows of a layout, and of agents that did not act then.
         self._states: dict[Any, Nest] = {}
@@ -69,13 +73,13 @@ class AgentRowActing:
             return None
         pieces: list[Any] = env_to_module.connectors
         to_env = module_to_env.only_run()
-        if tuple(map(type, pieces)) != ORDER or not isinstance(to_env, AnsweringRun):
+        if tuple(map(type, pieces)) != ORDER or not is_listing(to_env):
             return None
         add_observations, add_time, add_states, map_agents, _, to_tensors = pieces
         learns = (add_observations, add_time, add_states, map_agents)
         if any(each.as_learner_connector for each in learns) or to_tensors.check_finite:
             return None
-        return cls(tuple(pieces), to_env, modules) if to_env.is_listing else None
+        return cls(tuple(pieces), to_env, modules)
 
     def begin(self, running: RunningMultiAgentEpisodes, shared_data: dict[str, Any]) -> bool:
         """Go on with these episodes, whose next batch is made already.
@@ -84,11 +88,13 @@ class AgentRowActing:
             Whether that goes in rows.
         """
         self._shared = shared_data
+        self._call = Call(self._modules, (), False, shared_data, True)
+        self._call.kinds = {}
         self._crews = [running.crew(index) for index in range(len(running.episodes))]
         self._ids = [episode.id_ for episode in running.episodes]
         try:
             self._look(running)
-        except Unserved:
+        except NotColumnar:
             return False
         return True
 
@@ -98,12 +104,15 @@ class AgentRowActing:
         Returns:
             With actions; None where the pieces have to be called one by one.
         """
-        if not self._parts:
+        if not self._owned:
             return {}
-        try:
-            columns = self._to_env.columns_of_agents(self._parts, outputs, explore, self._shared)
-        except Unserved:
+        if outputs.keys() != self._owned.keys():
             return None
+        self._call.explore, self._call.owners = explore, self._owned
+        table = self._to_env.rows(outputs, self._call)
+        if table is None:
+            return None
+        columns = {module_id: rows.columns for module_id, rows in table.blocks.items()}
         if not all([Columns.ACTIONS in own for own in columns.values()]):
             return None
         if self._is_stateful and not self._remember(columns):
@@ -137,7 +146,7 @@ class AgentRowActing:
             else:
                 self.seen = self.layout.seen(running.seen)
             return self._made(running)
-        except Unserved:
+        except NotColumnar:
             return None
 
     def _look(self, running: RunningMultiAgentEpisodes) -> None:
@@ -148,10 +157,9 @@ class AgentRowActing:
                 self._known.clear()
             layout = AgentLayout(crews)
             if any(module_id not in self._modules for module_id in layout.slots):
-                raise Unserved
-            agents = {own: [agent for _, agent in slots] for own, slots in layout.slots.items()}
-            self._known[crews] = layout, self._to_env.parts(self._modules, agents)
-        self.layout, self._parts = self._known[crews]
+                raise NotColumnar
+            self._known[crews] = layout
+        self.layout = self._known[crews]
         self._owned = {
             module_id: [(self._ids[index], agent) for index, agent in slots]
             for module_id, slots in self.layout.slots.items()
@@ -162,7 +170,7 @@ class AgentRowActing:
         """The batch of all modules."""
         shared, to_tensors = self._shared, self._pieces[-1]
         device, pin_memory = to_tensors.device, to_tensors.pin_memory
-        if self._is_stateful and self._parts:
+        if self._is_stateful and self._owned:
             shared["_added_single_ts_time_rank"] = True
         shared["memorized_map_structure"] = self._owned
         batch = {}

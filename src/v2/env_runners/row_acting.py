@@ -8,7 +8,7 @@ episodes get their steps afterwards (`step_block`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from typing_extensions import Self
@@ -16,14 +16,15 @@ from typing_extensions import Self
 from ...core import nest
 from ...core.columns import Columns
 from ...core.types import Array, Nest
+from ..connectors.columnar import ColumnarRun
 from ..connectors.common.add_states import initial_state
-from ..connectors.common.stateful_modules import is_multi, is_stateful
 from ..connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
-from ..connectors.item_rows import Rows
-from ..connectors.module_to_env.get_actions import action_dist_cls
+from ..connectors.module_to_env.listify_data_for_vector_env import ListifyDataForVectorEnv
 from ..connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ..connectors.piece_plan import Call
 from ..connectors.planning.acting import ActingRun
-from ..connectors.planning.answering import AnsweringRun
+from ..connectors.stateful_modules import is_multi, is_stateful
+from ..connectors.table import Rows
 
 
 class RowActing:
@@ -35,7 +36,7 @@ class RowActing:
         module: The module.
     """
 
-    def __init__(self, to_module: ActingRun, to_env: AnsweringRun, module: Any) -> None:
+    def __init__(self, to_module: ActingRun, to_env: ColumnarRun, module: Any) -> None:
         self._to_module = to_module
         self._to_env = to_env
         self._module = module
@@ -43,7 +44,7 @@ class RowActing:
         self._shared: dict[str, Any] = {}
         self._is_stateful = is_stateful(module)
         self._states: Nest | None = None
-        self._kind: Any = None
+        self._call = Call(module, (), False, self._shared)
 
     @classmethod
     def of(cls, env_to_module: Any, module_to_env: Any, module: Any) -> Self | None:
@@ -53,9 +54,9 @@ class RowActing:
         if type(module_to_env) is not ModuleToEnvPipeline:
             return None
         to_module, to_env = env_to_module.only_run(), module_to_env.only_run()
-        if not isinstance(to_module, ActingRun) or not isinstance(to_env, AnsweringRun):
+        if not isinstance(to_module, ActingRun) or not is_listing(to_env):
             return None
-        return cls(to_module, to_env, module) if to_module.is_usual and to_env.is_listing else None
+        return cls(to_module, to_env, module) if to_module.is_usual else None
 
     def begin(self, ids: list[Any], shared_data: dict[str, Any]) -> None:
         """Go on with these episodes.
@@ -66,6 +67,8 @@ class RowActing:
         """
         self._ids, self._shared = ids, shared_data
         shared_data["memorized_map_structure"] = ids
+        self._call = Call(self._module, (), False, shared_data)
+        self._call.owners, self._call.kinds = ids, {}
 
     def columns(self, outputs: dict[str, Any], explore: bool) -> dict[str, Nest] | None:
         """What module-to-env makes of a module's outputs, as arrays.
@@ -73,9 +76,9 @@ class RowActing:
         Returns:
             With actions; None where the pieces have to be called one by one.
         """
-        if self._kind is None and Columns.ACTION_DIST_INPUTS in outputs:
-            self._kind = action_dist_cls(self._module, explore)  # It is asked once in a call.
-        columns = self._to_env.rows(self._module, outputs, explore, self._shared, self._kind)
+        self._call.explore = explore
+        table = self._to_env.rows(outputs, self._call)
+        columns = None if table is None else table.blocks[None].columns
         if columns is None or type(columns.get(Columns.ACTIONS)) is not np.ndarray:
             return None
         if self._is_stateful:
@@ -101,6 +104,11 @@ class RowActing:
         # A module may change its batch in place, so it gets rows of its own.
         rows = Rows(self._ids, {Columns.OBS: observations.copy()})
         return self._to_module.of_rows(self._module, rows, states, self._shared)
+
+
+def is_listing(run: Any) -> TypeGuard[ColumnarRun]:
+    """Whether it is a run of pieces whose last makes lists for a vector environment."""
+    return isinstance(run, ColumnarRun) and type(run.pieces[-1]) is ListifyDataForVectorEnv
 
 
 def _with(rows: Array, places: Sequence[int], item: Array) -> Array:

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from ...core.columns import Columns
-from ..connectors.planning.listing import listed
+from ..connectors.module_to_env.listify_data_for_vector_env import listed
 from ..envs.sub_envs import Transitions
 from ..metrics.names import WEIGHTS_SEQ_NO
 from .observation_watch import expect_finite

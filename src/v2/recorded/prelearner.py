@@ -13,7 +13,7 @@ from ...core.data.budget import one_load
 from ...core.errors import ConfigError
 from ...core.vault.decode.msgpack_file import decode_msgpack
 from ..config.connector_builders import env_spaces
-from ..connectors.common.stateful_modules import max_seq_len, stateful_module
+from ..connectors.stateful_modules import max_seq_len, stateful_module
 from ..episodes.single_agent import SingleAgentEpisode
 from .episode_buffer import EpisodeReplayBuffer, Pick
 from .step_batches import Steps, train_batch

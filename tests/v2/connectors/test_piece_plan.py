@@ -23,8 +23,7 @@ class UsersAdd(Add):
 
 
 def join(pieces):
-    def run(given):
-        batch = given[1]
+    def run(batch, call):
         if batch.get("is_odd"):
             return None
         together = sum(piece.amount for piece in pieces)
@@ -33,7 +32,7 @@ def join(pieces):
     return run
 
 
-ROOM = Room(frozenset({Add}), join)
+ROOM = Room(lambda piece: type(piece) is Add, join)
 
 
 class Adding(ConnectorPipelineV2):

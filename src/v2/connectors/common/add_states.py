@@ -14,8 +14,8 @@ from ....core.arrays.batching import batch as batched
 from ....core.columns import Columns
 from ....core.types import Nest
 from ..batch_items import add_batch_item, add_n_batch_items, single_agent_episode_iterator
+from ..stateful_modules import is_stateful, max_seq_len, stateful_module
 from .from_episodes import FromEpisodes
-from .stateful_modules import is_stateful, max_seq_len, stateful_module
 from .tensor_to_numpy import narrowed
 
 

@@ -17,8 +17,8 @@ from ..batch_items import (
     foreach_batch_item_change_in_place,
     single_agent_episode_iterator,
 )
+from ..stateful_modules import is_stateful, max_seq_len, stateful_module
 from .from_episodes import FromEpisodes
-from .stateful_modules import is_stateful, max_seq_len, stateful_module
 
 
 class AddTimeDimToBatchAndZeroPad(FromEpisodes):

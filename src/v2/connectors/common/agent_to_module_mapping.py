@@ -20,9 +20,9 @@ from ...episodes.multi_agent import MultiAgentEpisode
 from ...saving.class_slots import FUNCTION
 from ..batch_items import is_multi_agent
 from ..connector import ConnectorV2
+from ..stateful_modules import is_multi
 from .batch_individual_items import check_same_owners
 from .lost_mapping import LostMapping
-from .stateful_modules import is_multi
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ....core.columns import DEFAULT_MODULE_ID, Columns
 from ....core.errors import PieceError, SpaceError
 from ....core.types import Nest
 from ..connector import ConnectorV2
-from .stateful_modules import is_multi
+from ..stateful_modules import is_multi
 
 
 class BatchIndividualItems(ConnectorV2):

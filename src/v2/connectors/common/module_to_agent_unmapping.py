@@ -6,10 +6,12 @@ from typing import Any
 
 from typing_extensions import override
 
-from ..connector import ConnectorV2
+from ..columnar import ColumnarPiece
+from ..piece_plan import Call
+from ..table import NotColumnar, Table
 
 
-class ModuleToAgentUnmapping(ConnectorV2):
+class ModuleToAgentUnmapping(ColumnarPiece):
     """Put the items of all modules together again; their keys say whose they are.
 
     Example:
@@ -18,8 +20,15 @@ class ModuleToAgentUnmapping(ConnectorV2):
         {'actions': {('e', 'a', 'p'): [1]}}
     """
 
+    TAKES_ROWS = True
+
     @override
-    def __call__(self, *, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    def columns(self, batch: Any, call: Call) -> Any:
+        if type(batch) is Table:
+            if not batch.is_by_module:
+                raise NotColumnar
+            batch.is_by_module = False
+            return batch
         by_agent: dict[str, Any] = {}
         for columns in batch.values():
             for column, items in columns.items():

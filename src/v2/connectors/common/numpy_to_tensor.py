@@ -17,7 +17,7 @@ from ....core.errors import PieceError
 from ....core.importing.torch_needed import torch_needed
 from ....core.types import Nest
 from ..connector import ConnectorV2
-from .stateful_modules import is_multi
+from ..stateful_modules import is_multi
 
 if TYPE_CHECKING:
     import torch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Final
 
 import numpy as np
@@ -10,7 +11,8 @@ from typing_extensions import override
 from ....core import array_namespace as xp
 from ....core import nest
 from ....core.types import Array, Nest
-from ..connector import ConnectorV2
+from ..columnar import ColumnarPiece
+from ..piece_plan import Call
 
 _NARROW: Final[dict[np.dtype[Any], Any]] = {
     np.dtype(np.float64): np.float32,
@@ -19,7 +21,7 @@ _NARROW: Final[dict[np.dtype[Any], Any]] = {
 _OF_TENSORS: Final[dict[np.dtype[Any], Any]] = {**_NARROW, np.dtype(np.float16): np.float32}
 
 
-class TensorToNumpy(ConnectorV2):
+class TensorToNumpy(ColumnarPiece):
     """Turn tensors into arrays of float32 and int32, and those of one number into Python's.
 
     Arrays that are there already become as narrow.
@@ -30,37 +32,37 @@ class TensorToNumpy(ConnectorV2):
     """
 
     @override
-    def __call__(self, *, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    def columns(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:
         made: dict[str, Any] = narrowed(batch)
         return made
 
 
 def narrowed(data: Nest) -> Nest:
     """A nest of tensors and arrays as arrays of float32 and int32."""
-    if type(data) is np.ndarray:
-        return _narrow_array(data)
-    if type(data) is dict:
+    kind = type(data)
+    if kind is dict:
         return {key: narrowed(own) for key, own in data.items()}
-    return _narrow_tensor(data) if xp.is_tensor(data) else nest.map_structure(_narrow, data)
+    if kind is np.ndarray:
+        return _narrow_array(data)
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(data, torch.Tensor):
+        is_array = isinstance(data, np.ndarray)
+        return _narrow_array(data) if is_array else nest.map_structure(_narrow, data)
+    try:
+        array = data.numpy()  # the usual case of what follows
+    except (TypeError, RuntimeError):  # It has a gradient or is elsewhere; numpy knows no bfloat16.
+        array = xp.to_numpy(data.float() if data.is_floating_point() else data)
+    if not array.ndim:
+        return array.item()
+    narrow = _OF_TENSORS.get(array.dtype)
+    return array if narrow is None else array.astype(narrow)
 
 
 def _narrow(leaf: Any) -> Any:
-    if xp.is_tensor(leaf):
-        return _narrow_tensor(leaf)
-    return _narrow_array(leaf) if isinstance(leaf, np.ndarray) else leaf
+    is_known = isinstance(leaf, np.ndarray) or xp.is_tensor(leaf)
+    return narrowed(leaf) if is_known else leaf
 
 
 def _narrow_array(array: Array) -> Array:
     narrow = _NARROW.get(array.dtype)
-    return array if narrow is None else array.astype(narrow)
-
-
-def _narrow_tensor(tensor: Any) -> Any:
-    try:
-        array = tensor.numpy()  # the usual case of what follows
-    except (TypeError, RuntimeError):  # It has a gradient or is elsewhere; numpy knows no bfloat16.
-        array = xp.to_numpy(tensor.float() if tensor.is_floating_point() else tensor)
-    if not array.ndim:
-        return array.item()
-    narrow = _OF_TENSORS.get(array.dtype)
     return array if narrow is None else array.astype(narrow)

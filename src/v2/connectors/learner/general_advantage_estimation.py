@@ -17,8 +17,8 @@ from ....core.errors import PieceError
 from ...modules.apis import ValueFunctionAPI
 from ..batch_items import single_agent_episode_iterator
 from ..common.numpy_to_tensor import NumpyToTensor
-from ..common.stateful_modules import is_multi, max_seq_len
 from ..connector import ConnectorV2
+from ..stateful_modules import is_multi, max_seq_len
 from .value_forward import predicted_values
 
 

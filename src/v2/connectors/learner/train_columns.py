@@ -1,7 +1,7 @@
 """The columns of a train batch, each made for all episodes of a module at once.
 
 What the learner's pieces do one episode after the other is here one concatenation, one padding or
-one array of flags per column. Where that cannot give what the pieces would, `Unfit` is raised.
+one array of flags per column. Where that cannot give what the pieces would, it is `NotColumnar`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from ...episodes.gather import concat_column
 from ...episodes.single_agent import SingleAgentEpisode
 from ..batch_items import key_of, single_agent_episode_iterator
 from ..common.add_states import initial_state
-from ..common.stateful_modules import is_multi, is_stateful, max_seq_len, stateful_module
+from ..stateful_modules import is_multi, is_stateful, max_seq_len, stateful_module
+from ..table import NotColumnar
 from .row_ids import RowIds
 
 _STATES: Final = (Columns.STATE_IN, Columns.STATE_OUT)
@@ -32,10 +33,6 @@ _FLAGS: Final = (
     (Columns.TERMINATEDS, attrgetter("is_terminated")),
     (Columns.TRUNCATEDS, attrgetter("is_truncated")),
 )
-
-
-class Unfit(Exception):
-    """These episodes make no columns; the pieces, one by one, find out why."""
 
 
 @dataclass(eq=False)
@@ -68,11 +65,11 @@ class Group:
         """A column of all episodes.
 
         Raises:
-            Unfit: It makes none.
+            NotColumnar: It makes none.
         """
         found = concat_column(self.episodes, column, **without)
         if found is None or found[1] != self.lens:
-            raise Unfit
+            raise NotColumnar
         return found[0]
 
 
@@ -107,7 +104,7 @@ class TrainColumns:
             is_renamed: Whether all get other ids.
 
         Raises:
-            Unfit: As said.
+            NotColumnar: As said.
         """
         is_right = all(
             type(single) is SingleAgentEpisode
@@ -117,12 +114,12 @@ class TrainColumns:
             for single in self.singles
         )
         if not is_right or not self.singles or any(key in (module_ids or ()) for key in self.given):
-            raise Unfit
+            raise NotColumnar
         # Items one by one are held against the observations' by their keys, which may change yet.
         is_listed = not all(single.observations.finalized for single in self.singles)
         is_changing = not is_renamed and any("_" not in single.id_ for single in self.singles)
         if is_listed and (self.given or is_changing):
-            raise Unfit
+            raise NotColumnar
         if not is_renamed:
             keys = {key_of(single) for single in self.singles}
             numbered = {
@@ -130,7 +127,7 @@ class TrainColumns:
                 for number, single in enumerate(self.singles)
             }
             if len(self.singles) > min(len(keys), len(keys if is_multi_agent else numbered)):
-                raise Unfit
+                raise NotColumnar
 
     def has(self, column: str) -> bool:
         """Whether the batch holds the column."""
@@ -194,7 +191,7 @@ class TrainColumns:
             if column in _STATES or column in self.given or column in known:
                 continue
             if self.has(column):
-                raise Unfit  # An output by the name of something else.
+                raise NotColumnar  # An output by the name of something else.
             for group in self.groups:
                 if any(column in each.extra_model_outputs for each in group.episodes):
                     group.columns[column] = group.read(column)
@@ -203,10 +200,10 @@ class TrainColumns:
         """Add a column of arrays per episode, as a piece alone has made it in a batch of its own.
 
         Raises:
-            Unfit: It goes on with a column that is there.
+            NotColumnar: It goes on with a column that is there.
         """
         if self.has(column):
-            raise Unfit
+            raise NotColumnar
         by_episode = batch.get(column, {})
         for group in self.groups:
             parts = [part for each in group.episodes for part in by_episode.get(key_of(each), ())]

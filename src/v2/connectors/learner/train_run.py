@@ -12,8 +12,9 @@ from ..common.add_time_dim import AddTimeDimToBatchAndZeroPad
 from ..common.agent_to_module_mapping import AgentToModuleMapping
 from ..common.batch_individual_items import BatchIndividualItems
 from ..common.numpy_to_tensor import NumpyToTensor
-from ..common.stateful_modules import is_multi, is_stateful
-from ..piece_plan import Given, Room, Run
+from ..piece_plan import Call, Room, Run
+from ..stateful_modules import is_multi, is_stateful
+from ..table import NotColumnar
 from .add_columns import AddColumnsFromEpisodesToTrainBatch
 from .add_infos import AddInfosFromEpisodesToTrainBatch
 from .add_next_observations import AddNextObservationsFromEpisodesToTrainBatch
@@ -21,7 +22,7 @@ from .add_one_ts import AddOneTsToEpisodesAndTruncate, add_flags, prolong
 from .compute_returns_to_go import ComputeReturnsToGo
 from .frame_stacking import FrameStackingLearner
 from .general_advantage_estimation import GeneralAdvantageEstimation
-from .train_columns import TrainColumns, Unfit
+from .train_columns import TrainColumns
 
 _FIRST, _ADDS, _CUTS, _STATES, _MAPS, _BATCHES, _AFTER = range(7)
 
@@ -59,14 +60,14 @@ class TrainRun:
         self.is_prolonging = places[0] == _FIRST
         self.is_multi_agent = _MAPS in places
 
-    def __call__(self, given: Given) -> Any:
+    def __call__(self, batch: dict[str, Any], call: Call) -> Any:
         """Make the train batch; None where only the pieces themselves can."""
-        rl_module, batch, episodes, explore, shared_data = given
+        rl_module, episodes, shared_data = call.rl_module, call.episodes, call.shared_data
         others: dict[str, Any] = {"rl_module": rl_module, "episodes": episodes}
-        others |= {"explore": explore, "shared_data": shared_data}
+        others |= {"explore": call.explore, "shared_data": shared_data}
         try:
             made = self._begun(rl_module, batch, episodes)
-        except Unfit:
+        except NotColumnar:
             return None
         pieces = (*self.columnar, self.batching)
         if self.is_prolonging:
@@ -76,7 +77,7 @@ class TrainRun:
         try:
             for piece in self.columnar:
                 self._add(piece, made, others)
-        except Unfit:  # The step is there already; the other pieces go on from it.
+        except NotColumnar:  # The step is there already; the other pieces go on from it.
             if self.is_prolonging:
                 add_flags(batch, episodes)
             for piece in (*pieces, *self.after):
@@ -94,13 +95,13 @@ class TrainRun:
         pieces = (*self.columnar, self.batching)
         for piece in pieces:
             if not getattr(piece, "as_learner_connector", True):
-                raise Unfit
+                raise NotColumnar
         if self.batching.multi_agent is not self.is_multi_agent:
-            raise Unfit
+            raise NotColumnar
         if self.is_multi_agent and not is_multi(rl_module):
-            raise Unfit
+            raise NotColumnar
         if self.is_prolonging and any(column in batch for column in _FLAGS):
-            raise Unfit
+            raise NotColumnar
         made = TrainColumns(rl_module, batch, episodes)
         made.expect_columns(
             rl_module if is_multi(rl_module) else (),
@@ -177,5 +178,5 @@ def _join(pieces: tuple[Any, ...]) -> Run | None:
     return TrainRun(pieces)
 
 
-TRAINING: Final = Room(frozenset(_PLACES), _join)
+TRAINING: Final = Room(lambda piece: type(piece) in _PLACES, _join)
 """The pieces of a train pipeline that run together, and how."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -12,11 +12,12 @@ from ....core import array_namespace as xp
 from ....core import nest
 from ....core.columns import Columns
 from ....core.importing.torch_needed import torch_needed
-from ..common.stateful_modules import is_multi
-from ..connector import ConnectorV2
+from ..columnar import ColumnarPiece, Work
+from ..common.tensor_to_numpy import TensorToNumpy
+from ..piece_plan import Call
 
 
-class GetActions(ConnectorV2):
+class GetActions(ColumnarPiece):
     """Draw actions from `action_dist_inputs`, unless the module gave actions itself.
 
     Exploring they are sampled, else the best ones are taken. `action_logp` is added where it is
@@ -24,62 +25,73 @@ class GetActions(ConnectorV2):
     """
 
     @override
-    def __call__(
-        self, *, rl_module: Any, batch: dict[str, Any], explore: bool | None = None, **kwargs: Any
+    def columns(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:
+        return self._with_actions(batch, call)
+
+    @override
+    def planned(self, following: Sequence[type]) -> Work:
+        is_turned = following and following[0] is TensorToNumpy
+        return self._with_arrays if is_turned else self.columns
+
+    def _with_arrays(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:
+        if call.is_multi:
+            return self._with_actions(batch, call, True)
+        _add_actions(batch, call.rl_module, None, call, True)
+        return batch
+
+    def _with_actions(
+        self, batch: dict[str, Any], call: Call, may_be_arrays: bool = False
     ) -> dict[str, Any]:
-        if not is_multi(rl_module):
-            add_actions(batch, rl_module, explore)
+        if not call.is_multi:
+            _add_actions(batch, call.rl_module, None, call, may_be_arrays)
             return batch
         for module_id, outputs in batch.items():
-            if module_id in rl_module:
-                add_actions(outputs, rl_module[module_id], explore)
+            if module_id in call.rl_module:
+                module = call.rl_module[module_id]
+                _add_actions(outputs, module, module_id, call, may_be_arrays)
         return batch
 
 
-def add_actions(
-    outputs: dict[str, Any],
-    rl_module: Any,
-    explore: bool | None,
-    kind: Any = None,
-    *,
-    may_be_arrays: bool = False,
-) -> Any:
+def _add_actions(
+    outputs: dict[str, Any], rl_module: Any, module_id: Any, call: Call, may_be_arrays: bool
+) -> None:
     """Add actions to the outputs of one module, in place.
 
     Args:
         outputs: The module's.
         rl_module: The module.
-        explore: Whether to draw actions, not to take the best ones.
-        kind: The class of its distribution, where the module was asked for it already.
+        module_id: Its id; None for that of a single agent.
+        call: Whether to draw actions, or to take the best ones.
         may_be_arrays: Whether tensors become arrays next, so that these may be some already.
-
-    Returns:
-        The class of its distribution, if somebody asked the module for it.
     """
     if Columns.ACTIONS in outputs or Columns.ACTION_DIST_INPUTS not in outputs:
-        return kind
+        return
     inputs = outputs[Columns.ACTION_DIST_INPUTS]
-    kind = kind or action_dist_cls(rl_module, explore)
-    if explore:
+    kinds = call.kinds
+    kind = None if kinds is None else kinds.get(module_id)
+    if kind is None:
+        kind = action_dist_cls(rl_module, call.explore)
+        if kinds is not None:
+            kinds[module_id] = kind
+    if call.explore:
         usual = _draw()(kind, inputs, may_be_arrays) if xp.is_tensor(inputs) else None
         if usual is not None:
             outputs[Columns.ACTIONS], logp = usual
             outputs.setdefault(Columns.ACTION_LOGP, logp)
-            return kind
+            return
         distribution = kind.from_logits(inputs)
     else:
         distribution = kind.from_logits(inputs).to_deterministic()
     actions = distribution.sample()
     outputs[Columns.ACTIONS] = actions
     if Columns.ACTION_LOGP not in outputs:
-        if explore or xp.is_tensor(actions):
+        if call.explore or xp.is_tensor(actions):
             logp = distribution.logp(actions)
         else:
             # The best of several parts at once is certain: one zero for each row, whole like them.
             parts = [*filter(xp.is_tensor, nest.flatten(actions))] or [inputs]
             logp = sum(part.new_zeros(inputs.shape[:-1]) for part in parts)
         outputs[Columns.ACTION_LOGP] = logp
-    return kind
 
 
 def action_dist_cls(rl_module: Any, explore: bool | None) -> Any:

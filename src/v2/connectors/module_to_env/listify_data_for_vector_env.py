@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from typing_extensions import override
@@ -10,39 +10,58 @@ from typing_extensions import override
 from ....core.arrays.batching import batch as batched
 from ....core.columns import Columns
 from ....core.errors import EpisodeError
-from ..connector import ConnectorV2
+from ....core.types import Nest
+from ..columnar import ColumnarPiece
+from ..piece_plan import Call
+from ..table import NotColumnar, Table, copied, items_of
 
 BATCHED: Final = (Columns.ACTIONS, Columns.ACTIONS_FOR_ENV)
 """The columns of a single agent that are batched again."""
 
 
-class ListifyDataForVectorEnv(ConnectorV2):
+class ListifyDataForVectorEnv(ColumnarPiece):
     """Give each column as a list; of several agents as a list of dicts, one for each episode.
 
     Actions of a single agent are batched, as a vector environment takes them.
     """
 
+    TAKES_ROWS = True
+
     @override
-    def __call__(
-        self,
-        *,
-        batch: dict[str, Any],
-        episodes: Sequence[Any],
-        shared_data: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
-        places = places_of(episodes, (shared_data or {}).get("vector_env_episodes_map") or {})
-        listed: dict[str, Any] = {}
+    def columns(self, batch: Any, call: Call) -> dict[str, Any]:
+        if type(batch) is Table:
+            if batch.is_by_module:
+                raise NotColumnar
+            if None in batch.blocks:
+                return listed(batch.blocks[None].columns, batch.added)
+        places = places_of(call.episodes, call.shared_data.get("vector_env_episodes_map") or {})
+        count = len(call.episodes)
+        if type(batch) is Table:
+            return _rows_by_episode(batch, places, count)
+        found: dict[str, Any] = {}
         for column, items in batch.items():
             if not isinstance(items, Mapping):
                 flat = items
             elif any(len(key) == 3 for key in items):
-                listed[column] = _by_episode(column, items, places, len(episodes))
+                found[column] = _by_episode(column, items, places, count)
                 continue
             else:
                 flat = [item for own in items.values() for item in own]
-            listed[column] = batched(flat) if column in BATCHED and len(flat) else flat
-        return listed
+            found[column] = batched(flat) if column in BATCHED and len(flat) else flat
+        return found
+
+
+def listed(columns: Mapping[str, Nest], own: Collection[str] = ()) -> dict[str, Any]:
+    """The rows of a single agent as a vector environment takes them: actions as arrays.
+
+    Args:
+        columns: The rows.
+        own: Columns whose arrays nobody else holds.
+    """
+    return {
+        name: items_of(rows) if name not in BATCHED else rows if name in own else copied(rows)
+        for name, rows in columns.items()
+    }
 
 
 def places_of(episodes: Sequence[Any], renamed: Mapping[Any, Any]) -> dict[Any, int]:
@@ -70,3 +89,19 @@ def _by_episode(
         for item in own:
             rows[places[eps_id]][agent_id] = item
     return rows
+
+
+def _rows_by_episode(
+    table: Table, places: Mapping[Any, int], num_envs: int
+) -> dict[str, list[dict[Any, Any]]]:
+    found: dict[str, list[dict[Any, Any]]] = {
+        name: [{} for _ in range(num_envs)] for name in table.names
+    }
+    for rows in table.blocks.values():
+        at = [places[eps_id] for eps_id, _ in rows.keys]
+        agents = [agent_id for _, agent_id in rows.keys]
+        for name, own in rows.columns.items():
+            by_env = found[name]
+            for place, agent_id, item in zip(at, agents, items_of(own), strict=True):
+                by_env[place][agent_id] = item
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import override
 
+from ..columnar import is_columnar, joined_run
 from ..piece_plan import Room
 from ..pipeline import RunnerPipeline
 
@@ -18,6 +19,4 @@ class ModuleToEnvPipeline(RunnerPipeline):
 
     @override
     def _room(self) -> Room:
-        from ..planning.answering import ANSWERING
-
-        return ANSWERING
+        return Room(is_columnar, joined_run)

@@ -14,10 +14,12 @@ from ....core.errors import PieceError
 from ....core.formulas.actions import ActionPlan
 from ....core.types import Nest
 from ..batch_items import UnknownColumnError, foreach_batch_item_change_in_place
-from ..connector import ConnectorV2
+from ..columnar import ColumnarPiece
+from ..piece_plan import Call
+from ..table import NotColumnar, Table, copied
 
 
-class NormalizeAndClipActions(ConnectorV2):
+class NormalizeAndClipActions(ColumnarPiece):
     """Add `actions_for_env`: the actions, stretched from [-1, 1] over their bounds, or clipped.
 
     The column of actions stays as it is. With neither setting nothing is added.
@@ -36,6 +38,8 @@ class NormalizeAndClipActions(ConnectorV2):
         {('e0',): [array([5.], dtype=float32)]}
     """
 
+    TAKES_ROWS = True
+
     def __init__(
         self,
         input_observation_space: spaces.Space[Any] | None = None,
@@ -49,9 +53,10 @@ class NormalizeAndClipActions(ConnectorV2):
         self.clip_actions = clip_actions
         self._plans: dict[Any, ActionPlan] = {}
         self._planned_for: Any = None
+        self._ways: dict[Any, tuple[Any, Any, list[tuple[ActionPlan, list[int]]]]] = {}
 
     @override
-    def __call__(self, *, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    def columns(self, batch: Any, call: Call) -> Any:
         if not (self.normalize_actions or self.clip_actions):
             return batch
         if self.input_action_space is None:
@@ -59,6 +64,8 @@ class NormalizeAndClipActions(ConnectorV2):
                 f"{type(self).__name__} does not know the action space",
                 hint="give it, or its pipeline, an input_action_space.",
             )
+        if type(batch) is Table:
+            return self._bounded(batch)
         actions = batch.get(Columns.ACTIONS)
         if actions is None:
             raise UnknownColumnError(
@@ -72,6 +79,73 @@ class NormalizeAndClipActions(ConnectorV2):
         )
         foreach_batch_item_change_in_place(batch, Columns.ACTIONS_FOR_ENV, self._for_env)
         return batch
+
+    def _bounded(self, table: Table) -> Table:
+        if table.is_by_module:
+            raise NotColumnar
+        if None in table.blocks:
+            columns = table.blocks[None].columns
+            if Columns.ACTIONS not in columns:
+                raise NotColumnar
+            if Columns.ACTIONS_FOR_ENV not in columns:
+                table.added += (Columns.ACTIONS_FOR_ENV,)
+            own = self._in_bounds(self.plan_of(None), columns[Columns.ACTIONS])
+            columns[Columns.ACTIONS_FOR_ENV] = own
+            return table
+        actions = {
+            module_id: self._rows_for_env(rows.columns[Columns.ACTIONS], module_id, rows.keys)
+            for module_id, rows in table.blocks.items()
+            if Columns.ACTIONS in rows.columns
+        }
+        if not actions:
+            raise NotColumnar
+        table.add(Columns.ACTIONS_FOR_ENV, actions)
+        return table
+
+    def _rows_for_env(self, actions: Nest, module_id: Any, keys: list[Any]) -> Nest:
+        ways = self._ways_of(module_id, keys)
+        if len(ways) == 1:
+            return self._in_bounds(ways[0][0], actions)
+        if type(actions) is not np.ndarray:
+            raise NotColumnar
+        parts = [(places, self._in_bounds(plan, actions[places])) for plan, places in ways]
+        if len({part.dtype for _, part in parts}) > 1:
+            raise NotColumnar
+        found = np.empty_like(actions, dtype=parts[0][1].dtype)
+        for places, part in parts:
+            found[places] = part
+        return found
+
+    def _in_bounds(self, plan: ActionPlan, actions: Nest) -> Any:
+        """Rows of actions in their bounds; the environment gets arrays of its own."""
+        own = copied(actions)
+        if not (plan.unsquashes if self.normalize_actions else plan.clips):
+            return own
+        if any(leaf.ndim < 2 for leaf in nest.flatten(own)):  # rows and parts
+            raise NotColumnar  # Numbers one by one are of other types than in an array.
+        return plan.unsquash(own) if self.normalize_actions else plan.clip(own)
+
+    def _ways_of(self, module_id: Any, keys: list[Any]) -> list[tuple[ActionPlan, list[int]]]:
+        """How the actions of several agents are bounded, each way with its rows.
+
+        Args:
+            module_id: The module that gave them.
+            keys: Ids of episode and agent; a list is looked at once.
+
+        Returns:
+            A single way is for all rows.
+        """
+        known = self._ways.get(module_id)
+        if known is not None and known[0] is keys and known[1] is self.input_action_space:
+            return known[2]
+        places: dict[Any, list[int]] = {}
+        for place, (_, agent_id) in enumerate(keys):
+            places.setdefault(agent_id, []).append(place)
+        ways = [(self.plan_of(agent_id), own) for agent_id, own in places.items()]
+        if not any(plan.unsquashes or plan.clips for plan, _ in ways):
+            ways = ways[:1]
+        self._ways[module_id] = keys, self.input_action_space, ways
+        return ways
 
     def _for_env(self, action: Nest, eps_id: Any, agent_id: Any, module_id: Any) -> Nest:
         plan = self.plan_of(agent_id)

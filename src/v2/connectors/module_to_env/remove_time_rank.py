@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,29 +11,36 @@ from typing_extensions import override
 from ....core import nest
 from ....core.columns import Columns
 from ....core.errors import PieceError
+from ....core.types import Array, Nest
 from ..batch_items import foreach_batch_item_change_in_place
-from ..common.stateful_modules import stateful_module
-from ..connector import ConnectorV2
+from ..columnar import ColumnarPiece
+from ..piece_plan import Call
+from ..stateful_modules import stateful_module
+from ..table import NotColumnar, Table
 
 
-class RemoveSingleTsTimeRankFromBatch(ConnectorV2):
+class RemoveSingleTsTimeRankFromBatch(ColumnarPiece):
     """Take away the time axis of length 1 that the env-to-module pipeline added, if it did.
 
     States keep their form.
     """
 
+    TAKES_ROWS = True
+
     @override
-    def __call__(
-        self,
-        *,
-        rl_module: Any,
-        batch: dict[str, Any],
-        shared_data: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
-        if not (shared_data or {}).get("_added_single_ts_time_rank"):
+    def columns(self, batch: Any, call: Call) -> Any:
+        if not call.shared_data.get("_added_single_ts_time_rank"):
             return batch
 
+        if type(batch) is Table:
+            made = [
+                (rows, _without_time(rows.columns))
+                for module_id, rows in batch.blocks.items()
+                if module_id is None or stateful_module(call.rl_module, module_id) is not None
+            ]
+            for rows, columns in made:
+                rows.columns = columns
+            return batch
         for column in batch:
             if column != Columns.STATE_OUT:
                 foreach_batch_item_change_in_place(
@@ -40,11 +48,29 @@ class RemoveSingleTsTimeRankFromBatch(ConnectorV2):
                     column,
                     lambda item, eps_id, agent_id, module_id, column=column: (
                         item
-                        if module_id is not None and stateful_module(rl_module, module_id) is None
+                        if module_id is not None
+                        and stateful_module(call.rl_module, module_id) is None
                         else nest.map_structure(lambda leaf: _one_step(leaf, column, eps_id), item)
                     ),
                 )
         return batch
+
+
+def _without_time(columns: Mapping[str, Nest]) -> dict[str, Nest]:
+    """Rows of one step each as rows; states keep their form."""
+    found = {}
+    for name, own in columns.items():
+        if name == Columns.STATE_OUT:
+            found[name] = own
+        else:
+            found[name] = _first(own) if type(own) is np.ndarray else nest.mapped(_first, own)
+    return found
+
+
+def _first(rows: Array) -> Array:
+    if rows.ndim < 2 or rows.shape[1] != 1:  # rows and time
+        raise NotColumnar
+    return rows[:, 0]
 
 
 def _one_step(leaf: Any, column: str, eps_id: Any) -> Any:

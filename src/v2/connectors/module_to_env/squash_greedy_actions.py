@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from ....core import nest
 from ....core.columns import Columns
 from ....core.types import Nest
 from ..batch_items import foreach_batch_item_change_in_place
-from ..connector import ConnectorV2
+from ..columnar import ColumnarPiece
+from ..piece_plan import Call
+from ..table import Table
 
 
-class SquashGreedyActions(ConnectorV2):
+class SquashGreedyActions(ColumnarPiece):
     """Bend actions into [-1, 1] by a hyperbolic tangent, where nothing was explored.
 
     `TorchSquashedGaussian` gives actions between -1 and 1 when it draws them, but its best action
@@ -25,11 +28,19 @@ class SquashGreedyActions(ConnectorV2):
         {'actions': {('e0',): [array([1.], dtype=float32)]}}
     """
 
+    TAKES_ROWS = True
+
     @override
-    def __call__(
-        self, *, batch: dict[str, Any], explore: bool | None = None, **kwargs: Any
-    ) -> dict[str, Any]:
-        if not explore and Columns.ACTIONS in batch:
+    def columns(self, batch: Any, call: Call) -> Any:
+        if call.explore:
+            return batch
+        if type(batch) is Table:
+            for rows in batch.blocks.values():
+                if Columns.ACTIONS in rows.columns:
+                    rows.columns[Columns.ACTIONS] = nest.mapped(
+                        np.tanh, rows.columns[Columns.ACTIONS]
+                    )
+        elif Columns.ACTIONS in batch:
             foreach_batch_item_change_in_place(batch, Columns.ACTIONS, _squashed)
         return batch
 

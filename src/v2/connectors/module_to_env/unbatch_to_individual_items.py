@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -14,12 +15,14 @@ from ....core.columns import DEFAULT_MODULE_ID
 from ....core.errors import EpisodeError, PieceError
 from ...modules.multi_rl_module import UnknownModuleError
 from ..batch_items import is_multi_agent
+from ..columnar import ColumnarPiece, Work
 from ..common.agent_to_module_mapping import done_agents
-from ..common.stateful_modules import is_multi
-from ..connector import ConnectorV2
+from ..item_rows import DistinctIds
+from ..piece_plan import Call
+from ..table import NotColumnar, Rows, Table, full_keys, has_rows
 
 
-class UnBatchToIndividualItems(ConnectorV2):
+class UnBatchToIndividualItems(ColumnarPiece):
     """Take columns apart again, as `shared_data["memorized_map_structure"]` says.
 
     Where it says nothing, columns become plain lists; where it lists episode ids, lists by
@@ -35,30 +38,59 @@ class UnBatchToIndividualItems(ConnectorV2):
         dict_keys([('e0',), ('e1',)])
     """
 
+    MAKES_ROWS = TURNS_FORM = True
+
     @override
-    def __call__(
-        self,
-        *,
-        rl_module: Any,
-        batch: dict[str, Any],
-        episodes: Sequence[Any],
-        shared_data: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
-        shared_data = shared_data or {}
-        order = shared_data.get("memorized_map_structure")
+    def columns(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:
+        order = call.shared_data.get("memorized_map_structure")
         if isinstance(order, Mapping):
-            renamed = shared_data.get("vector_env_episodes_map") or {}
-            keys = keys_of_rows(order, episodes, renamed, batch)
+            check_owners(order, call, batch)
             return {
-                module_id: _by_key(columns, keys[module_id]) for module_id, columns in batch.items()
+                module_id: _by_key(columns, full_keys(module_id, order[module_id]))
+                for module_id, columns in batch.items()
             }
-        if is_multi(rl_module) and batch.keys() == {DEFAULT_MODULE_ID}:
-            batch = batch[DEFAULT_MODULE_ID]
+        if call.is_multi:
+            batch = _outputs_of_one(batch)
         if order is None:
             listed: dict[str, Any] = nest.map_structure(list, batch)
             return listed
-        return _by_key(batch, [(eps_id,) for eps_id in order])
+        return _by_key(batch, full_keys(None, order))
+
+    @override
+    def planned(self, following: Sequence[type]) -> Work:
+        return partial(self._in_rows, DistinctIds())
+
+    def _in_rows(self, distinct: DistinctIds, batch: dict[str, Any], call: Call) -> Table:
+        """The rows of all modules, each once, without an item for each."""
+        owners = call.owners
+        order = owners or call.shared_data.get("memorized_map_structure")
+        if type(order) is list and order and distinct.hold(order):
+            outputs = _outputs_of_one(batch) if call.is_multi else batch
+            return Table({None: _rows(order, outputs)}, False)
+        if not order or not isinstance(order, Mapping):
+            raise NotColumnar
+        if owners is None:
+            check_owners(order, call, batch)
+            if any(len({*order[module_id]}) != len(order[module_id]) for module_id in batch):
+                raise NotColumnar
+        return Table({own: _rows(order[own], outputs) for own, outputs in batch.items()}, True)
+
+
+def _outputs_of_one(batch: dict[str, Any]) -> dict[str, Any]:
+    """The outputs of a single agent's module among several by id, which lie under its own."""
+    outputs: dict[str, Any] = batch.get(DEFAULT_MODULE_ID, batch) if len(batch) == 1 else batch
+    return outputs
+
+
+def _rows(keys: list[Any], outputs: dict[str, Any]) -> Rows:
+    """Outputs of a module as rows, one for each key."""
+    count = len(keys)
+    if type(outputs) is not dict:
+        raise NotColumnar
+    for own in outputs.values():
+        if not has_rows(own, count):
+            raise NotColumnar
+    return Rows(keys, {**outputs})
 
 
 def _by_key(columns: Mapping[str, Any], keys: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
@@ -78,27 +110,23 @@ def _by_key(columns: Mapping[str, Any], keys: Sequence[tuple[Any, ...]]) -> dict
     return found
 
 
-def keys_of_rows(
-    order: Mapping[Any, Sequence[tuple[Any, Any]]],
-    episodes: Sequence[Any],
-    renamed: Mapping[Any, Any],
-    module_ids: Iterable[Any],
-) -> dict[Any, list[tuple[Any, Any, Any]]]:
-    """The keys of the rows of modules.
+def check_owners(
+    order: Mapping[Any, Sequence[tuple[Any, Any]]], call: Call, module_ids: Iterable[Any]
+) -> None:
+    """Check that the rows of modules are of agents that act in running episodes.
 
     Args:
         order: Ids of episode and agent by module id.
-        episodes: Those that are running.
-        renamed: Old to new episode ids; keys keep the old one.
+        call: The episodes; keys may hold the old ids of those that were renamed.
         module_ids: The modules that gave something.
 
     Raises:
         UnknownModuleError: A module is not in `order`.
         EpisodeError: A row is of an episode that does not run, or of an agent that is done.
     """
-    running = {episode.id_: episode for episode in episodes if is_multi_agent(episode)}
+    renamed = call.shared_data.get("vector_env_episodes_map") or {}
+    running = {episode.id_: episode for episode in call.episodes if is_multi_agent(episode)}
     done = done_agents(running.values())
-    keys: dict[Any, list[tuple[Any, Any, Any]]] = {}
     for module_id in module_ids:
         if module_id not in order:
             raise UnknownModuleError(
@@ -107,14 +135,11 @@ def keys_of_rows(
                 expected=f"one of {list(order)}",
                 hint="call both pipelines with one shared_data.",
             )
-        owners = order[module_id]
-        now = owners
+        now = order[module_id]
         if renamed:
-            now = [(renamed.get(eps_id, eps_id), agent_id) for eps_id, agent_id in owners]
+            now = [(renamed.get(eps_id, eps_id), agent_id) for eps_id, agent_id in now]
         if done or not {*map(itemgetter(0), now)} <= running.keys():
             _check(now, running, done)
-        keys[module_id] = [(eps_id, agent_id, module_id) for eps_id, agent_id in owners]
-    return keys
 
 
 def _check(

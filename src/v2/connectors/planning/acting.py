@@ -12,9 +12,11 @@ from ..common.add_states import AddStatesFromEpisodesToBatch
 from ..common.add_time_dim import AddTimeDimToBatchAndZeroPad
 from ..common.batch_individual_items import BatchIndividualItems
 from ..common.numpy_to_tensor import NumpyToTensor, tensors_of
-from ..common.stateful_modules import is_multi
-from ..item_rows import DistinctIds, Rows, Unserved, opened, with_time
-from ..piece_plan import Given, Room, Run
+from ..item_rows import DistinctIds, opened, with_time
+from ..piece_plan import Call as Given
+from ..piece_plan import Room, Run
+from ..stateful_modules import is_multi
+from ..table import NotColumnar, Rows
 from .acting_forms import FORMS, Call
 from .latest import latest_of_singles, latest_states
 
@@ -42,22 +44,22 @@ class ActingRun:
         self._is_multi = False
         self._distinct = DistinctIds()
 
-    def __call__(self, given: Given) -> dict[str, Any] | None:
+    def __call__(self, batch: dict[str, Any], given: Given) -> dict[str, Any] | None:
         """See `Run`."""
-        rl_module, batch, episodes, _, shared_data = given
+        rl_module, episodes, shared_data = given.rl_module, given.episodes, given.shared_data
         if type(rl_module) is not self._last_kind:  # A module of torch is slow to tell what it
             self._is_multi, self._last_kind = is_multi(rl_module), type(rl_module)  # lacks.
         try:
             if self.is_usual and not batch and not self._is_multi:
                 ids, seen = latest_of_singles(episodes)
                 if not self._distinct.hold(ids):
-                    raise Unserved
+                    raise NotColumnar
                 has_state = rl_module is not None and rl_module.is_stateful()
                 states = latest_states(episodes, rl_module) if has_state else None
                 return self._all_at_once(rl_module, batch, ids, seen, states, shared_data)
             call = Call(rl_module, self._is_multi, episodes, opened(batch) if batch else None)
             return self._made(call, batch, shared_data)
-        except Unserved:
+        except NotColumnar:
             return None
 
     def of_rows(
@@ -79,7 +81,7 @@ class ActingRun:
         try:
             seen = rows.columns[Columns.OBS]
             return self._all_at_once(rl_module, {}, rows.keys, seen, states, shared_data)
-        except Unserved:
+        except NotColumnar:
             return None
 
     def _all_at_once(
@@ -100,7 +102,7 @@ class ActingRun:
             or batch_items.multi_agent
             or to_tensors.check_finite
         ):
-            raise Unserved
+            raise NotColumnar
         device, pin_memory = to_tensors.device, to_tensors.pin_memory
         if has_state:
             seen = nest.mapped(with_time, seen)
@@ -133,5 +135,5 @@ def _join(pieces: tuple[Any, ...]) -> Run | None:
     return ActingRun(pieces) if BatchIndividualItems in map(type, pieces) else None
 
 
-ACTING: Final = Room(frozenset(FORMS), _join)
+ACTING: Final = Room(lambda piece: type(piece) in FORMS, _join)
 """The pieces of env-to-module pipelines."""

@@ -1,7 +1,7 @@
 """What each built-in piece on the way to a module does to rows.
 
-The pieces' own `__call__` is the definition; a form serves the usual cases and is `Unserved` in all
-others.
+The pieces' own `__call__` is the definition; a form serves the usual cases and is `NotColumnar` in
+all others.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from ..common.add_time_dim import AddTimeDimToBatchAndZeroPad
 from ..common.agent_to_module_mapping import AgentToModuleMapping, done_agents
 from ..common.batch_individual_items import BatchIndividualItems
 from ..common.numpy_to_tensor import NumpyToTensor, tensors_of
-from ..common.stateful_modules import is_stateful, stateful_module
-from ..item_rows import Rows, Unserved, with_time
+from ..item_rows import with_time
+from ..stateful_modules import is_stateful, stateful_module
+from ..table import NotColumnar, Rows
 from .latest import latest_observations, states_of_rows
 
 
@@ -62,10 +63,10 @@ class Call:
         """The rows before they are batched.
 
         Raises:
-            Unserved: There are none, or they are batched or regrouped already.
+            NotColumnar: There are none, or they are batched or regrouped already.
         """
         if self.blocks is None or self.is_batched or self.is_mapped:
-            raise Unserved
+            raise NotColumnar
         return self.blocks
 
 
@@ -75,7 +76,7 @@ Form = Callable[[Any, Call], None]
 def _add_observations(piece: AddObservationsFromEpisodesToBatch, call: Call) -> None:
     blocks = call.blocks
     if piece.as_learner_connector or call.is_batched or call.is_mapped:
-        raise Unserved
+        raise NotColumnar
     if blocks is None:
         call.blocks = latest_observations(call.episodes)
     elif not all(Columns.OBS in rows.columns for rows in blocks.values()):
@@ -83,7 +84,7 @@ def _add_observations(piece: AddObservationsFromEpisodesToBatch, call: Call) -> 
         if [(own, rows.keys) for own, rows in blocks.items()] != [
             (own, rows.keys) for own, rows in found.items()
         ]:
-            raise Unserved
+            raise NotColumnar
         for module_id, rows in blocks.items():
             rows.columns[Columns.OBS] = found[module_id].columns[Columns.OBS]
 
@@ -94,7 +95,7 @@ def _without_states(piece: Any, call: Call) -> dict[Any, Rows] | None:
         return None
     blocks = call.items()
     if piece.as_learner_connector:
-        raise Unserved
+        raise NotColumnar
     if any(Columns.STATE_IN in rows.columns for rows in blocks.values()):
         return None
     return blocks
@@ -126,11 +127,11 @@ def _map_agents(piece: AgentToModuleMapping, call: Call) -> None:
     blocks = call.items()
     modules = call.rl_module if call.is_multi else piece.rl_module_specs
     if piece.as_learner_connector or None in blocks:
-        raise Unserved
+        raise NotColumnar
     if any(name in modules for rows in blocks.values() for name in rows.columns):
-        raise Unserved
+        raise NotColumnar
     if any(module_id not in modules for module_id in blocks):
-        raise Unserved
+        raise NotColumnar
     done = done_agents(call.episodes)
     if done and any(key in done for rows in blocks.values() for key in rows.keys):
         acting = {}
@@ -150,13 +151,13 @@ def _map_agents(piece: AgentToModuleMapping, call: Call) -> None:
 def _batch_items(piece: BatchIndividualItems, call: Call) -> None:
     blocks = call.blocks
     if blocks is None or call.is_batched:
-        raise Unserved
+        raise NotColumnar
     if call.is_mapped:
         if not call.is_multi or any(own not in call.rl_module for own in blocks):
-            raise Unserved
+            raise NotColumnar
     else:
         if piece.multi_agent or None not in blocks or call.is_multi:
-            raise Unserved
+            raise NotColumnar
         if Columns.OBS in blocks[None].columns:
             call.notes["memorized_map_structure"] = blocks[None].keys
     call.is_batched = True
@@ -165,11 +166,11 @@ def _batch_items(piece: BatchIndividualItems, call: Call) -> None:
 def _turn_to_tensors(piece: NumpyToTensor, call: Call) -> None:
     blocks = call.blocks
     if blocks is None or not call.is_batched:
-        raise Unserved
+        raise NotColumnar
     if call.rl_module is None:
         return
     if piece.check_finite:
-        raise Unserved
+        raise NotColumnar
     device, pin_memory = piece.device, piece.pin_memory
     for rows in blocks.values():
         for name, own in rows.columns.items():

@@ -1,7 +1,7 @@
 """What running episodes hold for a module right now: latest observations and states, as rows.
 
 Read straight from the lists that running episodes are made of. Other forms (arrays, an episode
-twice) are `Unserved`: the pieces read them one by one.
+twice) are `NotColumnar`: the pieces read them one by one.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from ...episodes.gather import last_rows, last_rows_by_module, outputs_in_journa
 from ...episodes.multi_agent import MultiAgentEpisode
 from ...episodes.single_agent import SingleAgentEpisode
 from ..common.add_states import initial_state, last_state
-from ..item_rows import Rows, Unserved, by_module, joined
+from ..item_rows import by_module, joined
+from ..table import NotColumnar, Rows
 
 
 def latest_observations(episodes: Sequence[Any]) -> dict[Any, Rows]:
     """The latest observations of all episodes, by module id; under None for a single agent.
 
     Raises:
-        Unserved: There are no episodes, or not all of one kind.
+        NotColumnar: There are no episodes, or not all of one kind.
     """
     if {*map(type, episodes)} != {MultiAgentEpisode}:
         ids, seen = latest_of_singles(episodes)
         if len({*ids}) < len(ids):
-            raise Unserved
+            raise NotColumnar
         return {None: Rows(ids, {Columns.OBS: seen})}
     grouped = last_rows_by_module(episodes)
     if grouped is not None:
@@ -37,7 +38,7 @@ def latest_observations(episodes: Sequence[Any]) -> dict[Any, Rows]:
         }
     found = last_rows(episodes)
     if found is None or len({*found[0]}) < len(found[0]):
-        raise Unserved
+        raise NotColumnar
     return by_module(found[0], {Columns.OBS: found[1]})
 
 
@@ -45,20 +46,20 @@ def latest_of_singles(episodes: Sequence[Any]) -> tuple[list[str], Nest]:
     """The ids of episodes of a single agent, and their latest observations.
 
     Raises:
-        Unserved: There are none, or others among them.
+        NotColumnar: There are none, or others among them.
     """
     ids: list[str] = []
     items: list[Any] = []
     for episode in episodes:
         if type(episode) is not SingleAgentEpisode or episode.agent_id is not None:
-            raise Unserved
+            raise NotColumnar
         column = episode.observations.raw
         if type(column) is not list or not column:
-            raise Unserved
+            raise NotColumnar
         ids.append(episode.id_)
         items.append(column[-1])
     if not ids:
-        raise Unserved
+        raise NotColumnar
     return ids, joined(items)
 
 
@@ -95,15 +96,15 @@ def states_of_rows(
         module: The module itself.
 
     Raises:
-        Unserved: The rows are not those of all agents that stepped.
+        NotColumnar: The rows are not those of all agents that stepped.
     """
     kinds = {*map(type, episodes)}
     if module_id is None and kinds == {SingleAgentEpisode}:
         if [episode.id_ for episode in episodes if episode.agent_id is None] != keys:
-            raise Unserved
+            raise NotColumnar
         return latest_states(episodes, module)
     if kinds != {MultiAgentEpisode}:
-        raise Unserved
+        raise NotColumnar
     owners: list[Any] = []
     states: list[Any] = []
     for episode in episodes:
@@ -117,5 +118,5 @@ def states_of_rows(
         else:
             states += [initial_state(module) for _ in singles]
     if owners != keys:
-        raise Unserved
+        raise NotColumnar
     return joined(states)

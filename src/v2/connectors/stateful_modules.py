@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....core.columns import DEFAULT_MODULE_ID
-from ....core.errors import PieceError
+from ...core.columns import DEFAULT_MODULE_ID
+from ...core.errors import PieceError
 
 
 def is_multi(rl_module: Any) -> bool:

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 from rlconnect.core.arrays.batching import unbatch
-from rlconnect.v2 import GetActions, NormalizeAndClipActions, UnBatchToIndividualItems
-from rlconnect.v2.connectors.planning.answering import ANSWERING
-from rlconnect.v2.connectors.planning.listing import has_rows, items_of
+from rlconnect.v2.connectors.table import has_rows, items_of
 
-from . import scenes
+from .planning import scenes
 
 ROWS = np.arange(12.0, dtype=np.float32).reshape(3, 4)
 COLUMNS = [
@@ -34,14 +32,3 @@ def test_items_are_those_of_unbatch(column):
 def test_other_columns_have_no_rows(column):
     """Other lengths, lists and empty nests are left to the pieces."""
     assert not has_rows(column, 3)
-
-
-def test_pieces_out_of_order_are_no_run():
-    """Pieces run together in their usual order, each once; otherwise one by one."""
-    bounds = [NormalizeAndClipActions(normalize_actions=True, clip_actions=False) for _ in "ab"]
-    get, unbatched = GetActions(), UnBatchToIndividualItems()
-
-    assert ANSWERING.join((get, unbatched, bounds[0])) is not None
-    assert ANSWERING.join((unbatched, get)) is None
-    assert ANSWERING.join((unbatched, *bounds)) is None
-    assert ANSWERING.join((get, bounds[0])) is None

@@ -1,0 +1,136 @@
+"""Built-in pieces: one method each, on a batch in its documented form or as rows in a table.
+
+A user's piece has a `__call__`, and sees lists by `(episode id,)` or by ids of episode, agent and
+module. A built-in one has `columns`, from which its `__call__` follows. Consecutive ones run
+together: then what lies between them is a `Table`, rows of arrays in place of lists of items.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, ClassVar, TypeAlias
+
+from typing_extensions import override
+
+from .connector import ConnectorV2
+from .piece_plan import Call
+from .stateful_modules import is_multi
+from .table import NotColumnar, Table
+
+Work: TypeAlias = Callable[[Any, Call], Any]
+"""A piece's work: from a batch or a table to the next one."""
+
+
+class ColumnarPiece(ConnectorV2):
+    """A piece that is defined by `columns`, and can run together with others.
+
+    Attributes:
+        TAKES_ROWS: Whether it knows tables; others are given the batch.
+        MAKES_ROWS: Whether tables come of it, where it runs together with others.
+        TURNS_FORM: Whether it makes arrays of items or items of arrays: pieces run together where
+            one of them does, for between such pieces there need be no items.
+    """
+
+    TAKES_ROWS: ClassVar[bool] = False
+    MAKES_ROWS: ClassVar[bool] = False
+    TURNS_FORM: ClassVar[bool] = False
+
+    @abc.abstractmethod
+    def columns(self, batch: Any, call: Call) -> Any:
+        """Transform a batch.
+
+        Args:
+            batch: In its documented form; or a `Table`, where pieces before it have made one.
+            call: All else that the call is about.
+
+        Returns:
+            The new batch, in either form.
+
+        Raises:
+            NotColumnar: It is a table whose rows it cannot take; it is called again with the batch.
+        """
+
+    def planned(self, following: Sequence[type]) -> Work:
+        """How it works in front of the classes of pieces that run together with it."""
+        return self.columns
+
+    @override
+    def __call__(
+        self,
+        *,
+        rl_module: Any = None,
+        batch: dict[str, Any],
+        episodes: Sequence[Any] = (),
+        explore: bool | None = None,
+        shared_data: dict[str, Any] | None = None,
+        metrics: Any = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        if shared_data is None:
+            shared_data = {}
+        call = Call(rl_module, episodes, explore, shared_data, is_multi(rl_module))
+        made: dict[str, Any] = self.columns(batch, call)
+        return made
+
+
+class ColumnarRun:
+    """Consecutive built-in pieces as one step.
+
+    Args:
+        pieces: In order.
+    """
+
+    def __init__(self, pieces: Sequence[ColumnarPiece]) -> None:
+        self.pieces = tuple(pieces)
+        kinds = [*map(type, pieces)]
+        self._steps: list[tuple[Work, ColumnarPiece]] = []
+        may_be_rows = False
+        for place, piece in enumerate(pieces):
+            work = piece.planned(kinds[place + 1 :])
+            takes = not may_be_rows or piece.TAKES_ROWS
+            self._steps.append((work if takes else partial(_of_items, work), piece))
+            may_be_rows = may_be_rows or piece.MAKES_ROWS
+        self._last_kind: type = type(None)
+        self._is_multi = False
+
+    def __call__(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:
+        """Transform a batch as the pieces do one after the other."""
+        rl_module = call.rl_module
+        if type(rl_module) is not self._last_kind:  # A module of torch is slow to tell what it
+            self._is_multi, self._last_kind = is_multi(rl_module), type(rl_module)  # lacks.
+        call.is_multi = self._is_multi
+        made: Any = batch
+        for work, piece in self._steps:
+            try:
+                made = work(made, call)
+            except NotColumnar:
+                made = piece.columns(made.closed() if type(made) is Table else made, call)
+        found: dict[str, Any] = made.closed() if type(made) is Table else made
+        return found
+
+    def rows(self, batch: dict[Any, Any], call: Call) -> Table | None:
+        """What all pieces but the last make of a batch, if that can be had in rows."""
+        made: Any = batch
+        try:
+            for work, _ in self._steps[:-1]:
+                made = work(made, call)
+        except NotColumnar:
+            return None
+        return made if type(made) is Table else None
+
+
+def _of_items(work: Work, batch: Any, call: Call) -> Any:
+    """The work of a piece that knows no tables."""
+    return work(batch.closed() if type(batch) is Table else batch, call)
+
+
+def is_columnar(piece: Any) -> bool:
+    """Whether a piece's own class is defined by columns: a subclass may do something else."""
+    return isinstance(piece, ColumnarPiece) and "columns" in vars(type(piece))
+
+
+def joined_run(pieces: Sequence[Any]) -> ColumnarRun | None:
+    """A run of pieces, one of which turns the form of the batch; others run one by one."""
+    return ColumnarRun(pieces) if any(piece.TURNS_FORM for piece in pieces) else None

@@ -1,0 +1,145 @@
+"""A batch in rows: what built-in pieces hand each other in place of lists of items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from ...core import nest
+from ...core.arrays.batching import unbatch
+from ...core.types import Nest
+
+
+class NotColumnar(Exception):  # no error: a signal inside of pipelines
+    """These rows cannot be taken together; the piece goes on with items in the documented form."""
+
+
+class Rows:
+    """Rows of one module.
+
+    Attributes:
+        keys: Whose row it is, each once: an episode id, or ids of episode and agent.
+        columns: Nests of arrays by name, one row for each key.
+        places: Where the rows stand among those of all modules; left empty for one module.
+    """
+
+    __slots__ = ("columns", "keys", "places")
+
+    def __init__(
+        self, keys: list[Any], columns: dict[str, Nest], places: Sequence[int] = ()
+    ) -> None:
+        self.keys = keys
+        self.columns = columns
+        self.places = places
+
+    def take(self, places: Sequence[int]) -> Rows:
+        """Some of the rows."""
+        at = np.asarray(places, np.intp)
+        columns = {name: nest.taken(own, at) for name, own in self.columns.items()}
+        keys = [self.keys[place] for place in places]
+        return Rows(keys, columns, [self.places[place] for place in places])
+
+
+class Table:
+    """The rows of all modules, in place of a batch of lists of items.
+
+    Args:
+        blocks: Rows by module id; of a single agent all of them under None.
+        is_by_module: Whether the batch it stands for has module ids on top.
+
+    Attributes:
+        added: Columns that were added when all modules' were together: they come last, and nobody
+            else holds their arrays.
+    """
+
+    __slots__ = ("added", "blocks", "is_by_module")
+
+    def __init__(self, blocks: dict[Any, Rows], is_by_module: bool) -> None:
+        self.blocks = blocks
+        self.is_by_module = is_by_module
+        self.added: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The columns in order."""
+        blocks = self.blocks.values()
+        found = dict.fromkeys(name for rows in blocks for name in rows.columns)
+        for name in self.added:
+            found[name] = found.pop(name)
+        return [*found]
+
+    def add(self, name: str, columns: Mapping[Any, Nest]) -> None:
+        """Add a column behind all others, or replace it.
+
+        Args:
+            name: Its name.
+            columns: Its rows by module; other modules have none.
+        """
+        if name not in self.names:
+            self.added += (name,)
+        for module_id, rows in self.blocks.items():
+            if module_id in columns:
+                rows.columns[name] = columns[module_id]
+            else:
+                rows.columns.pop(name, None)
+
+    def closed(self) -> dict[Any, Any]:
+        """The batch it stands for: lists of items by the ids of episode, agent and module."""
+        found = {
+            module_id: items_by_key(rows.columns, full_keys(module_id, rows.keys))
+            for module_id, rows in self.blocks.items()
+        }
+        if self.is_by_module:
+            return found
+        merged: dict[Any, Any] = {name: {} for name in self.names}
+        for columns in found.values():
+            for name, by_key in columns.items():
+                merged[name].update(by_key)
+        return merged
+
+
+def full_keys(module_id: Any, keys: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """The keys of rows as batches have them, of one module, or of a single agent's (None)."""
+    if module_id is None:
+        return [(eps_id,) for eps_id in keys]
+    return [(eps_id, agent_id, module_id) for eps_id, agent_id in keys]
+
+
+def has_rows(column: Nest, count: int) -> bool:
+    """Whether it is an array of so many rows, or dicts and tuples of such arrays."""
+    kind = type(column)
+    if kind is np.ndarray:
+        return column.ndim > 0 and len(column) == count
+    if (kind is not dict and kind is not tuple) or not column:
+        return False
+    parts = column.values() if kind is dict else column
+    return all([has_rows(own, count) for own in parts])
+
+
+def items_of(column: Nest) -> list[Any]:
+    """The items of a column, as `unbatch` gives them."""
+    if type(column) is np.ndarray:
+        return [*islice(column, len(column))]  # Running into its end costs as much as ten items.
+    if type(column) is not dict:
+        return unbatch(column)
+    parts = [items_of(own) for own in column.values()]
+    if len(parts) != 2:
+        return [dict(zip(column, row, strict=True)) for row in zip(*parts, strict=True)]
+    one, two = column  # h and c of a recurrent network: spelt out
+    return [{one: own, two: other} for own, other in zip(*parts, strict=True)]
+
+
+def items_by_key(columns: Mapping[str, Nest], keys: Sequence[Any]) -> dict[str, dict[Any, Any]]:
+    """Columns as pieces hand them on: a list of one item for each key."""
+    return {
+        name: {key: [item] for key, item in zip(keys, items_of(own), strict=True)}
+        for name, own in columns.items()
+    }
+
+
+def copied(column: Nest) -> Nest:
+    """A column that shares no memory with another."""
+    return column.copy() if type(column) is np.ndarray else nest.mapped(np.ndarray.copy, column)
