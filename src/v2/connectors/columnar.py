@@ -49,7 +49,8 @@ class ColumnarPiece(ConnectorV2):
             The new batch, in either form.
 
         Raises:
-            NotColumnar: It is a table whose rows it cannot take; it is called again with the batch.
+            NotColumnar: It cannot take these rows. Up to here nothing may have changed
+                that all pieces, called with the batch once more, would do differently.
         """
 
     def planned(self, following: Sequence[type]) -> Work:
@@ -83,38 +84,49 @@ class ColumnarRun:
     """
 
     def __init__(self, pieces: Sequence[ColumnarPiece]) -> None:
-        self.pieces = tuple(pieces)
+        self.pieces: tuple[Any, ...] = tuple(pieces)
         kinds = [*map(type, pieces)]
-        self._steps: list[tuple[Work, ColumnarPiece]] = []
+        self._works: list[Work] = []
         may_be_rows = False
         for place, piece in enumerate(pieces):
             work = piece.planned(kinds[place + 1 :])
             takes = not may_be_rows or piece.TAKES_ROWS
-            self._steps.append((work if takes else partial(_of_items, work), piece))
+            self._works.append(work if takes else partial(_of_items, work))
             may_be_rows = may_be_rows or piece.MAKES_ROWS
         self._last_kind: type = type(None)
         self._is_multi = False
 
     def __call__(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:
         """Transform a batch as the pieces do one after the other."""
-        rl_module = call.rl_module
-        if type(rl_module) is not self._last_kind:  # A module of torch is slow to tell what it
-            self._is_multi, self._last_kind = is_multi(rl_module), type(rl_module)  # lacks.
-        call.is_multi = self._is_multi
-        made: Any = batch
-        for work, piece in self._steps:
-            try:
+        self.look_at(call)
+        made: Any
+        try:
+            made = self.opened(batch)
+            for work in self._works:
                 made = work(made, call)
-            except NotColumnar:
-                made = piece.columns(made.closed() if type(made) is Table else made, call)
+        except NotColumnar:  # Nothing has changed that the pieces would do differently.
+            made = batch
+            for piece in self.pieces:
+                made = piece.columns(made, call)
         found: dict[str, Any] = made.closed() if type(made) is Table else made
         return found
+
+    def look_at(self, call: Call) -> None:
+        """Tell a call whether its module is several: one of torch is slow to tell what it lacks."""
+        kind = type(call.rl_module)
+        if kind is not self._last_kind:
+            self._is_multi, self._last_kind = is_multi(call.rl_module), kind
+        call.is_multi = self._is_multi
+
+    def opened(self, batch: dict[str, Any]) -> Any:
+        """What the first piece is given: the batch, or a table of what it holds."""
+        return batch
 
     def rows(self, batch: dict[Any, Any], call: Call) -> Table | None:
         """What all pieces but the last make of a batch, if that can be had in rows."""
         made: Any = batch
         try:
-            for work, _ in self._steps[:-1]:
+            for work in self._works[:-1]:
                 made = work(made, call)
         except NotColumnar:
             return None
@@ -123,7 +135,9 @@ class ColumnarRun:
 
 def _of_items(work: Work, batch: Any, call: Call) -> Any:
     """The work of a piece that knows no tables."""
-    return work(batch.closed() if type(batch) is Table else batch, call)
+    if type(batch) is Table:
+        raise NotColumnar
+    return work(batch, call)
 
 
 def is_columnar(piece: Any) -> bool:

@@ -14,6 +14,8 @@ from itertools import groupby
 from operator import is_
 from typing import Any, NamedTuple, TypeAlias
 
+from .stateful_modules import is_stateful
+
 
 class Call:
     """What one call of a pipeline is about, beside the batch.
@@ -29,7 +31,16 @@ class Call:
             episodes, or ids of episode and agent by module id.
     """
 
-    __slots__ = ("episodes", "explore", "is_multi", "kinds", "owners", "rl_module", "shared_data")
+    __slots__ = (
+        "_has_state",
+        "episodes",
+        "explore",
+        "is_multi",
+        "kinds",
+        "owners",
+        "rl_module",
+        "shared_data",
+    )
 
     def __init__(
         self,
@@ -46,6 +57,13 @@ class Call:
         self.is_multi = is_multi
         self.kinds: dict[Any, Any] | None = None
         self.owners: Any = None
+        self._has_state: bool | None = None
+
+    def has_state(self) -> bool:
+        """Whether the module carries a state; it is asked once."""
+        if self._has_state is None:
+            self._has_state = is_stateful(self.rl_module)
+        return self._has_state
 
 
 Run: TypeAlias = Callable[[dict[str, Any], Call], Any]

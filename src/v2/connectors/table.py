@@ -14,7 +14,7 @@ from ...core.types import Nest
 
 
 class NotColumnar(Exception):  # no error: a signal inside of pipelines
-    """These rows cannot be taken together; the piece goes on with items in the documented form."""
+    """These rows cannot be taken together: the pieces run one by one, on items."""
 
 
 class Rows:
@@ -49,18 +49,28 @@ class Table:
     Args:
         blocks: Rows by module id; of a single agent all of them under None.
         is_by_module: Whether the batch it stands for has module ids on top.
+        given: The very dict that is to hold the arrays, on the way to a module.
 
     Attributes:
         added: Columns that were added when all modules' were together: they come last, and nobody
             else holds their arrays.
     """
 
-    __slots__ = ("added", "blocks", "is_by_module")
+    __slots__ = ("added", "blocks", "given", "is_by_module")
 
-    def __init__(self, blocks: dict[Any, Rows], is_by_module: bool) -> None:
+    def __init__(
+        self,
+        blocks: dict[Any, Rows],
+        is_by_module: bool = False,
+        given: dict[str, Any] | None = None,
+    ) -> None:
         self.blocks = blocks
         self.is_by_module = is_by_module
+        self.given = given
         self.added: tuple[str, ...] = ()
+
+    def __contains__(self, name: object) -> bool:
+        return any([name in rows.columns for rows in self.blocks.values()])
 
     @property
     def names(self) -> list[str]:
@@ -78,7 +88,7 @@ class Table:
             name: Its name.
             columns: Its rows by module; other modules have none.
         """
-        if name not in self.names:
+        if name not in self:
             self.added += (name,)
         for module_id, rows in self.blocks.items():
             if module_id in columns:

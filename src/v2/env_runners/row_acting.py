@@ -18,11 +18,11 @@ from ...core.columns import Columns
 from ...core.types import Array, Nest
 from ..connectors.columnar import ColumnarRun
 from ..connectors.common.add_states import initial_state
+from ..connectors.env_to_module.acting_run import ActingRun
 from ..connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ..connectors.module_to_env.listify_data_for_vector_env import ListifyDataForVectorEnv
 from ..connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ..connectors.piece_plan import Call
-from ..connectors.planning.acting import ActingRun
 from ..connectors.stateful_modules import is_multi, is_stateful
 from ..connectors.table import Rows
 

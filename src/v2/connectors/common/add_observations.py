@@ -9,7 +9,16 @@ from typing_extensions import override
 
 from ....core.columns import Columns
 from ....core.errors import PieceError
+from ....core.types import Nest
+from ...episodes.gather import last_rows, last_rows_by_module
+from ...episodes.multi_agent import MultiAgentEpisode
+from ...episodes.single_agent import SingleAgentEpisode
 from ..batch_items import add_batch_item, add_n_batch_items, single_agent_episode_iterator
+from ..columnar import Work
+from ..item_rows import by_module, joined
+from ..piece_plan import Call
+from ..table import NotColumnar, Rows, Table
+from .batch_individual_items import BatchIndividualItems
 from .from_episodes import FromEpisodes
 
 
@@ -32,14 +41,14 @@ class AddObservationsFromEpisodesToBatch(FromEpisodes):
         {'obs': {('e0',): [7]}}
     """
 
+    MAKES_ROWS = TAKES_ROWS = True
+
     @override
-    def __call__(
-        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
-    ) -> dict[str, Any]:
+    def columns(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:
         if Columns.OBS in batch:
             return batch
         if self.as_learner_connector:
-            walked = single_agent_episode_iterator(episodes, agents_that_stepped_only=False)
+            walked = single_agent_episode_iterator(call.episodes, agents_that_stepped_only=False)
             for number, episode in enumerate(walked):
                 if "_" not in episode.id_:
                     episode.id_ += f"_{number}"
@@ -47,7 +56,7 @@ class AddObservationsFromEpisodesToBatch(FromEpisodes):
                 seen = episode.get_observations(slice(0, steps))
                 add_n_batch_items(batch, Columns.OBS, seen, steps, episode)
             return batch
-        for episode in single_agent_episode_iterator(episodes):
+        for episode in single_agent_episode_iterator(call.episodes):
             if episode.is_numpy and episode.observations.finalized:
                 raise PieceError(
                     f"{type(self).__name__} takes running episodes; episode {episode.id_} is "
@@ -56,3 +65,71 @@ class AddObservationsFromEpisodesToBatch(FromEpisodes):
                 )
             add_batch_item(batch, Columns.OBS, episode.get_observations(-1), episode)
         return batch
+
+    @override
+    def planned(self, following: Sequence[type]) -> Work:
+        return self._in_rows if BatchIndividualItems in following else self.columns
+
+    def _in_rows(self, batch: Any, call: Call) -> Table:
+        if self.as_learner_connector:
+            raise NotColumnar
+        if type(batch) is not Table:
+            if batch:
+                raise NotColumnar
+            return Table(latest_observations(call.episodes), given=batch)
+        if batch.is_by_module:
+            raise NotColumnar
+        blocks = batch.blocks
+        if not all(Columns.OBS in rows.columns for rows in blocks.values()):
+            found = latest_observations(call.episodes)
+            if [(own, rows.keys) for own, rows in blocks.items()] != [
+                (own, rows.keys) for own, rows in found.items()
+            ]:
+                raise NotColumnar
+            for module_id, rows in blocks.items():
+                rows.columns[Columns.OBS] = found[module_id].columns[Columns.OBS]
+        return batch
+
+
+def latest_observations(episodes: Sequence[Any]) -> dict[Any, Rows]:
+    """The latest observations of all episodes, by module id; under None for a single agent.
+
+    Raises:
+        NotColumnar: There are no episodes, or not all of one kind.
+    """
+    if {*map(type, episodes)} != {MultiAgentEpisode}:
+        ids, seen = latest_of_singles(episodes)
+        if len({*ids}) < len(ids):
+            raise NotColumnar
+        return {None: Rows(ids, {Columns.OBS: seen})}
+    grouped = last_rows_by_module(episodes)
+    if grouped is not None:
+        return {
+            module_id: Rows(keys, {Columns.OBS: joined(items)})
+            for module_id, (keys, items) in grouped.items()
+        }
+    found = last_rows(episodes)
+    if found is None or len({*found[0]}) < len(found[0]):
+        raise NotColumnar
+    return by_module(found[0], {Columns.OBS: found[1]})
+
+
+def latest_of_singles(episodes: Sequence[Any]) -> tuple[list[str], Nest]:
+    """The ids of episodes of a single agent, and their latest observations.
+
+    Raises:
+        NotColumnar: There are none, or others among them.
+    """
+    ids: list[str] = []
+    items: list[Any] = []
+    for episode in episodes:
+        if type(episode) is not SingleAgentEpisode or episode.agent_id is not None:
+            raise NotColumnar
+        column = episode.observations.raw
+        if type(column) is not list or not column:
+            raise NotColumnar
+        ids.append(episode.id_)
+        items.append(column[-1])
+    if not ids:
+        raise NotColumnar
+    return ids, joined(items)

@@ -13,8 +13,14 @@ from ....core import nest
 from ....core.arrays.batching import batch as batched
 from ....core.columns import Columns
 from ....core.types import Nest
+from ...episodes.gather import outputs_in_journal, stepped_singles
+from ...episodes.multi_agent import MultiAgentEpisode
+from ...episodes.single_agent import SingleAgentEpisode
 from ..batch_items import add_batch_item, add_n_batch_items, single_agent_episode_iterator
-from ..stateful_modules import is_stateful, max_seq_len, stateful_module
+from ..item_rows import joined
+from ..piece_plan import Call
+from ..stateful_modules import max_seq_len, stateful_module
+from ..table import NotColumnar, Table
 from .from_episodes import FromEpisodes
 from .tensor_to_numpy import narrowed
 
@@ -32,18 +38,28 @@ class AddStatesFromEpisodesToBatch(FromEpisodes):
         as_learner_connector: Whether the batch is a train batch.
     """
 
+    TAKES_ROWS = True
+
     @override
-    def __call__(
-        self, *, rl_module: Any, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
-    ) -> dict[str, Any]:
-        if not is_stateful(rl_module) or Columns.STATE_IN in batch:
+    def columns(self, batch: Any, call: Call) -> Any:
+        if not call.has_state() or Columns.STATE_IN in batch:
             return batch
-        is_learner = self.as_learner_connector
-        for episode in single_agent_episode_iterator(episodes, not is_learner):
-            module = stateful_module(rl_module, episode.module_id)
+        learns = self.as_learner_connector
+        if type(batch) is Table:
+            if learns or batch.is_by_module:
+                raise NotColumnar
+            for module_id, rows in batch.blocks.items():
+                module = stateful_module(call.rl_module, module_id)
+                if module is not None:
+                    rows.columns[Columns.STATE_IN] = _states_of_rows(
+                        call.episodes, module_id, rows.keys, module
+                    )
+            return batch
+        for episode in single_agent_episode_iterator(call.episodes, not learns):
+            module = stateful_module(call.rl_module, episode.module_id)
             if module is None:
                 continue
-            if is_learner:
+            if learns:
                 self._add_rows(batch, episode, module)
             else:
                 add_batch_item(batch, Columns.STATE_IN, last_state(episode, module), episode)
@@ -97,3 +113,62 @@ def _state_before(episode: Any, module: Any) -> Nest:
         Columns.STATE_OUT, indices=-1, neg_index_as_lookback=True
     )
     return nest.map_structure(np.asarray, last)
+
+
+def latest_states(episodes: Sequence[SingleAgentEpisode], module: Any) -> Nest:
+    """The states a module goes on with in the episodes of single agents.
+
+    Args:
+        episodes: At least one.
+        module: Gives the state of those that begin.
+    """
+    return joined(_states(episodes, module))
+
+
+def _states(episodes: Sequence[SingleAgentEpisode], module: Any) -> list[Any]:
+    states = []
+    key = Columns.STATE_OUT
+    for episode in episodes:
+        buffer = episode.extra_model_outputs.get(key) if episode.t else None
+        column: Any = None if buffer is None else buffer.raw
+        is_listed = type(column) is list and column
+        states.append(column[-1] if is_listed else last_state(episode, module))
+    return states
+
+
+def _states_of_rows(
+    episodes: Sequence[Any], module_id: Any, keys: Sequence[Any], module: Any
+) -> Nest:
+    """The states a module goes on with in its rows.
+
+    Args:
+        episodes: Of one or several agents.
+        module_id: The module; None for that of a single agent.
+        keys: Whose rows they are, as `Rows` has it.
+        module: The module itself.
+
+    Raises:
+        NotColumnar: The rows are not those of all agents that stepped.
+    """
+    kinds = {*map(type, episodes)}
+    if module_id is None and kinds == {SingleAgentEpisode}:
+        if [episode.id_ for episode in episodes if episode.agent_id is None] != keys:
+            raise NotColumnar
+        return latest_states(episodes, module)
+    if kinds != {MultiAgentEpisode}:
+        raise NotColumnar
+    owners: list[Any] = []
+    states: list[Any] = []
+    for episode in episodes:
+        singles = [one for one in stepped_singles(episode) if one.module_id == module_id]
+        owners += [(one.multi_agent_episode_id, one.agent_id) for one in singles]
+        told = outputs_in_journal(episode, Columns.STATE_OUT)
+        if told is None:
+            states += _states(singles, module)
+        elif told:
+            states += [told[one.agent_id] for one in singles]
+        else:
+            states += [initial_state(module) for _ in singles]
+    if owners != keys:
+        raise NotColumnar
+    return joined(states)

@@ -17,7 +17,10 @@ from ..batch_items import (
     foreach_batch_item_change_in_place,
     single_agent_episode_iterator,
 )
-from ..stateful_modules import is_stateful, max_seq_len, stateful_module
+from ..item_rows import with_time
+from ..piece_plan import Call
+from ..stateful_modules import max_seq_len, stateful_module
+from ..table import NotColumnar, Table
 from .from_episodes import FromEpisodes
 
 
@@ -34,24 +37,28 @@ class AddTimeDimToBatchAndZeroPad(FromEpisodes):
         as_learner_connector: Whether the batch is a train batch.
     """
 
+    TAKES_ROWS = True
+
     @override
-    def __call__(
-        self,
-        *,
-        rl_module: Any,
-        batch: dict[str, Any],
-        episodes: Sequence[Any],
-        shared_data: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
-        if not is_stateful(rl_module) or Columns.STATE_IN in batch:
+    def columns(self, batch: Any, call: Call) -> Any:
+        if not call.has_state() or Columns.STATE_IN in batch:
             return batch
-        shared_data = {} if shared_data is None else shared_data
+        is_table = type(batch) is Table
+        if is_table and (self.as_learner_connector or batch.is_by_module):
+            raise NotColumnar
         if self.as_learner_connector:
-            self._cut_into_rows(rl_module, batch, shared_data)
-            self._add_masks(rl_module, batch, episodes, shared_data)
+            self._cut_into_rows(call.rl_module, batch, call.shared_data)
+            self._add_masks(call.rl_module, batch, call.episodes, call.shared_data)
             return batch
-        shared_data["_added_single_ts_time_rank"] = True
+        call.shared_data["_added_single_ts_time_rank"] = True
+        if is_table:
+            for module_id, rows in batch.blocks.items():
+                if stateful_module(call.rl_module, module_id) is not None:
+                    timed = {
+                        name: nest.mapped(with_time, own) for name, own in rows.columns.items()
+                    }
+                    rows.columns = timed
+            return batch
         for column in batch:
             if column != Columns.INFOS:
                 foreach_batch_item_change_in_place(
@@ -59,7 +66,7 @@ class AddTimeDimToBatchAndZeroPad(FromEpisodes):
                     column,
                     lambda item, eps_id, agent_id, module_id: (
                         nest.map_structure(_one_step, item)
-                        if stateful_module(rl_module, module_id) is not None
+                        if stateful_module(call.rl_module, module_id) is not None
                         else item
                     ),
                 )

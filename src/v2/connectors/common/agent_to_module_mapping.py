@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,9 @@ from ....core.vault.decode.standins import GlobalRef, Opaque, class_path, mappin
 from ...episodes.multi_agent import MultiAgentEpisode
 from ...saving.class_slots import FUNCTION
 from ..batch_items import is_multi_agent
-from ..connector import ConnectorV2
-from ..stateful_modules import is_multi
+from ..columnar import ColumnarPiece
+from ..piece_plan import Call
+from ..table import NotColumnar, Table
 from .batch_individual_items import check_same_owners
 from .lost_mapping import LostMapping
 
@@ -38,7 +39,7 @@ class AgentMapping:
     agent_to_module_mapping_fn: Callable[..., Any]
 
 
-class AgentToModuleMapping(ConnectorV2):
+class AgentToModuleMapping(ColumnarPiece):
     """Regroup the items of agents by the module each agent's key names.
 
     Agents that are done are left out where modules act. Which rows belong to whom is kept in
@@ -52,6 +53,8 @@ class AgentToModuleMapping(ConnectorV2):
             and then without an episode.
         as_learner_connector: Whether the batch is a train batch.
     """
+
+    TAKES_ROWS = True
 
     def __init__(
         self,
@@ -80,17 +83,11 @@ class AgentToModuleMapping(ConnectorV2):
         return self._by_module(input_action_space, "action_space")
 
     @override
-    def __call__(
-        self,
-        *,
-        rl_module: Any,
-        batch: dict[str, Any],
-        episodes: Sequence[Any],
-        shared_data: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
-        modules = rl_module if is_multi(rl_module) else self.rl_module_specs
-        done = set() if self.as_learner_connector else done_agents(episodes)
+    def columns(self, batch: Any, call: Call) -> Any:
+        modules = call.rl_module if call.is_multi else self.rl_module_specs
+        done = set() if self.as_learner_connector else done_agents(call.episodes)
+        if type(batch) is Table:
+            return self._mapped_rows(batch, modules, done, call)
         by_module: dict[Any, dict[str, Any]] = {}
         order: dict[Any, list[tuple[Any, Any]]] | None = None
         observed: dict[Any, Any] | None = None
@@ -110,9 +107,31 @@ class AgentToModuleMapping(ConnectorV2):
                     order.setdefault(module_id, []).append((eps_id, agent_id))
             for key, items in acting.items():
                 by_module.setdefault(key[2], {}).setdefault(column, []).extend(items)
-        if shared_data is not None:
-            shared_data["memorized_map_structure"] = order or {}
+        call.shared_data["memorized_map_structure"] = order or {}
         return by_module
+
+    def _mapped_rows(
+        self, table: Table, modules: Collection[Any], done: set[tuple[Any, Any]], call: Call
+    ) -> Table:
+        blocks = table.blocks
+        if self.as_learner_connector or table.is_by_module or None in blocks:
+            raise NotColumnar
+        if any(name in modules for rows in blocks.values() for name in rows.columns):
+            raise NotColumnar
+        if any(module_id not in modules for module_id in blocks):
+            raise NotColumnar
+        if done and any(key in done for rows in blocks.values() for key in rows.keys):
+            acting = {}
+            for module_id, rows in blocks.items():
+                places = [place for place, key in enumerate(rows.keys) if key not in done]
+                if places:
+                    is_all = len(places) == len(rows.keys)
+                    acting[module_id] = rows if is_all else rows.take(places)
+            blocks = dict(sorted(acting.items(), key=lambda pair: pair[1].places[0]))
+        call.shared_data["memorized_map_structure"] = {
+            module_id: rows.keys for module_id, rows in blocks.items()
+        }
+        return Table(blocks, is_by_module=True)
 
     @classmethod
     @override

@@ -15,11 +15,12 @@ from ....core.arrays.batching import batch as batched
 from ....core.columns import DEFAULT_MODULE_ID, Columns
 from ....core.errors import PieceError, SpaceError
 from ....core.types import Nest
-from ..connector import ConnectorV2
-from ..stateful_modules import is_multi
+from ..columnar import ColumnarPiece
+from ..piece_plan import Call
+from ..table import NotColumnar, Table
 
 
-class BatchIndividualItems(ConnectorV2):
+class BatchIndividualItems(ColumnarPiece):
     """Stack the items of each column; those that are batches already are laid end to end.
 
     Infos stay a list. In the order in which a single agent's rows lie, the ids of their episodes
@@ -36,6 +37,8 @@ class BatchIndividualItems(ConnectorV2):
         {'reward': array([1.5, 2.5])}
     """
 
+    TAKES_ROWS = TURNS_FORM = True
+
     def __init__(
         self,
         input_observation_space: Space[Any] | None = None,
@@ -47,15 +50,10 @@ class BatchIndividualItems(ConnectorV2):
         self.multi_agent = multi_agent
 
     @override
-    def __call__(
-        self,
-        *,
-        rl_module: Any,
-        batch: dict[str, Any],
-        shared_data: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
-        is_by_module = is_multi(rl_module)
+    def columns(self, batch: Any, call: Call) -> Any:
+        if type(batch) is Table:
+            return self._columns_of(batch, call)
+        is_by_module, rl_module = call.is_multi, call.rl_module
         observed = batch.get(Columns.OBS)
         is_acting = isinstance(observed, dict) and not _is_train_batch(observed)
         for column, items in list(batch.items()):
@@ -70,8 +68,8 @@ class BatchIndividualItems(ConnectorV2):
                     check_same_owners(self, column, items, observed)
                 owners = [key for key, own in items.items() for _ in own]
                 listed = [item for own in items.values() for item in own]
-                if column == Columns.OBS and shared_data is not None:
-                    shared_data["memorized_map_structure"] = _ids_of_rows(items)
+                if column == Columns.OBS:
+                    call.shared_data["memorized_map_structure"] = _ids_of_rows(items)
                 rows = _rows(column, listed, owners=owners)
                 if is_by_module:
                     batch.pop(column)
@@ -79,6 +77,22 @@ class BatchIndividualItems(ConnectorV2):
                 else:
                     batch[column] = rows
         return batch
+
+    def _columns_of(self, table: Table, call: Call) -> dict[Any, Any]:
+        blocks = table.blocks
+        if table.is_by_module:
+            if not call.is_multi or any(module_id not in call.rl_module for module_id in blocks):
+                raise NotColumnar
+            return {module_id: rows.columns for module_id, rows in blocks.items()}
+        if self.multi_agent or None not in blocks or call.is_multi:
+            raise NotColumnar
+        rows = blocks[None]
+        if Columns.OBS in rows.columns:
+            call.shared_data["memorized_map_structure"] = rows.keys
+        if table.given is None:
+            return rows.columns
+        table.given.update(rows.columns)
+        return table.given
 
 
 def check_same_owners(

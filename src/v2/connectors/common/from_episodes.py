@@ -6,10 +6,10 @@ from typing import Any
 
 from gymnasium.spaces import Space
 
-from ..connector import ConnectorV2
+from ..columnar import ColumnarPiece
 
 
-class FromEpisodes(ConnectorV2):
+class FromEpisodes(ColumnarPiece):
     """A piece that reads what is to be acted on from running episodes, or all steps for learners.
 
     Args:

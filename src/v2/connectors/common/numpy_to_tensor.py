@@ -16,8 +16,8 @@ from ....core.columns import Columns
 from ....core.errors import PieceError
 from ....core.importing.torch_needed import torch_needed
 from ....core.types import Nest
-from ..connector import ConnectorV2
-from ..stateful_modules import is_multi
+from ..columnar import ColumnarPiece
+from ..piece_plan import Call
 
 if TYPE_CHECKING:
     import torch
@@ -26,7 +26,7 @@ _NO_NUMBERS: Final = "OSUV"
 _SHARED: Final = frozenset(map(np.dtype, ("f4", "i8", "i4", "u1", "?")))
 
 
-class NumpyToTensor(ConnectorV2):
+class NumpyToTensor(ColumnarPiece):
     """Turn arrays into tensors: floats into float32, integers as wide as they are.
 
     Infos, texts and objects stay as they are. Without a module, or with one that has no network of
@@ -58,34 +58,35 @@ class NumpyToTensor(ConnectorV2):
         self.check_finite = check_finite
 
     @override
-    def __call__(
-        self,
-        *,
-        rl_module: Any,
-        batch: dict[str, Any],
-        shared_data: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
+    def columns(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:
         """Turn all columns.
 
         Raises:
             PieceError: With `check_finite`, a column has a number that is not finite.
         """
+        rl_module, is_by_module = call.rl_module, call.is_multi
         if rl_module is None:
             return batch
-        is_by_module = is_multi(rl_module)
-        owners = (shared_data or {}).get("memorized_map_structure")
+        if self.check_finite:
+            self._check_all(batch, call)
+        device, pin_memory = self.device, self.pin_memory
         for column, data in batch.items():
-            is_module = is_by_module and column in rl_module
-            if self.check_finite and is_module and isinstance(owners, Mapping):
-                self._check(data, owners.get(column), f"module {column!r}, ")
-            elif self.check_finite:
-                self._check({column: data}, None if isinstance(owners, Mapping) else owners)
-            if is_module:
-                batch[column] = {name: self._turned(name, own) for name, own in data.items()}
+            if is_by_module and column in rl_module:
+                batch[column] = {
+                    name: tensors_of(name, own, device, pin_memory) for name, own in data.items()
+                }
             else:
-                batch[column] = self._turned(column, data)
+                batch[column] = tensors_of(column, data, device, pin_memory)
         return batch
+
+    def _check_all(self, batch: Mapping[str, Any], call: Call) -> None:
+        owners = call.shared_data.get("memorized_map_structure")
+        by_module = owners if isinstance(owners, Mapping) else None
+        for column, data in batch.items():
+            if by_module is not None and call.is_multi and column in call.rl_module:
+                self._check(data, by_module.get(column), f"module {column!r}, ")
+            else:
+                self._check({column: data}, None if by_module is not None else owners)
 
     def _check(self, columns: Mapping[str, Nest], owners: Any, where: str = "") -> None:
         for column, data in columns.items():
@@ -103,9 +104,6 @@ class NumpyToTensor(ConnectorV2):
                     found=str(array[row] if array.ndim else array),
                     hint="look for it in the environment, or in the pieces that made the column.",
                 )
-
-    def _turned(self, column: str, data: Nest) -> Nest:
-        return tensors_of(column, data, self.device, self.pin_memory)
 
 
 def tensors_of(column: str, data: Nest, device: Any = None, pin_memory: bool = False) -> Nest:

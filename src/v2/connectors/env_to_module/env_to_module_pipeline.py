@@ -7,8 +7,10 @@ from typing import Any
 
 from typing_extensions import override
 
+from ..columnar import is_columnar
 from ..piece_plan import Room
 from ..pipeline import RunnerPipeline
+from .acting_run import acting_run
 
 
 class EnvToModulePipeline(RunnerPipeline):
@@ -25,6 +27,4 @@ class EnvToModulePipeline(RunnerPipeline):
 
     @override
     def _room(self) -> Room:
-        from ..planning.acting import ACTING
-
-        return ACTING
+        return Room(is_columnar, acting_run)

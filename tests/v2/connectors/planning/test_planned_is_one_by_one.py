@@ -120,6 +120,8 @@ def test_on_the_way_to_the_module(data):
     if data.draw(st.booleans(), label="flatten"):
         pieces.insert(0, FlattenObservations(multi_agent=is_multi))
     pipeline = EnvToModulePipeline(*spaces(is_multi), connectors=pieces)
+    if not data.draw(st.booleans(), label="a module"):
+        rl_module = None
 
     found = scenes.both(pipeline, {}, episodes, rl_module)
 
