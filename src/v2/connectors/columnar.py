@@ -71,7 +71,8 @@ class ColumnarPiece(ConnectorV2):
     ) -> dict[str, Any]:
         if shared_data is None:
             shared_data = {}
-        call = Call(rl_module, episodes, explore, shared_data, is_multi(rl_module))
+        call = Call(rl_module, episodes, explore, shared_data)
+        call.is_multi = is_multi(rl_module)
         made: dict[str, Any] = self.columns(batch, call)
         return made
 
@@ -98,10 +99,12 @@ class ColumnarRun:
 
     def __call__(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:
         """Transform a batch as the pieces do one after the other."""
-        self.look_at(call)
-        made: Any
+        kind = type(call.rl_module)
+        if kind is not self._last_kind:  # A module of torch is slow to tell what it lacks.
+            self._is_multi, self._last_kind = is_multi(call.rl_module), kind
+        call.is_multi = self._is_multi
+        made: Any = batch
         try:
-            made = self.opened(batch)
             for work in self._works:
                 made = work(made, call)
         except NotColumnar:  # Nothing has changed that the pieces would do differently.
@@ -110,17 +113,6 @@ class ColumnarRun:
                 made = piece.columns(made, call)
         found: dict[str, Any] = made.closed() if type(made) is Table else made
         return found
-
-    def look_at(self, call: Call) -> None:
-        """Tell a call whether its module is several: one of torch is slow to tell what it lacks."""
-        kind = type(call.rl_module)
-        if kind is not self._last_kind:
-            self._is_multi, self._last_kind = is_multi(call.rl_module), kind
-        call.is_multi = self._is_multi
-
-    def opened(self, batch: dict[str, Any]) -> Any:
-        """What the first piece is given: the batch, or a table of what it holds."""
-        return batch
 
     def rows(self, batch: dict[Any, Any], call: Call) -> Table | None:
         """What all pieces but the last make of a batch, if that can be had in rows."""

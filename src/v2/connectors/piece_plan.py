@@ -31,16 +31,10 @@ class Call:
             episodes, or ids of episode and agent by module id.
     """
 
-    __slots__ = (
-        "_has_state",
-        "episodes",
-        "explore",
-        "is_multi",
-        "kinds",
-        "owners",
-        "rl_module",
-        "shared_data",
-    )
+    is_multi = False
+    kinds: dict[Any, Any] | None = None
+    owners: Any = None
+    _has_state: bool | None = None
 
     def __init__(
         self,
@@ -48,16 +42,11 @@ class Call:
         episodes: Any,
         explore: bool | None,
         shared_data: dict[str, Any],
-        is_multi: bool = False,
     ) -> None:
         self.rl_module = rl_module
         self.episodes = episodes
         self.explore = explore
         self.shared_data = shared_data
-        self.is_multi = is_multi
-        self.kinds: dict[Any, Any] | None = None
-        self.owners: Any = None
-        self._has_state: bool | None = None
 
     def has_state(self) -> bool:
         """Whether the module carries a state; it is asked once."""

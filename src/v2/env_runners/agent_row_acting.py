@@ -57,7 +57,7 @@ class AgentRowActing:
         self._crews: list[Crew] = []
         self._ids: list[str] = []
         self._owned: dict[Any, list[Any]] = {}
-        self._call = Call(modules, (), False, self._shared, True)
+        self._call = Call(modules, (), False, self._shared)
         self._is_stateful = is_stateful(modules)
         # The last states: of the rows of a layout, and of agents that did not act then.
         self._states: dict[Any, Nest] = {}
@@ -88,8 +88,8 @@ class AgentRowActing:
             Whether that goes in rows.
         """
         self._shared = shared_data
-        self._call = Call(self._modules, (), False, shared_data, True)
-        self._call.kinds = {}
+        self._call = Call(self._modules, (), False, shared_data)
+        self._call.is_multi, self._call.kinds = True, {}
         self._crews = [running.crew(index) for index in range(len(running.episodes))]
         self._ids = [episode.id_ for episode in running.episodes]
         try:

@@ -18,6 +18,7 @@ from ..common.batch_individual_items import BatchIndividualItems
 from ..common.numpy_to_tensor import NumpyToTensor, tensors_of
 from ..item_rows import DistinctIds, opened, with_time
 from ..piece_plan import Call
+from ..stateful_modules import is_multi
 from ..table import NotColumnar, Rows, Table
 
 _USUAL: Final = (
@@ -44,21 +45,21 @@ class ActingRun(ColumnarRun):
         self.is_usual: Final = tuple(map(type, pieces)) == _USUAL
         self._distinct = DistinctIds()
 
+        self._works.insert(0, _opened)
+
     @override
     def __call__(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:
         """See `Run`."""
-        self.look_at(call)
-        if self.is_usual and not batch and not call.is_multi:
+        rl_module = call.rl_module
+        if self.is_usual and not batch:
+            if type(rl_module) is not self._last_kind:
+                self._is_multi, self._last_kind = is_multi(rl_module), type(rl_module)
             try:
-                return self._of_latest(batch, call)
+                if not self._is_multi:
+                    return self._of_latest(batch, call)
             except NotColumnar:
                 pass
         return super().__call__(batch, call)
-
-    @override
-    def opened(self, batch: dict[str, Any]) -> Any:
-        """The rows of a batch that users' pieces have begun."""
-        return Table(opened(batch), given=batch) if batch else batch
 
     def _of_latest(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:
         """The batch of what the episodes of a single agent hold last."""
@@ -122,6 +123,11 @@ class ActingRun(ColumnarRun):
             batch[Columns.STATE_IN] = tensors_of(Columns.STATE_IN, states, device, pin_memory)
         shared_data["memorized_map_structure"] = ids
         return batch
+
+
+def _opened(batch: dict[str, Any], call: Call) -> Any:
+    """The rows of a batch that users' pieces have begun."""
+    return Table(opened(batch), given=batch) if batch else batch
 
 
 def acting_run(pieces: Sequence[Any]) -> ActingRun | None:

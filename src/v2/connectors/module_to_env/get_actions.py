@@ -70,7 +70,11 @@ def _add_actions(
     kinds = call.kinds
     kind = None if kinds is None else kinds.get(module_id)
     if kind is None:
-        kind = action_dist_cls(rl_module, call.explore)
+        kind = (
+            rl_module.get_exploration_action_dist_cls()
+            if call.explore
+            else rl_module.get_inference_action_dist_cls()
+        )
         if kinds is not None:
             kinds[module_id] = kind
     if call.explore:
@@ -92,13 +96,6 @@ def _add_actions(
             parts = [*filter(xp.is_tensor, nest.flatten(actions))] or [inputs]
             logp = sum(part.new_zeros(inputs.shape[:-1]) for part in parts)
         outputs[Columns.ACTION_LOGP] = logp
-
-
-def action_dist_cls(rl_module: Any, explore: bool | None) -> Any:
-    """The class of distributions that a module acts by."""
-    if explore:
-        return rl_module.get_exploration_action_dist_cls()
-    return rl_module.get_inference_action_dist_cls()
 
 
 @cache

@@ -59,7 +59,7 @@ class NormalizeAndClipActions(ColumnarPiece):
     def columns(self, batch: Any, call: Call) -> Any:
         if not (self.normalize_actions or self.clip_actions):
             return batch
-        if self.input_action_space is None:
+        if self._input_action_space is None:
             raise PieceError(
                 f"{type(self).__name__} does not know the action space",
                 hint="give it, or its pipeline, an input_action_space.",
@@ -118,7 +118,7 @@ class NormalizeAndClipActions(ColumnarPiece):
 
     def _in_bounds(self, plan: ActionPlan, actions: Nest) -> Any:
         """Rows of actions in their bounds; the environment gets arrays of its own."""
-        own = copied(actions)
+        own: Any = actions.copy() if type(actions) is np.ndarray else copied(actions)
         if not (plan.unsquashes if self.normalize_actions else plan.clips):
             return own
         if any(leaf.ndim < 2 for leaf in nest.flatten(own)):  # rows and parts
@@ -154,8 +154,8 @@ class NormalizeAndClipActions(ColumnarPiece):
 
     def plan_of(self, agent_id: Any) -> ActionPlan:
         """How actions of an agent are bounded; None for a single agent."""
-        if self._planned_for is not self.input_action_space:
-            self._plans, self._planned_for = {}, self.input_action_space
+        if self._planned_for is not self._input_action_space:
+            self._plans, self._planned_for = {}, self._input_action_space
         if agent_id not in self._plans:
             space = self.input_action_space
             self._plans[agent_id] = ActionPlan(space if agent_id is None else space[agent_id])
