@@ -211,7 +211,7 @@ class MeanStdFilter(Filter):
         if leaf is None:
             return x
         array = x if isinstance(x, np.ndarray) else np.asarray(x)
-        shape = leaf.shape
+        shape = leaf.total.mean.shape  # not by the property: this is every step of every filter
         if array.shape == shape:
             if update:
                 leaf.push(array)
@@ -224,7 +224,7 @@ class MeanStdFilter(Filter):
                 expected=f"shape {shape}",
                 found=f"shape {array.shape}",
             )
-        mean = leaf.mean if self.demean else None
+        mean = leaf.total.mean if self.demean else None
         denominator = leaf.denominator() if self.destd else None
         return np.asarray(centred(array, mean, denominator, self.clip))
 
