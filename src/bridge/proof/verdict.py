@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...core.arrays.stage_differences import StageComparison
+from ...core.data.json_data import as_json
 from .evidence import Evidence
 
 _MOST_NUMBERS: Final = 10_000
@@ -125,13 +126,14 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can hold."""
-        found: dict[str, Any] = _plain(
+        found: dict[str, Any] = as_json(
             {
                 **asdict(self),
                 "is_equal": self.is_equal,
                 "touches_actions": self.touches_actions,
                 "touches_returns": self.touches_returns,
-            }
+            },
+            _MOST_NUMBERS,
         )
         return found
 
@@ -217,19 +219,3 @@ def together(verdicts: Mapping[str, Verdict]) -> Verdict:
         evidence,
         dict(verdicts),
     )
-
-
-def _plain(value: Any) -> Any:
-    """Arrays as lists, numbers that JSON lacks as words; a large array in a few words."""
-    if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if isinstance(value, (np.ndarray, np.generic)):
-        array = np.asarray(value)
-        if array.size > _MOST_NUMBERS:
-            return f"an array {array.shape} of {array.dtype}"
-        return _plain(array.tolist())
-    if isinstance(value, float) and not np.isfinite(value):
-        return str(value)
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

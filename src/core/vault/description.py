@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
+from ..data.json_data import as_json
 from ..errors import UnknownNameError
 from ..nets.records import Records
 from ..nets.words import layer_words
@@ -28,7 +28,6 @@ from .records.records import (
 from .records.weights import WeightTable
 from .verdict import judge, verdict
 
-_MOST_BITS: Final = 4096
 _STEPS: Final = ("timesteps_total", "num_env_steps_sampled", "num_env_steps_sampled_lifetime")
 
 
@@ -69,8 +68,8 @@ def describe_checkpoint(
         "algorithm": checkpoint.algorithm,
         "algorithm_class": checkpoint.algorithm_class,
         "environment": checkpoint.environment,
-        "training_iteration": _json(checkpoint.training_iteration),
-        "steps": _json(trained_steps(checkpoint)),
+        "training_iteration": as_json(checkpoint.training_iteration),
+        "steps": as_json(trained_steps(checkpoint)),
         "verdict": {"level": judged.level, "reason": judged.reason},
         "policies": {
             name: {**_policy(record), "proposal": _proposal(record, records)}
@@ -124,7 +123,7 @@ def _policy(record: PolicyRecord) -> dict[str, Any]:
         },
         "filters": [_filter(found) for found in record.filters],
         "weights": _weights(record.weights),
-        "global_timestep": _json(record.global_timestep),
+        "global_timestep": as_json(record.global_timestep),
         "exploration": jsonable(record.config.get("exploration_config")),
         "verdict": {"level": judged.level, "reason": judged.reason},
         "where": record.where,
@@ -186,11 +185,11 @@ def _filter(found: FilterRecord) -> dict[str, Any]:
     return {
         "kind": found.kind,
         "count": list(found.count),
-        "mean": [_json(array.tolist()) for array in found.mean],
-        "std": [_json(array.tolist()) for array in found.std],
+        "mean": [as_json(array.tolist()) for array in found.mean],
+        "std": [as_json(array.tolist()) for array in found.std],
         "demean": found.demean,
         "destd": found.destd,
-        "clip": _json(found.clip),
+        "clip": as_json(found.clip),
         "where": found.where,
     }
 
@@ -214,18 +213,4 @@ def _space(space: Any) -> dict[str, Any] | None:
 
 def jsonable(value: Any) -> Any:
     """Plain data that `json` takes: no arrays, no bytes, no tuples, text keys only."""
-    return _json(Plainer(arrays=False)(value))
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _json(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_json(part) for part in value]
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else str(float(value))
-    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
-        return f"an integer of {value.bit_length():,} bits"  # Python refuses to write it out
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    return str(value)[:200]
+    return as_json(Plainer(arrays=False)(value))

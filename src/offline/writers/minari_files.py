@@ -15,6 +15,8 @@ import numpy as np
 from gymnasium import spaces as gym_spaces
 
 from ...core.errors import ConfigError, MissingExtraError
+from ...core.spaces.schema import field_of
+from ...core.spaces.walk import kind_of
 from ...core.vault.own.atomic import replaced_file
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..readers.minari_reader import INFOS, METADATA, OWN
@@ -180,22 +182,29 @@ def _wider(space: Any, other: Any) -> Any:
     return space
 
 
+_FIELDS: Final = {
+    "Box": ("dtype", "shape", "low", "high"),
+    "Discrete": ("dtype", "start", "n"),
+    "MultiDiscrete": ("dtype", "shape", "nvec"),
+    "MultiBinary": ("shape", "n"),
+}
+"""What Minari writes of a space of each kind."""
+
+
 def _told(space: Any) -> dict[str, Any]:
-    kind = type(space).__name__
     if isinstance(space, gym_spaces.Dict):
         return {"type": "Dict", "subspaces": {k: _told(v) for k, v in space.spaces.items()}}
     if isinstance(space, gym_spaces.Tuple):
         return {"type": "Tuple", "subspaces": [_told(part) for part in space.spaces]}
-    if isinstance(space, gym_spaces.Box):
-        bounds = {"low": space.low.tolist(), "high": space.high.tolist()}
-        return {"type": "Box", "dtype": str(space.dtype), "shape": list(space.shape), **bounds}
-    if isinstance(space, gym_spaces.Discrete):
-        told = {"type": "Discrete", "dtype": "int64", "start": int(space.start)}
-        return {**told, "n": int(space.n)}
-    if isinstance(space, gym_spaces.MultiDiscrete):
-        told = {"type": "MultiDiscrete", "dtype": str(space.dtype), "shape": list(space.shape)}
-        return {**told, "nvec": space.nvec.tolist()}
-    if isinstance(space, gym_spaces.MultiBinary):
-        n = space.n if isinstance(space.n, int) else list(space.n)
-        return {"type": "MultiBinary", "shape": list(space.shape), "n": n}
-    raise ConfigError(f"a {kind} space has no place in a dataset of Minari")
+    kind = kind_of(space)
+    if kind not in _FIELDS:
+        named = type(space).__name__
+        raise ConfigError(f"a {named} space has no place in a dataset of Minari")
+    fields = {name: field_of(space, name) for name in _FIELDS[kind]}
+    return {"type": kind} | {name: _plain(value) for name, value in fields.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return str(value) if isinstance(value, np.dtype) else value

@@ -54,23 +54,6 @@ def shown(values: Mapping[str, _Value]) -> dict[str, _Value]:
     return {visible(name, _LONGEST_NAME): value for name, value in values.items()}
 
 
-def plain(value: Any) -> Any:
-    """A value as JSON can hold it; what JSON has no word for becomes text."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(part) for part in value]
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float):
-        return value if isfinite(value) else str(value)
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    return str(value)
-
-
 def at(result: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     """Give what lies at a path; None if nothing does."""
     part: Any = result

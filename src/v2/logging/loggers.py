@@ -17,6 +17,7 @@ from typing import Any, Final, TextIO
 
 from typing_extensions import override
 
+from ...core.data.json_data import as_json
 from ...core.errors import CorruptCheckpointError
 from ...core.text.visible import visible
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
@@ -24,7 +25,7 @@ from ...core.vault.file_names import PLAIN_SETTINGS, RESULT_TABLE, RESULTS
 from ...core.vault.files.reading import read_bytes, read_tail
 from ...core.vault.own.atomic import replaced_file
 from .event_file import EventFile
-from .flat_result import flat, plain, scalars, shown
+from .flat_result import flat, scalars, shown
 
 _TAIL: Final = 1 << 16
 
@@ -105,7 +106,7 @@ class JsonLogger(Logger):
         super().__init__(config, logdir)
         folder = Path(logdir)
         with replaced_file(folder / PLAIN_SETTINGS) as staged:
-            text = json.dumps(plain(self.config), indent=2) + "\n"
+            text = json.dumps(as_json(self.config), indent=2) + "\n"
             staged.write_text(text, encoding="utf-8")
         results = folder / RESULTS
         if os.path.lexists(results):
@@ -114,7 +115,7 @@ class JsonLogger(Logger):
 
     @override
     def on_result(self, result: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(plain(result)) + "\n")
+        self._file.write(json.dumps(as_json(result)) + "\n")
         self._file.flush()
 
     @override
@@ -171,7 +172,7 @@ class UnifiedLogger(Logger):
 
 
 def _cell(value: Any) -> Any:
-    found = plain(value)
+    found = as_json(value)
     return visible(found, len(found)) if isinstance(found, str) else found
 
 

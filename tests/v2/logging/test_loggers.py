@@ -8,11 +8,12 @@ import struct
 
 import numpy as np
 import pytest
+from rlconnect.core.data.json_data import as_json
 from rlconnect.core.errors import CorruptCheckpointError, UnsafeCheckpointError
 from rlconnect.core.text.visible import visible
 from rlconnect.v2 import CSVLogger, JsonLogger, PPOConfig, ProgressLine, TBXLogger, UnifiedLogger
 from rlconnect.v2.logging.event_file import EventFile
-from rlconnect.v2.logging.flat_result import at, flat, plain, scalars
+from rlconnect.v2.logging.flat_result import at, flat, scalars
 from rlconnect.v2.logging.masked_crc import crc32c, masked_crc32c
 from rlconnect.v2.logging.progress_line import progress_text
 
@@ -52,8 +53,8 @@ def test_results_become_flat():
 )
 def test_anything_fits_into_json(value, made):
     """Arrays, numpy's numbers, sets, classes: JSON has a word for each."""
-    assert plain(value) == made
-    json.dumps(plain(value), allow_nan=False)
+    assert as_json(value) == made
+    json.dumps(as_json(value), allow_nan=False)
 
 
 @pytest.mark.parametrize("name", ["\x1b[2J", "\u202egnp", "a\nb,c", "\ud800", "\0"])
