@@ -14,7 +14,7 @@ from .array_images import Compute, Weights, convolution, pool
 from .binding import Step
 from .layer_formulas import FORMULAS, joined
 from .numpy_lstm import NumpyLstm
-from .q_values import expected_return, support
+from .q_values import dueling_arrays, expected_return, support
 
 Recur = Callable[[list[Any], Sequence[Any], int], tuple[Float32, list[Float32]]]
 """From what goes in, states and the number of sequences to what comes out and the next states."""
@@ -67,6 +67,12 @@ def _layer_norm(step: Step, weights: Weights) -> Compute:
     return compute
 
 
+def _dueling(step: Step, weights: Weights) -> Compute:
+    if step.settings["atoms"] > 1:
+        return partial(FORMULAS["dueling"], step, weights)
+    return lambda seen: dueling_arrays(seen[0], seen[1])
+
+
 def _expected(step: Step, weights: Weights) -> Compute:
     low, high = step.layer.value
     atoms = support(step.settings["atoms"], low, high)  # once, not in each pass
@@ -75,14 +81,13 @@ def _expected(step: Step, weights: Weights) -> Compute:
 
 
 def _squash(step: Step, weights: Weights) -> Compute:
-    low, span = weights["low_action"], weights["action_range"]
+    low, half = weights["low_action"], weights["action_range"] * HALF
 
     def compute(seen: list[Any]) -> Float32:
         # By way of tanh: sigmoid(2x) without an overflow to silence.
         bent: Float32 = np.tanh(joined(seen))
         bent += ONE
-        bent *= HALF
-        bent *= span
+        bent *= half
         bent += low
         return bent
 
@@ -177,6 +182,7 @@ _LAYERS: Final[Mapping[str, Callable[[Step, Weights], Compute]]] = {
     "activation": _activation,
     "convolution": convolution,
     "dense": _dense,
+    "dueling": _dueling,
     "expected": _expected,
     "layer_norm": _layer_norm,
     "pool": pool,

@@ -149,19 +149,37 @@ class ArrayNetwork:
         value = known[self._value]
         return known[self._acting], value[:, 0] if value.ndim == 2 else value.reshape(-1), after
 
-    def dense_rows(self) -> tuple[Stack, int, slice, int | None] | None:
-        """The whole network as dense layers one after the other; None where it is more.
+    def from_rows(self) -> Callable[[Any], tuple[Any, Any]] | None:
+        """What gives the actions' inputs and the value for rows of float32 observations.
 
-        Returns:
-            The layers, how many numbers they see, and where in what they give the inputs of the
-            actions are, and the value if it is told.
+        None where the network does not begin with dense layers, or sees more than observations.
         """
-        first = self._runs[0]
-        if len(self._runs) > 1 or first.reads != ("obs",) or not first.layers:
+        first, *behind = self._runs
+        seen = {name for run in behind for name in run.reads} & set(self.bound.inputs)
+        shape = self.bound.inputs.get("obs", ())
+        if not first.layers or first.reads != ("obs",) or seen or self._states or len(shape) != 1:
             return None
-        parts, (width, *more) = dict(_parts(first.gives)), self.bound.inputs["obs"]
-        value = None if self._value is None else parts[self._value].start
-        return None if more else (Stack(first.layers), width, parts[self._acting], value)
+        stack, parts = Stack(first.layers), _parts(first.gives)
+        acting, value, computes = self._acting, self._value, [run.ready() for run in behind]
+        if not behind:
+            place, at = dict(parts)[acting], None if value is None else dict(parts)[value].start
+            is_whole = len(parts) == 1
+
+            def dense(x: Any) -> tuple[Any, Any]:
+                found = stack(x if x.shape[1:] == shape else shaped("obs", x, shape))
+                inputs = found if is_whole else found[:, place]
+                return inputs, None if at is None else found[:, at]
+
+            return dense
+
+        def whole(x: Any) -> tuple[Any, Any]:
+            found = stack(x if x.shape[1:] == shape else shaped("obs", x, shape))
+            known: Known = {name: found[:, part] for name, part in parts}
+            for compute in computes:
+                compute(known)
+            return known[acting], None if value is None else known[value][:, 0]
+
+        return whole
 
     def direct(self) -> tuple[ColumnStack | Stack, Finish | None] | None:
         """What gives the actions' inputs alone, where the network begins with dense layers.

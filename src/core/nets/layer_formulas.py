@@ -60,9 +60,10 @@ def _mask(step: Step, weights: Weights, seen: list[Any]) -> Any:
 
 
 def _dueling(step: Step, weights: Weights, seen: list[Any]) -> Any:
-    atoms, rows = step.settings["atoms"], seen[0].shape[0]
+    atoms = step.settings["atoms"]
     if atoms == 1:
         return dueling_q(*seen)
+    rows = seen[0].shape[0]
     return dueling_logits(seen[0].reshape(rows, -1, atoms), seen[1]).reshape(rows, -1)
 
 

@@ -41,6 +41,11 @@ def dueling_q(advantages: Any, value: Any) -> Any:
         counted = advantages != -lib.inf
         total = lib.where(counted, advantages, lib.zeros_like(advantages)).sum(1, keepdim=True)
         return value + (advantages - total / counted.to(advantages.dtype).sum(1, keepdim=True))
+    return dueling_arrays(advantages, value)
+
+
+def dueling_arrays(advantages: Any, value: Any) -> Any:
+    """`dueling_q` of arrays."""
     total = np.add.reduce(advantages, axis=1, keepdims=True)
     count: Any = advantages.shape[1]
     if total.min() == -np.inf:

@@ -17,7 +17,7 @@ from gymnasium.spaces import Box, Space
 from ...core.errors import ConfigError, SpaceError, WeightsError
 from ...core.importing.torch_needed import has_torch
 from ...core.nets import Network, bind
-from ...core.nets.arrays import ArrayNetwork, Finish, shaped
+from ...core.nets.arrays import ArrayNetwork, Finish
 from ...core.nets.learned_swish import has_learned_swish
 from ...core.nets.numpy_columns import ColumnStack
 from ...core.nets.numpy_layers import Stack
@@ -71,13 +71,12 @@ class ArrayHead:
         self.distribution = plan.distribution
         self.bare_when_greedy = bare_when_greedy
         self._network, self._sees_more = network, see is not None
-        dense = network.dense_rows() if see is None else None
-        is_time_major = bool(plan.model_config.get("_time_major"))
+        from_rows = network.from_rows() if see is None else None
         # No method of this object, which would keep it alive in a circle.
         self.forward: Forward = (
-            _forward(network, see, is_time_major)
-            if dense is None
-            else _dense_forward("q" in network.bound.network.outputs, *dense)
+            _forward(network, see, bool(plan.model_config.get("_time_major")))
+            if from_rows is None
+            else _of_rows("q" in network.bound.network.outputs, from_rows)
         )
 
     def policy_outputs(
@@ -199,18 +198,13 @@ def _forward(
     return forward
 
 
-def _dense_forward(
-    is_q: bool, stack: Stack, width: int, place: slice, value: int | None
-) -> Forward:
-    """The pass of a network that is nothing but dense layers, without a detour."""
+def _of_rows(is_q: bool, from_rows: Callable[[Any], tuple[Any, Any]]) -> Forward:
+    """The pass of a network that sees nothing but rows of observations, without a detour."""
 
     def forward(columns: Columns, state: Sequence[Array], seq_lens: Any) -> ArrayOutputs:
-        x = np.asarray(columns["obs"], np.float32)
-        if x.ndim != 2 or x.shape[1] != width:
-            x = shaped("obs", x, (width,))
-        found = stack(x)
+        found, value = from_rows(np.asarray(columns["obs"], np.float32))
         if value is not None:
-            return ArrayOutputs(found[:, place], [], {"vf_preds": found[:, value]})
+            return ArrayOutputs(found, [], {"vf_preds": value})
         return ArrayOutputs(found, [], {"q_values": found} if is_q else {})
 
     return forward
