@@ -12,6 +12,7 @@ from typing import Any
 from ...core.errors import PipelineError
 from ...core.runtime.sessions import MAX_SESSIONS, Sessions
 from ...core.runtime.sharing import Turn
+from ...core.step.part import contribution_of
 from ...core.text.near_names import near_names
 from ...core.text.visible import visible_lines
 from .connector import ActionConnector, AgentConnector, Connector
@@ -167,6 +168,21 @@ class ConnectorPipeline(Connector):
         lines = [super().__str__(indentation)]
         lines += [each.__str__(indentation + _INDENT) for each in self.connectors]
         return "\n".join(lines)
+
+    def explain(self) -> str:
+        """How each connector runs, and why, a line each.
+
+        What is planned is run as data for one observation or thousands, by an `Actor` or compiled;
+        what is not makes an `Actor` run all connectors as they are. In a batch those that work on
+        all agents at once do, and the others get one record after the other.
+
+        Example:
+            >>> from rlconnect.legacy.connectors.agent.clip_reward import ClipRewardAgentConnector
+            >>> pipeline = AgentConnectorPipeline(ConnectorContext(), [ClipRewardAgentConnector()])
+            >>> print(pipeline.explain())
+            ClipRewardAgentConnector: planned; all agents at once
+        """
+        return "\n".join(map(_explained, self.connectors))
 
     def to_state(self) -> tuple[str, Any]:
         """The pipeline's class name, and each connector as its own name and params."""
@@ -384,6 +400,15 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
 def _works_on_all(connector: Any) -> bool:
     # Asked of the class: an object that hands attributes on to a connector has its own call.
     return getattr(type(connector), "works_on_all", False)
+
+
+def _explained(connector: Any) -> str:
+    name = type(connector).__name__
+    added = contribution_of(connector)
+    why = f"{name} has no part() of its own" if added is None else ", ".join(added.missing)
+    planned = f"not planned ({why})" if why else "planned"
+    offers = _works_on_all(connector)
+    return f"{name}: {planned}; {'all agents at once' if offers else 'one record at a time'}"
 
 
 def _called(

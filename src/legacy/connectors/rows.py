@@ -44,7 +44,7 @@ class Rows:
 
     Example:
         >>> rows = Rows.of([AgentConnectorDataType("env", "agent", {"rewards": 1.0})])
-        >>> rows.set("rewards", np.array([2.0]))
+        >>> rows.set("rewards", [2.0])
         >>> rows.as_list()
         [AgentConnectorDataType('env', 'agent', {'rewards': 2.0})]
     """

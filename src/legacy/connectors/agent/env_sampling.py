@@ -33,6 +33,10 @@ class EnvSamplingAgentConnector(ColumnsAgentConnector):
     def transform_all(self, rows: Rows) -> None:
         """Hand the rows on."""
 
+    def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
+        """Hand the columns on."""
+        return columns
+
     def part(self) -> Contribution:
         """Nothing."""
         return NOTHING
