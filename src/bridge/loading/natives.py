@@ -12,10 +12,11 @@ from typing import Any, Final, Protocol, TypeAlias
 from gymnasium.spaces import Space
 
 from ...core.data.budget import one_load
-from ...core.errors import NotACheckpointError, PieceError, UnknownNameError
+from ...core.errors import NotACheckpointError, PieceError
 from ...core.importing.torch_needed import torch_needed
 from ...core.text.shell import command
 from ...core.vault import open_checkpoint
+from ...core.vault.chosen import chosen
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.file_names import MIGRATION_FILE
 from ...core.vault.files.places import named, on_disk
@@ -244,22 +245,6 @@ def _in_folder(
     if checkpoint.modules:
         return Natives(triples_in(path, wanted, mapping, module_options(options)), mapping)
     return Natives({}, parts=_parts(checkpoint, module_options(options)))
-
-
-def chosen(
-    found: dict[str, Native], wanted: Sequence[str] | None, path: str | os.PathLike[str]
-) -> dict[str, Native]:
-    """Those of the wanted ids.
-
-    Raises:
-        UnknownNameError: There is none of some id.
-    """
-    for name in wanted or ():
-        if name not in found:
-            raise UnknownNameError(
-                f"no policy {name!r} in {path}", expected=", ".join(map(repr, found))
-            )
-    return found if wanted is None else {name: found[name] for name in wanted}
 
 
 def _program(path: Path, wanted: Sequence[str] | None) -> Natives:

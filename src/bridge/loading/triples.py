@@ -11,7 +11,8 @@ from ...core.columns import DEFAULT_MODULE_ID
 from ...core.data.budget import one_load
 from ...core.data.checked import count, mapping
 from ...core.data.damage import at
-from ...core.errors import CheckpointNotFoundError, CorruptCheckpointError, UnknownNameError
+from ...core.errors import CheckpointNotFoundError, CorruptCheckpointError
+from ...core.vault.chosen import chosen
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.decoding import Decoding
 from ...core.vault.file_names import (
@@ -169,19 +170,14 @@ def triples_in(
     else:
         before, module, after = None, RLModule.from_checkpoint(path, **options), None
     modules = dict(module.items()) if hasattr(module, "items") else {_id_in(path): module}
-    names = list(modules) if module_ids is None else list(module_ids)
-    for name in names:
-        if name not in modules:
-            raise UnknownNameError(
-                f"no module {name!r} in {path}", expected=", ".join(map(repr, modules))
-            )
+    wanted = chosen(modules, module_ids, path, kind="module")
     regroups = before is not None and bool(before[AgentToModuleMapping])
     if regroups:
         _set_mapping((before, after), Casting(list(modules), mapping), is_given=mapping is not None)
     is_own = regroups and has_own_pieces(before, after)
     found, timestep = {}, _steps_sampled(path)
-    for name in names:
-        own, pipelines = modules[name], (before, after)
+    for name, own in wanted.items():
+        pipelines = (before, after)
         if is_own:
             pipelines = module_pipelines(before, after, name)
         elif before is None or regroups:
@@ -233,8 +229,4 @@ def _chosen(module: Any, module_id: str | None, folder: Path) -> Any:
     if module_id is None:
         # One agent's pipelines work on a module, not on a dict with one in it.
         return module[DEFAULT_MODULE_ID] if names == [DEFAULT_MODULE_ID] else module
-    if module_id not in names:
-        raise UnknownNameError(
-            f"no module {module_id!r} in {folder}", expected=", ".join(map(repr, names))
-        )
-    return module[module_id]
+    return chosen(dict(module.items()), [module_id], folder, kind="module")[module_id]

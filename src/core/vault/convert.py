@@ -24,6 +24,7 @@ from ..errors import CheckpointWriteError, MissingPartError, UnknownNameError
 from ..text.shell import command
 from .audit.files import with_audit
 from .audit.wrappings import HEAD, bytes_in_text, starts_pickle
+from .chosen import chosen
 from .decode.load_limits import DEFAULT_LIMITS
 from .decoding import Decoding
 from .file_names import (
@@ -171,12 +172,7 @@ def _chosen(checkpoint: Checkpoint, policies: Iterable[str] | None) -> Checkpoin
         )
     if policies is None:
         return checkpoint
-    names = list(policies)
-    for name in names:
-        if name not in acting:
-            raise UnknownNameError(
-                f"no policy {name!r} in {checkpoint.path}", expected=", ".join(map(repr, acting))
-            )
+    names = chosen(acting, policies, checkpoint.path)
     return replace(
         checkpoint,
         policies={name: part for name, part in checkpoint.policies.items() if name in names},

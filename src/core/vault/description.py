@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from ..data.json_data import as_json
-from ..errors import UnknownNameError
 from ..nets.records import Records
 from ..nets.words import layer_words
 from ..spaces.codec import space_to_data
 from ..spaces.text import describe
 from ..text.shell import command
+from .chosen import chosen
 from .file_names import ENV_RUNNER
 from .network_words import network
 from .next_steps import next_steps
@@ -43,16 +43,8 @@ def describe_checkpoint(
     Raises:
         UnknownNameError: There is no policy or module of that name.
     """
-    acting = dict(checkpoint.acting)
-    for policy in policies or ():
-        if policy not in acting:
-            raise UnknownNameError(
-                f"no policy {policy!r} in {checkpoint.path}",
-                expected=", ".join(map(repr, acting)) or "one of none",
-                hint=f"see what it holds: {command('inspect', checkpoint.path)}",
-            )
-    if policies is not None:
-        acting = {policy: acting[policy] for policy in policies}
+    hint = f"see what it holds: {command('inspect', checkpoint.path)}"
+    acting = chosen(checkpoint.acting, policies, checkpoint.path, hint=hint)
     judged = verdict(checkpoint)
     has_foreign = any(map(needs_network, acting.values()))
     records = records_near(checkpoint) if has_foreign else []

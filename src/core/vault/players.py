@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from ..errors import CorruptCheckpointError, UnknownNameError
+from ..errors import CorruptCheckpointError
+from .chosen import chosen
 from .file_names import ACTOR_FILE
 from .files.reading import part_of
 from .own.own_format import read_document
@@ -45,12 +46,7 @@ def saved_players(
     if not isinstance(names, list) or not names:
         raise CorruptCheckpointError(f"{file} names no players", found=repr(names)[:80])
     folders = {str(name): part_of(path, f"player_{at}") for at, name in enumerate(names)}
-    for name in wanted or ():
-        if name not in folders:
-            raise UnknownNameError(
-                f"no player {name!r} in {path}", expected=", ".join(map(repr, folders))
-            )
-    return {name: folders[name] for name in wanted or folders}, content
+    return chosen(folders, wanted or None, path, kind="player"), content
 
 
 def read_players(root: Path, open_one: Callable[[Path], Checkpoint]) -> Checkpoint | None:

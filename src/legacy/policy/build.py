@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...core.data.checked import count, mapping
 from ...core.data.damage import at
-from ...core.errors import MissingPartError, PipelineError, UnknownNameError
+from ...core.errors import MissingPartError, PipelineError
 from ...core.text.shell import command
 from ...core.trust import Trust
 from ...core.trust.names import words
 from ...core.vault import Checkpoint, ConnectorRecord, PolicyRecord, open_checkpoint
 from ...core.vault.audit.warning import warn_of_unsafe
+from ...core.vault.chosen import chosen
 from ...core.vault.readers.old_policy import merged_config, policy_record
 from ..connectors.connector import ActionConnector, AgentConnector
 from ..connectors.registry import UnknownConnectorError, unknown_connectors
@@ -54,20 +55,13 @@ def load_policies(
         raise _no_policies(checkpoint)
     if isinstance(policy_ids, str):
         policy_ids = [policy_ids]
-    wanted = list(checkpoint.policies) if policy_ids is None else list(policy_ids)
-    for name in wanted:
-        if name not in checkpoint.policies:
-            raise UnknownNameError(
-                f"no policy {name!r} in {checkpoint.path}",
-                expected=", ".join(map(repr, checkpoint.policies)),
-                hint=f"see what it holds: {command('inspect', checkpoint.path)}",
-            )
+    hint = f"see what it holds: {command('inspect', checkpoint.path)}"
+    wanted = chosen(checkpoint.policies, policy_ids, checkpoint.path, hint=hint)
     settings = options.pop("config", None)
     networks = described_networks(checkpoint.policies, options.pop("model", None))
     said = {key: options.pop(key, None) for key in _SAID}
     built: dict[str, Policy] = {}
-    for name in wanted:
-        record = checkpoint.policies[name]
+    for name, record in wanted.items():
         if settings is not None:
             record = replace(record, config=merged_config(record.config, settings))
         record = with_given(record, **said)

@@ -10,11 +10,12 @@ import zipfile
 import zlib
 from typing import Final
 
+from ..file_names import WORKER_FILE
+
 HEAD: Final = 512
 DAMAGED_ARCHIVE: Final = (zipfile.BadZipFile, zlib.error, RuntimeError, OSError)
 _PICKLES: Final = (".pkl", ".pickle", ".pt", ".pth", ".ckpt", ".joblib")
 _MSGPACK: Final = (".msgpack", ".msgpck", ".mpk")
-_WORKER: Final = re.compile(r"checkpoint-\d+")
 _NAME: Final = rb"[A-Za-z_][\w.]{0,200}\r?\n"
 # A name, or a call of one, in the protocols that are text.
 _GLOBAL: Final = re.compile(rb"[(\]}ld0-9p\n]{0,8}c" + _NAME + _NAME)
@@ -53,7 +54,7 @@ def kind_of_bytes(head: bytes, name: str) -> str:
         return "pickle"
     if head.startswith((b"\x1f\x8b", *_ZLIB)):
         return "packed"
-    if ending in _PICKLES or _WORKER.fullmatch(name):
+    if ending in _PICKLES or WORKER_FILE.fullmatch(name):
         return "pickle"
     return "json" if ending in (".json", ".jsonl") or head.startswith((b"{", b"[")) else ""
 
