@@ -82,7 +82,12 @@ class ColumnarRun:
 
     Args:
         pieces: In order.
+
+    Attributes:
+        refusal: Why they ran one by one when they last did; empty if they never did.
     """
+
+    refusal = ""
 
     def __init__(self, pieces: Sequence[ColumnarPiece]) -> None:
         self.pieces: tuple[Any, ...] = tuple(pieces)
@@ -107,8 +112,9 @@ class ColumnarRun:
         try:
             for work in self._works:
                 made = work(made, call)
-        except NotColumnar:  # Nothing has changed that the pieces would do differently.
-            made = batch
+        except NotColumnar as refusal:
+            # Nothing has changed that the pieces would do differently.
+            made, self.refusal = batch, str(refusal)
             for piece in self.pieces:
                 made = piece.columns(made, call)
         found: dict[str, Any] = made.closed() if type(made) is Table else made
@@ -128,7 +134,7 @@ class ColumnarRun:
 def _of_items(work: Work, batch: Any, call: Call) -> Any:
     """The work of a piece that knows no tables."""
     if type(batch) is Table:
-        raise NotColumnar
+        raise NotColumnar("a piece among them takes items only")
     return work(batch, call)
 
 

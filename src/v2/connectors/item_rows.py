@@ -19,6 +19,8 @@ from ...core.types import Array, Nest
 from ..episodes.column_items import stacked
 from .table import NotColumnar, Rows
 
+_NO_ROWS: Final = "items are not built alike, or columns hold those of others"
+
 _NUMBERS: Final = frozenset({float, int, bool, *(np.dtype(code).type for code in "?bBhHiIlLqQefd")})
 
 _FEW: Final = 16
@@ -54,23 +56,23 @@ def opened(batch: dict[str, Any]) -> dict[Any, Rows]:
     columns: dict[str, Sequence[Any]] = {}
     for name, by_key in batch.items():
         if type(by_key) is not dict or name == Columns.INFOS:
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         if keys is None:
             keys = [*by_key]
         elif keys != [*by_key]:
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         lists = [*by_key.values()]
         if not all(type(own) is list and len(own) == 1 for own in lists):
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         columns[name] = [own[0] for own in lists]
     if not keys or not all(type(key) is tuple for key in keys):
-        raise NotColumnar
+        raise NotColumnar(_NO_ROWS)
     lengths = {len(key) for key in keys}
     if lengths == {1}:
         own = {name: joined(items) for name, items in columns.items()}
         return {None: Rows([key[0] for key in keys], own)}
     if lengths != {3}:
-        raise NotColumnar
+        raise NotColumnar(_NO_ROWS)
     return by_module(keys, columns)
 
 
@@ -103,7 +105,7 @@ def joined(items: Sequence[Any]) -> Nest:
     try:
         return _joined(items) if len(items) > 1 else _one_row(items[0])
     except (EpisodeError, KeyError, ValueError) as error:
-        raise NotColumnar from error
+        raise NotColumnar(_NO_ROWS) from error
 
 
 def _one_row(item: Any) -> Nest:
@@ -126,14 +128,14 @@ def _joined(items: Sequence[Any]) -> Nest:
         size = len(first)
         for item in items:
             if type(item) is not kind or len(item) != size:
-                raise NotColumnar
+                raise NotColumnar(_NO_ROWS)
         if not size:
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         if kind is tuple:
             return tuple(_joined(parts) for parts in zip(*items, strict=True))
         return {key: _joined([item[key] for item in items]) for key in first}
     if (kind is not np.ndarray and kind not in _NUMBERS) or {*map(type, items)} != {kind}:
-        raise NotColumnar
+        raise NotColumnar(_NO_ROWS)
     return stacked(items)
 
 

@@ -126,6 +126,28 @@ class Plan:
         return _no_plan, ()
 
 
+def explained(plan: Plan, room: Room | None) -> list[str]:
+    """How the pieces of a plan run, and why: a line for each step."""
+    lines = []
+    for run, named, _ in plan.steps:
+        names = ", ".join(type(piece).__name__ for piece, _ in named)
+        if run is not None:
+            refusal = getattr(run, "refusal", "")
+            lines.append(f"{names}: together" + f"; once one by one: {refusal}" * bool(refusal))
+            continue
+        piece = named[0][0]
+        if room is None:
+            why = "this kind of pipeline calls each piece"
+        elif room.holds(piece):
+            why = "no piece beside it makes arrays of items or items of arrays"
+        elif type(piece).__module__.partition(".")[0] == __name__.partition(".")[0]:
+            why = "it works by itself"
+        else:
+            why = "a piece of your own is given dicts and lists"
+        lines.append(f"{names}: alone: {why}")
+    return lines
+
+
 def _steps(pieces: Sequence[Any], room: Room | None) -> list[Step]:
     steps: list[Step] = []
     for is_known, group in groupby(pieces, lambda piece: room is not None and room.holds(piece)):

@@ -17,7 +17,7 @@ from ..saving.checkpointable import Checkpointable
 from ..saving.class_slots import PIECE
 from .connector import ConnectorV2
 from .piece_list import PieceList, piece_of
-from .piece_plan import Call, Plan, Room, Run, Step
+from .piece_plan import Call, Plan, Room, Run, Step, explained
 
 
 class ConnectorPipelineV2(PieceList, ConnectorV2):
@@ -142,6 +142,17 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
                     hint="end its __call__ with `return batch`." if batch is None else "",
                 )
         return batch
+
+    def explain(self) -> str:
+        """Tell which pieces run together, as one step on rows, which alone, and why.
+
+        Example:
+            >>> print(ConnectorPipelineV2(connectors=[ConnectorPipelineV2()]).explain())
+            ConnectorPipelineV2
+              ConnectorPipelineV2: alone: this kind of pipeline calls each piece
+        """
+        lines = explained(self._current_plan(), self._room())
+        return "\n".join([type(self).__name__, *(f"  {line}" for line in lines)])
 
     def only_run(self) -> Run | None:
         """The run that all pieces are in, if there is one."""

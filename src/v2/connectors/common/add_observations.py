@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from typing_extensions import override
 
@@ -20,6 +20,8 @@ from ..piece_plan import Call
 from ..table import NotColumnar, Rows, Table
 from .batch_individual_items import BatchIndividualItems
 from .from_episodes import FromEpisodes
+
+_NO_ROWS: Final = "episodes are of several kinds, there twice, or arrays already"
 
 
 class AddObservationsFromEpisodesToBatch(FromEpisodes):
@@ -72,20 +74,20 @@ class AddObservationsFromEpisodesToBatch(FromEpisodes):
 
     def _in_rows(self, batch: Any, call: Call) -> Table:
         if self.as_learner_connector:
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         if type(batch) is not Table:
             if batch:
-                raise NotColumnar
+                raise NotColumnar(_NO_ROWS)
             return Table(latest_observations(call.episodes), given=batch)
         if batch.is_by_module:
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         blocks = batch.blocks
         if not all(Columns.OBS in rows.columns for rows in blocks.values()):
             found = latest_observations(call.episodes)
             if [(own, rows.keys) for own, rows in blocks.items()] != [
                 (own, rows.keys) for own, rows in found.items()
             ]:
-                raise NotColumnar
+                raise NotColumnar(_NO_ROWS)
             for module_id, rows in blocks.items():
                 rows.columns[Columns.OBS] = found[module_id].columns[Columns.OBS]
         return batch
@@ -100,7 +102,7 @@ def latest_observations(episodes: Sequence[Any]) -> dict[Any, Rows]:
     if {*map(type, episodes)} != {MultiAgentEpisode}:
         ids, seen = latest_of_singles(episodes)
         if len({*ids}) < len(ids):
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         return {None: Rows(ids, {Columns.OBS: seen})}
     grouped = last_rows_by_module(episodes)
     if grouped is not None:
@@ -110,7 +112,7 @@ def latest_observations(episodes: Sequence[Any]) -> dict[Any, Rows]:
         }
     found = last_rows(episodes)
     if found is None or len({*found[0]}) < len(found[0]):
-        raise NotColumnar
+        raise NotColumnar(_NO_ROWS)
     return by_module(found[0], {Columns.OBS: found[1]})
 
 
@@ -124,12 +126,12 @@ def latest_of_singles(episodes: Sequence[Any]) -> tuple[list[str], Nest]:
     items: list[Any] = []
     for episode in episodes:
         if type(episode) is not SingleAgentEpisode or episode.agent_id is not None:
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         column = episode.observations.raw
         if type(column) is not list or not column:
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         ids.append(episode.id_)
         items.append(column[-1])
     if not ids:
-        raise NotColumnar
+        raise NotColumnar(_NO_ROWS)
     return ids, joined(items)

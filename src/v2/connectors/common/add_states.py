@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from typing_extensions import override
@@ -23,6 +23,8 @@ from ..stateful_modules import max_seq_len, stateful_module
 from ..table import NotColumnar, Table
 from .from_episodes import FromEpisodes
 from .tensor_to_numpy import narrowed
+
+_NO_ROWS: Final = "the rows are not those of all agents that stepped"
 
 
 class AddStatesFromEpisodesToBatch(FromEpisodes):
@@ -47,7 +49,7 @@ class AddStatesFromEpisodesToBatch(FromEpisodes):
         learns = self.as_learner_connector
         if type(batch) is Table:
             if learns or batch.is_by_module:
-                raise NotColumnar
+                raise NotColumnar(_NO_ROWS)
             for module_id, rows in batch.blocks.items():
                 module = stateful_module(call.rl_module, module_id)
                 if module is not None:
@@ -153,10 +155,10 @@ def _states_of_rows(
     kinds = {*map(type, episodes)}
     if module_id is None and kinds == {SingleAgentEpisode}:
         if [episode.id_ for episode in episodes if episode.agent_id is None] != keys:
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         return latest_states(episodes, module)
     if kinds != {MultiAgentEpisode}:
-        raise NotColumnar
+        raise NotColumnar(_NO_ROWS)
     owners: list[Any] = []
     states: list[Any] = []
     for episode in episodes:
@@ -170,5 +172,5 @@ def _states_of_rows(
         else:
             states += [initial_state(module) for _ in singles]
     if owners != keys:
-        raise NotColumnar
+        raise NotColumnar(_NO_ROWS)
     return joined(states)

@@ -45,7 +45,7 @@ class AddTimeDimToBatchAndZeroPad(FromEpisodes):
             return batch
         is_table = type(batch) is Table
         if is_table and (self.as_learner_connector or batch.is_by_module):
-            raise NotColumnar
+            raise NotColumnar("it is set for learners")
         if self.as_learner_connector:
             self._cut_into_rows(call.rl_module, batch, call.shared_data)
             self._add_masks(call.rl_module, batch, call.episodes, call.shared_data)

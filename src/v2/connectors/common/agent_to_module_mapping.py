@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from gymnasium import spaces
 from gymnasium.spaces import Space
@@ -24,6 +24,8 @@ from ..piece_plan import Call
 from ..table import NotColumnar, Table
 from .batch_individual_items import check_same_owners
 from .lost_mapping import LostMapping
+
+_NO_ROWS: Final = "a module is not there, or a column has the name of one"
 
 
 @dataclass(frozen=True)
@@ -115,11 +117,11 @@ class AgentToModuleMapping(ColumnarPiece):
     ) -> Table:
         blocks = table.blocks
         if self.as_learner_connector or table.is_by_module or None in blocks:
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         if any(name in modules for rows in blocks.values() for name in rows.columns):
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         if any(module_id not in modules for module_id in blocks):
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         if done and any(key in done for rows in blocks.values() for key in rows.keys):
             acting = {}
             for module_id, rows in blocks.items():

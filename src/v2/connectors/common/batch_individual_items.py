@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -18,6 +18,8 @@ from ....core.types import Nest
 from ..columnar import ColumnarPiece
 from ..piece_plan import Call
 from ..table import NotColumnar, Table
+
+_NO_ROWS: Final = "the module is not of the kind that the piece is set for"
 
 
 class BatchIndividualItems(ColumnarPiece):
@@ -82,10 +84,10 @@ class BatchIndividualItems(ColumnarPiece):
         blocks = table.blocks
         if table.is_by_module:
             if not call.is_multi or any(module_id not in call.rl_module for module_id in blocks):
-                raise NotColumnar
+                raise NotColumnar(_NO_ROWS)
             return {module_id: rows.columns for module_id, rows in blocks.items()}
         if self.multi_agent or None not in blocks or call.is_multi:
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         rows = blocks[None]
         if Columns.OBS in rows.columns:
             call.shared_data["memorized_map_structure"] = rows.keys

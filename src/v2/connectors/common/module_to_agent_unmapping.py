@@ -26,7 +26,7 @@ class ModuleToAgentUnmapping(ColumnarPiece):
     def columns(self, batch: Any, call: Call) -> Any:
         if type(batch) is Table:
             if not batch.is_by_module:
-                raise NotColumnar
+                raise NotColumnar("the batch is not by module")
             batch.is_by_module = False
             return batch
         by_agent: dict[str, Any] = {}

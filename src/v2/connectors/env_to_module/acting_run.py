@@ -21,6 +21,8 @@ from ..piece_plan import Call
 from ..stateful_modules import is_multi
 from ..table import NotColumnar, Rows, Table
 
+_NO_ROWS: Final = "a piece is set for learners, for several agents or to look at numbers"
+
 _USUAL: Final = (
     AddObservationsFromEpisodesToBatch,
     AddTimeDimToBatchAndZeroPad,
@@ -66,7 +68,7 @@ class ActingRun(ColumnarRun):
         rl_module = call.rl_module
         ids, seen = latest_of_singles(call.episodes)
         if not self._distinct.hold(ids):
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         has_state = rl_module is not None and rl_module.is_stateful()
         states = latest_states(call.episodes, rl_module) if has_state else None
         return self._all_at_once(rl_module, batch, ids, seen, states, call.shared_data)
@@ -111,7 +113,7 @@ class ActingRun(ColumnarRun):
             or batch_items.multi_agent
             or to_tensors.check_finite
         ):
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         device, pin_memory = to_tensors.device, to_tensors.pin_memory
         if has_state:
             seen = nest.mapped(with_time, seen)

@@ -28,6 +28,8 @@ from ..stateful_modules import is_multi, is_stateful, max_seq_len, stateful_modu
 from ..table import NotColumnar
 from .row_ids import RowIds
 
+_NO_ROWS: Final = "episodes have no steps, other classes, or items of other shapes"
+
 _STATES: Final = (Columns.STATE_IN, Columns.STATE_OUT)
 _FLAGS: Final = (
     (Columns.TERMINATEDS, attrgetter("is_terminated")),
@@ -69,7 +71,7 @@ class Group:
         """
         found = concat_column(self.episodes, column, **without)
         if found is None or found[1] != self.lens:
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         return found[0]
 
 
@@ -114,12 +116,12 @@ class TrainColumns:
             for single in self.singles
         )
         if not is_right or not self.singles or any(key in (module_ids or ()) for key in self.given):
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         # Items one by one are held against the observations' by their keys, which may change yet.
         is_listed = not all(single.observations.finalized for single in self.singles)
         is_changing = not is_renamed and any("_" not in single.id_ for single in self.singles)
         if is_listed and (self.given or is_changing):
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         if not is_renamed:
             keys = {key_of(single) for single in self.singles}
             numbered = {
@@ -127,7 +129,7 @@ class TrainColumns:
                 for number, single in enumerate(self.singles)
             }
             if len(self.singles) > min(len(keys), len(keys if is_multi_agent else numbered)):
-                raise NotColumnar
+                raise NotColumnar(_NO_ROWS)
 
     def has(self, column: str) -> bool:
         """Whether the batch holds the column."""
@@ -191,7 +193,7 @@ class TrainColumns:
             if column in _STATES or column in self.given or column in known:
                 continue
             if self.has(column):
-                raise NotColumnar  # An output by the name of something else.
+                raise NotColumnar(_NO_ROWS)  # An output by the name of something else.
             for group in self.groups:
                 if any(column in each.extra_model_outputs for each in group.episodes):
                     group.columns[column] = group.read(column)
@@ -203,7 +205,7 @@ class TrainColumns:
             NotColumnar: It goes on with a column that is there.
         """
         if self.has(column):
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         by_episode = batch.get(column, {})
         for group in self.groups:
             parts = [part for each in group.episodes for part in by_episode.get(key_of(each), ())]

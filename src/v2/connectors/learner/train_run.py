@@ -24,6 +24,8 @@ from .frame_stacking import FrameStackingLearner
 from .general_advantage_estimation import GeneralAdvantageEstimation
 from .train_columns import TrainColumns
 
+_NO_ROWS: Final = "pieces are set for other batches"
+
 _FIRST, _ADDS, _CUTS, _STATES, _MAPS, _BATCHES, _AFTER = range(7)
 
 # Where a piece may stand in a run; only those that add columns may stand there twice.
@@ -51,6 +53,8 @@ class TrainRun:
         pieces: In the order of a train pipeline.
     """
 
+    refusal = ""
+
     def __init__(self, pieces: tuple[Any, ...]) -> None:
         places = [_PLACES[type(piece)] for piece in pieces]
         end = places.index(_BATCHES)
@@ -67,7 +71,8 @@ class TrainRun:
         others |= {"explore": call.explore, "shared_data": shared_data}
         try:
             made = self._begun(rl_module, batch, episodes)
-        except NotColumnar:
+        except NotColumnar as refusal:
+            self.refusal = str(refusal)
             return None
         pieces = (*self.columnar, self.batching)
         if self.is_prolonging:
@@ -77,7 +82,8 @@ class TrainRun:
         try:
             for piece in self.columnar:
                 self._add(piece, made, others)
-        except NotColumnar:  # The step is there already; the other pieces go on from it.
+        except NotColumnar as refusal:  # The step is there already; the other pieces go on from it.
+            self.refusal = str(refusal)
             if self.is_prolonging:
                 add_flags(batch, episodes)
             for piece in (*pieces, *self.after):
@@ -95,13 +101,13 @@ class TrainRun:
         pieces = (*self.columnar, self.batching)
         for piece in pieces:
             if not getattr(piece, "as_learner_connector", True):
-                raise NotColumnar
+                raise NotColumnar(_NO_ROWS)
         if self.batching.multi_agent is not self.is_multi_agent:
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         if self.is_multi_agent and not is_multi(rl_module):
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         if self.is_prolonging and any(column in batch for column in _FLAGS):
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         made = TrainColumns(rl_module, batch, episodes)
         made.expect_columns(
             rl_module if is_multi(rl_module) else (),

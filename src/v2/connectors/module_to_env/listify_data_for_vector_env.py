@@ -31,7 +31,7 @@ class ListifyDataForVectorEnv(ColumnarPiece):
     def columns(self, batch: Any, call: Call) -> dict[str, Any]:
         if type(batch) is Table:
             if batch.is_by_module:
-                raise NotColumnar
+                raise NotColumnar("the batch is by module")
             if None in batch.blocks:
                 return listed(batch.blocks[None].columns, batch.added)
         places = places_of(call.episodes, call.shared_data.get("vector_env_episodes_map") or {})

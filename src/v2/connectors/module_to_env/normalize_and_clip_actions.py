@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from gymnasium import spaces
@@ -17,6 +17,8 @@ from ..batch_items import UnknownColumnError, foreach_batch_item_change_in_place
 from ..columnar import ColumnarPiece
 from ..piece_plan import Call
 from ..table import NotColumnar, Table, copied
+
+_NO_ROWS: Final = "actions are single numbers, of several types, or missing"
 
 
 class NormalizeAndClipActions(ColumnarPiece):
@@ -82,11 +84,11 @@ class NormalizeAndClipActions(ColumnarPiece):
 
     def _bounded(self, table: Table) -> Table:
         if table.is_by_module:
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         if None in table.blocks:
             columns = table.blocks[None].columns
             if Columns.ACTIONS not in columns:
-                raise NotColumnar
+                raise NotColumnar(_NO_ROWS)
             if Columns.ACTIONS_FOR_ENV not in columns:
                 table.added += (Columns.ACTIONS_FOR_ENV,)
             own = self._in_bounds(self.plan_of(None), columns[Columns.ACTIONS])
@@ -98,7 +100,7 @@ class NormalizeAndClipActions(ColumnarPiece):
             if Columns.ACTIONS in rows.columns
         }
         if not actions:
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         table.add(Columns.ACTIONS_FOR_ENV, actions)
         return table
 
@@ -107,10 +109,10 @@ class NormalizeAndClipActions(ColumnarPiece):
         if len(ways) == 1:
             return self._in_bounds(ways[0][0], actions)
         if type(actions) is not np.ndarray:
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         parts = [(places, self._in_bounds(plan, actions[places])) for plan, places in ways]
         if len({part.dtype for _, part in parts}) > 1:
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         found = np.empty_like(actions, dtype=parts[0][1].dtype)
         for places, part in parts:
             found[places] = part
@@ -122,7 +124,7 @@ class NormalizeAndClipActions(ColumnarPiece):
         if not (plan.unsquashes if self.normalize_actions else plan.clips):
             return own
         if any(leaf.ndim < 2 for leaf in nest.flatten(own)):  # rows and parts
-            raise NotColumnar  # Numbers one by one are of other types than in an array.
+            raise NotColumnar(_NO_ROWS)  # Numbers one by one are of other types than in an array.
         return plan.unsquash(own) if self.normalize_actions else plan.clip(own)
 
     def _ways_of(self, module_id: Any, keys: list[Any]) -> list[tuple[ActionPlan, list[int]]]:

@@ -69,7 +69,7 @@ def _without_time(columns: Mapping[str, Nest]) -> dict[str, Nest]:
 
 def _first(rows: Array) -> Array:
     if rows.ndim < 2 or rows.shape[1] != 1:  # rows and time
-        raise NotColumnar
+        raise NotColumnar("an output has no time axis of length 1")
     return rows[:, 0]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import Any
+from typing import Any, Final
 
 from typing_extensions import override
 
@@ -20,6 +20,8 @@ from ..common.agent_to_module_mapping import done_agents
 from ..item_rows import DistinctIds
 from ..piece_plan import Call
 from ..table import NotColumnar, Rows, Table, full_keys, has_rows
+
+_NO_ROWS: Final = "an output has other rows than there are items, or one is there twice"
 
 
 class UnBatchToIndividualItems(ColumnarPiece):
@@ -68,11 +70,11 @@ class UnBatchToIndividualItems(ColumnarPiece):
             outputs = _outputs_of_one(batch) if call.is_multi else batch
             return Table({None: _rows(order, outputs)}, False)
         if not order or not isinstance(order, Mapping):
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
         if owners is None:
             check_owners(order, call, batch)
             if any(len({*order[module_id]}) != len(order[module_id]) for module_id in batch):
-                raise NotColumnar
+                raise NotColumnar(_NO_ROWS)
         return Table({own: _rows(order[own], outputs) for own, outputs in batch.items()}, True)
 
 
@@ -86,10 +88,10 @@ def _rows(keys: list[Any], outputs: dict[str, Any]) -> Rows:
     """Outputs of a module as rows, one for each key."""
     count = len(keys)
     if type(outputs) is not dict:
-        raise NotColumnar
+        raise NotColumnar(_NO_ROWS)
     for own in outputs.values():
         if not has_rows(own, count):
-            raise NotColumnar
+            raise NotColumnar(_NO_ROWS)
     return Rows(keys, {**outputs})
 
 
