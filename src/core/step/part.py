@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from .. import array_namespace as xp
 from .. import nest
-from ..adapters.step import Bound
 from ..formulas.actions import ActionBounds, ActionPlan
 from ..formulas.filters import FrozenFilter
 from ..types import Array, Nest
 from .recall import Column, Look
+
+if TYPE_CHECKING:
+    from ..adapters.step import Bound
 
 Formula = Callable[..., Any]
 

@@ -7,13 +7,15 @@ Subclass `AgentConnector` or `ActionConnector` and override `transform`; give th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...core.errors import PieceError
-from ...core.step.part import Contribution
 from .context import ConnectorContext
 from .rows import Rows
 from .types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
+
+if TYPE_CHECKING:
+    from ...core.step.part import Contribution
 
 
 class Connector:
