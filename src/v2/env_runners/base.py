@@ -85,7 +85,7 @@ class EnvRunner(Checkpointable):
         self.make_env()
         self._take_up_env()
         self._env_to_module: Any = self.config.build_env_to_module_connector(
-            env=self.env, spaces=self.spaces, device=self._device
+            env=self.env, spaces=self.spaces, device=self.device
         )
         self.make_module()
         self._module_to_env: Any = self.config.build_module_to_env_connector(
@@ -102,7 +102,7 @@ class EnvRunner(Checkpointable):
         self._needs_initial_reset = value
 
     @property
-    def _device(self) -> str:
+    def device(self) -> str:
         """Where the module computes."""
         return "cuda" if self.config.num_gpus_per_env_runner else "cpu"
 

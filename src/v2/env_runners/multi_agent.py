@@ -101,8 +101,8 @@ class MultiAgentEnvRunner(AgentRowSampling):
         for module in self.module.values():
             if hasattr(module, "eval"):  # It acts only: no layer has to be put into its mode.
                 module.eval()
-            if self._device != "cpu":
-                module.to(self._device)
+            if self.device != "cpu":
+                module.to(self.device)
 
     @override
     def get_spaces(self) -> dict[str, tuple[Any, Any]]:

@@ -65,7 +65,7 @@ def go_on(runner: Any, state: Mapping[str, Any]) -> bool:
         return False
 
     def read(data: Mapping[str, Any], now: Any) -> Any:
-        return _tensor(data, runner._device)
+        return _tensor(data, runner.device)
 
     with at(_NAME):
         try:

@@ -74,8 +74,8 @@ class SingleAgentEnvRunner(RowSampling):
         self.module = spec.build()
         if hasattr(self.module, "eval"):  # It acts only: no layer has to be put into its mode.
             self.module.eval()
-        if self._device != "cpu":
-            self.module.to(self._device)
+        if self.device != "cpu":
+            self.module.to(self.device)
 
     @override
     def get_spaces(self) -> dict[str, tuple[Space[Any], Space[Any]]]:
