@@ -7,27 +7,20 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from ...core import array_namespace as xp
 from ...core import nest
 from ...core.adapters import StackFrames
-from ...core.errors import PieceError
-from ...core.formulas.actions import ActionPlan
 from ...core.formulas.filters import FrozenFilter
-from ...core.step.part import Part, action_part, filter_part
+from ...core.step.part import Part, contribution_of, filter_part
 from ...core.step.plan import ActPlan, narrowed
 from ...core.step.recall import Column, Look
 from ...legacy.batches.step_rows import zero_of
 from ...v2.connectors.common.flatten_observations import FlattenObservations
 from ...v2.connectors.common.frame_stacking import FrameStacking
-from ...v2.connectors.env_to_module.adapt_observations import AdaptObservations
 from ...v2.connectors.env_to_module.add_previous_steps import AddPreviousSteps
 from ...v2.connectors.env_to_module.frame_stacking import FrameStackingEnvToModule
 from ...v2.connectors.env_to_module.mean_std_filter import MeanStdFilter
 from ...v2.connectors.env_to_module.preprocess_observations import PreprocessObservations
 from ...v2.connectors.env_to_module.prev_actions_prev_rewards import PrevActionsPrevRewards
-from ...v2.connectors.module_to_env.adapt_actions import AdaptActions
-from ...v2.connectors.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
-from ...v2.connectors.module_to_env.squash_greedy_actions import SquashGreedyActions
 from ..loading.agent_pieces import STRUCTURE
 from ..triple import V2Triple
 from .module_brain import ModuleBrain, state_leaves
@@ -116,9 +109,8 @@ def _agent_side(piece: Any) -> list[Part] | None:
         return [Part.of(name, StackFrames(piece.num_frames, "zero").bind(space))]
     if kind is PrevActionsPrevRewards:
         return previous_rows(piece)
-    if kind is AdaptObservations:
-        return [Part.of(name, bound) for bound in piece._bound_of(None).obs]
-    return None
+    contribution = contribution_of(piece)
+    return None if contribution is None else [*contribution.obs]
 
 
 def _filter(piece: MeanStdFilter, name: str) -> list[Part]:
@@ -137,31 +129,9 @@ def _filter(piece: MeanStdFilter, name: str) -> list[Part]:
 
 
 def _action_side(piece: Any) -> list[Part] | None:
-    kind, name = type(piece), type(piece).__name__
-    if kind in STRUCTURE:
+    if type(piece) in STRUCTURE:
         return []
     if getattr(piece, "multi_agent", False):
         return None
-    if kind is NormalizeAndClipActions:
-        if not (piece.normalize_actions or piece.clip_actions):
-            return []
-        if piece.input_action_space is None:
-            raise PieceError(
-                f"{name} does not know the action space",
-                hint="give its pipeline an input_action_space.",
-            )
-        plan: ActionPlan = piece.plan_of(None)
-        stretches = bool(piece.normalize_actions)
-        if not (plan.unsquashes if stretches else plan.clips):
-            return []
-        return [action_part(name, plan, "unsquash" if stretches else "clip")]
-    if kind is SquashGreedyActions:
-        return [Part(name, _squashed)]
-    if kind is AdaptActions:
-        bound = piece._fitted(piece._given(piece.input_action_space))
-        return [Part.of(name, each) for each in bound.actions]
-    return None
-
-
-def _squashed(actions: Any) -> Any:
-    return nest.map_structure(lambda leaf: xp.namespace(leaf).tanh(leaf), actions)
+    contribution = contribution_of(piece)
+    return None if contribution is None else [*contribution.action]

@@ -18,6 +18,7 @@ from rlconnect.bridge.migrate.plan import plan_migration
 from rlconnect.bridge.triple import V2Triple
 from rlconnect.core.adapters import AdapterChain, DropFeatures, MapActions
 from rlconnect.core.errors import CorruptCheckpointError, PieceError, UnknownNameError
+from rlconnect.core.step.part import Contribution, Part
 from rlconnect.legacy import Policy, create_connectors_for_policy
 from rlconnect.v2 import (
     AdaptActions,
@@ -30,8 +31,10 @@ from rlconnect.v2 import (
     RLModuleSpec,
     TorchRLModule,
 )
+from rlconnect.v2.connectors.columnar import ColumnarPiece
 from rlconnect.v2.connectors.env_to_module.defaults import env_to_module_pipeline
 from rlconnect.v2.connectors.module_to_env.defaults import module_to_env_pipeline
+from rlconnect.v2.connectors.table import Table
 from rlconnect.v2.modules.dqn import DefaultDQNTorchRLModule
 from rlconnect.v2.modules.ppo import DefaultPPOTorchRLModule
 
@@ -384,3 +387,41 @@ def test_a_migrated_folder_acts_as_its_parts(is_applied, tmp_path, rng):
         found = Actor.from_checkpoint(tmp_path / "out").act(obs)
 
     np.testing.assert_array_equal(found, Actor.from_policy(policy).act(obs))
+
+
+class Halved(ColumnarPiece):
+    """A new piece, described in one place: its `columns` and its `part`."""
+
+    TAKES_ROWS = True
+
+    def columns(self, batch, call):
+        if type(batch) is not Table:
+            self.foreach_batch_item_change_in_place(
+                batch, "actions_for_env", lambda item, *_: item / 2
+            )
+            return batch
+        for rows in batch.blocks.values():
+            rows.columns["actions_for_env"] = rows.columns["actions_for_env"] / 2
+        return batch
+
+    def part(self):
+        return Contribution(action=(Part("Halved", lambda actions: actions / 2),))
+
+
+def test_a_new_piece_runs_with_others_and_acts_planned(rng):
+    """No table names it: it runs together with built-in pieces, and an actor plans it."""
+    given, acts = spaces.Box(-1, 1, (3,)), spaces.Box(-2.0, 4.0, (2,))
+    to_module = env_to_module_pipeline(given, acts)
+    module = module_for(given, acts)
+    to_env = module_to_env_pipeline(given, acts)
+    to_env.insert_before("ListifyDataForVectorEnv", Halved())
+    actor = Actor.from_v2(to_module, module, to_env)
+    plain = Actor.from_v2(to_module, module, module_to_env_pipeline(given, acts))
+
+    same_course(actor, through_pipelines(V2Triple(to_module, module, to_env)), given, rng)
+
+    assert not actor.missing
+    assert to_env.explain().count("together") == 1
+    assert "one by one" not in to_env.explain()
+    obs = np.stack([given.sample() for _ in range(3)])
+    assert np.allclose(actor.act(obs), plain.act(obs) / 2)

@@ -15,6 +15,7 @@ from ....core.adapters import AdapterChain, BoundChain
 from ....core.arrays.batching import batch as batched
 from ....core.arrays.batching import unbatch
 from ....core.errors import PieceError
+from ....core.step.part import Contribution, Part
 from ....core.types import Array, Nest
 from ..batch_items import key_of, single_agent_episode_iterator
 from ..common.written_observations import LastObservations
@@ -104,6 +105,11 @@ class AdaptObservations(ConnectorV2):
         if self._memory:
             self._forget(walked)
         return batch
+
+    def part(self) -> Contribution:
+        """What it does to the observations of a single agent, as data."""
+        steps = self._bound_of(None).obs
+        return Contribution(obs=tuple(Part.of(type(self).__name__, own) for own in steps))
 
     def _remembering(self, bound: BoundChain, episodes: list[Any], seen: Nest) -> Nest:
         """Adapt with what each episode remembers."""

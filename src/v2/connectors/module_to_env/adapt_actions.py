@@ -15,6 +15,7 @@ from ....core.arrays.batching import batch as batched
 from ....core.arrays.batching import unbatch
 from ....core.columns import Columns
 from ....core.errors import PieceError
+from ....core.step.part import Contribution, Part
 from ....core.types import Nest
 from ..connector import ConnectorV2
 
@@ -90,6 +91,13 @@ class AdaptActions(ConnectorV2):
             )
         batch[Columns.ACTIONS_FOR_ENV] = self._adapted(actions)
         return batch
+
+    def part(self) -> Contribution:
+        """What it does to the actions of a single agent, as data."""
+        bound = self._fitted(self._given(self.input_action_space))
+        return Contribution(
+            action=tuple(Part.of(type(self).__name__, own) for own in bound.actions)
+        )
 
     def _adapted(self, actions: Any) -> Any:
         """A column of actions, in any of the forms they have on their way."""

@@ -12,6 +12,7 @@ from ....core import nest
 from ....core.columns import Columns
 from ....core.errors import PieceError
 from ....core.formulas.actions import ActionPlan
+from ....core.step.part import NOTHING, Contribution, action_part
 from ....core.types import Nest
 from ..batch_items import UnknownColumnError, foreach_batch_item_change_in_place
 from ..columnar import ColumnarPiece
@@ -81,6 +82,21 @@ class NormalizeAndClipActions(ColumnarPiece):
         )
         foreach_batch_item_change_in_place(batch, Columns.ACTIONS_FOR_ENV, self._for_env)
         return batch
+
+    def part(self) -> Contribution | None:
+        """What it does to the actions of a single agent, as data."""
+        if not (self.normalize_actions or self.clip_actions):
+            return NOTHING
+        if self.input_action_space is None:
+            raise PieceError(
+                f"{type(self).__name__} does not know the action space",
+                hint="give its pipeline an input_action_space.",
+            )
+        plan, name = self.plan_of(None), type(self).__name__
+        if not (plan.unsquashes if self.normalize_actions else plan.clips):
+            return NOTHING
+        how = "unsquash" if self.normalize_actions else "clip"
+        return Contribution(action=(action_part(name, plan, how),))
 
     def _bounded(self, table: Table) -> Table:
         if table.is_by_module:

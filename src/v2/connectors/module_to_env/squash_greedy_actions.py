@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from ....core import array_namespace as xp
 from ....core import nest
 from ....core.columns import Columns
+from ....core.step.part import Contribution, Part
 from ....core.types import Nest
 from ..batch_items import foreach_batch_item_change_in_place
 from ..columnar import ColumnarPiece
@@ -43,6 +45,14 @@ class SquashGreedyActions(ColumnarPiece):
         elif Columns.ACTIONS in batch:
             foreach_batch_item_change_in_place(batch, Columns.ACTIONS, _squashed)
         return batch
+
+    def part(self) -> Contribution:
+        """What it does to actions, as data."""
+        return Contribution(action=(Part(type(self).__name__, _bent),))
+
+
+def _bent(actions: Nest) -> Nest:
+    return nest.map_structure(lambda leaf: xp.namespace(leaf).tanh(leaf), actions)
 
 
 def _squashed(action: Nest, eps_id: Any, agent_id: Any, module_id: Any) -> Nest:
