@@ -29,6 +29,7 @@ from . import (
     rollout_command,
     runs_command,
     sample_command,
+    serve_command,
     verify_command,
 )
 from .command_line import take_command_line
@@ -200,6 +201,8 @@ app.command()(grouped(export_command.export))
 app.command()(grouped(migrate_command.migrate))
 app.command()(grouped(convert_command.convert))
 app.add_typer(migration_commands.app)
+app.command()(grouped(serve_command.serve))
+app.command("serve-admin")(serve_command.serve_admin)
 app.command()(sample_command.sample)
 
 

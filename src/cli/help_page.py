@@ -29,6 +29,7 @@ _PROOF: Final = (
         "rlconnect act kept.zip --data my_samples --out acts",
         "actions for recorded data",
     ),
+    ("rlconnect serve kept.zip --port 8000", "let it answer requests, with a page to look at"),
     ("rlconnect runs ~/ray_results", "the trials that Tune wrote, best first"),
     ("rlconnect codemod .", "your own sources: from ray.rllib to rlconnect"),
 )

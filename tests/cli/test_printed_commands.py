@@ -25,6 +25,7 @@ COMMAND = re.compile(
 )
 LONG = {"migrate", "verify", "migration", "export"}  # run for one checkpoint, else taken as typed
 OF_ONES_OWN = {"act", "evaluate", "runs"}  # on samples or trials that only the user has
+ENDLESS = {"serve", "serve-admin"}  # until somebody ends them
 LOOKS = {"inspect", "scan", "adapt", "codemod"}  # 1 tells what they found
 
 
@@ -45,7 +46,7 @@ def printed(text):
 def works(command, capsys, *, in_full=True):
     """Whether it ends well, as a shell would run it."""
     words = shlex.split(command)
-    if words[1] in OF_ONES_OWN or (words[1] in LONG and not in_full):
+    if words[1] in OF_ONES_OWN | ENDLESS or (words[1] in LONG and not in_full):
         return taken(words[1:])
     if words[1] == "codemod" and find_spec("libcst") is None:
         return True

@@ -1,0 +1,139 @@
+"""`rlconnect serve`: policies behind a port; `serve-admin`: change them while they act."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..core.errors import ConfigError
+from .options import Chosen, Json, Loading, print_json
+
+
+def serve(
+    path: Annotated[
+        str | None,
+        typer.Argument(metavar="PATH", help="A checkpoint of any kind; see --name for several."),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option("--name", metavar="NAME=PATH", help="A policy under a name; may be repeated."),
+    ] = None,
+    host: Annotated[
+        str | None, typer.Option("--host", help="The address to listen on; 127.0.0.1.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", help="And the port; 8000. 0 for any that is free.")
+    ] = None,
+    max_sessions: Annotated[
+        int | None, typer.Option("--max-sessions", min=1, help="How many at a time; 10,000.")
+    ] = None,
+    session_ttl: Annotated[
+        float | None, typer.Option("--session-ttl", help="Seconds one may lie unused; 3600.")
+    ] = None,
+    max_body: Annotated[
+        int | None, typer.Option("--max-body", min=1, help="Bytes of a request; 16 MiB.")
+    ] = None,
+    token: Annotated[str | None, typer.Option("--token", help="What clients have to show.")] = None,
+    admin_token: Annotated[
+        str | None, typer.Option("--admin-token", help="What `serve-admin` has to show.")
+    ] = None,
+    tls_cert: Annotated[
+        str | None, typer.Option("--tls-cert", metavar="FILE", help="A certificate, for HTTPS.")
+    ] = None,
+    tls_key: Annotated[
+        str | None, typer.Option("--tls-key", metavar="FILE", help="And its key.")
+    ] = None,
+    cors: Annotated[
+        str | None, typer.Option("--cors", metavar="ORIGIN", help="Whose pages may ask.")
+    ] = None,
+    access_log: Annotated[
+        bool, typer.Option("--access-log", help="Tell each request on stderr, as JSON.")
+    ] = False,
+    settings: Annotated[
+        Path | None,
+        typer.Option("--settings", metavar="FILE", help="All of this from a TOML file."),
+    ] = None,
+    *,
+    chosen: Chosen,
+    loading: Loading,
+) -> None:
+    """Let policies answer requests over HTTP, with a memory for each session.
+
+    What a flag does not say is taken from variables such as RLCONNECT_SERVE_PORT, then from the
+    settings file. SIGTERM ends when what was accepted is answered, SIGHUP loads policies again.
+    """
+    from ..serve.server import run
+    from ..serve.settings import ServeSettings
+
+    policies = {"": path} if path is not None else {}
+    for each in name or ():
+        own, equals, place = each.partition("=")
+        if not (own and equals and place):
+            raise ConfigError("--name", expected="NAME=PATH", found=each)
+        policies[own] = place
+    flags: dict[str, Any] = {
+        "host": host, "port": port, "max_sessions": max_sessions, "session_ttl": session_ttl,
+        "max_body": max_body, "token": token, "admin_token": admin_token, "tls_cert": tls_cert,
+        "tls_key": tls_key, "cors": cors, "access_log": access_log or None,
+        "policies": policies or None,
+    }  # fmt: skip
+    told = ServeSettings.read(flags, file=settings)
+
+    def started(server: Any) -> None:
+        at, on = server.address
+        url = f"{'https' if told.tls_cert else 'http'}://{f'[{at}]' if ':' in at else at}:{on}"
+        served = ", ".join(server.app.models)
+        typer.echo(f"serving {served} at {url}; a page to look at is there, too", err=True)
+
+    run(told, started, policy_ids=chosen.ids, agents=loading.agents(), options=loading.words())
+
+
+def serve_admin(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Such as http://127.0.0.1:8000.")],
+    do: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="WHAT",
+            help="load, canary, canary_off, shadow, shadow_off, promote, rollback; "
+            "left out, what there is is told.",
+        ),
+    ] = None,
+    path: Annotated[
+        str | None, typer.Argument(metavar="PATH", help="A checkpoint to load first.")
+    ] = None,
+    policy: Annotated[
+        str | None, typer.Option("--policy", metavar="NAME", help="Which, if there are several.")
+    ] = None,
+    version: Annotated[
+        int | None, typer.Option("--version", help="A version that is loaded already.")
+    ] = None,
+    share: Annotated[
+        float | None, typer.Option("--share", help="Of new sessions that a canary gets; 0.05.")
+    ] = None,
+    token: Annotated[
+        str | None, typer.Option("--token", envvar="RLCONNECT_SERVE_ADMIN_TOKEN")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Change the policies of a running server: try a new version, compare it, promote it."""
+    from ..serve.client import Client
+
+    with Client(url, policy=policy, token=token) as client:
+        if do is None:
+            told = client.policies()
+        else:
+            fields = {"path": path, "version": version, "share": share}
+            told = [client.admin(do, **fields)]
+    if as_json:
+        print_json({"policies": told})
+        return
+    for each in told:
+        typer.echo(f"{each['name']}: version {each['version']} of {len(each['versions'])} acts")
+        for kind, tail in (
+            ("canary", "gets {share:.1%} of new sessions"),
+            ("shadow", "is compared: {differ:,} of {rows:,} rows differ"),
+        ):
+            if kind in each:
+                typer.echo(f"  {kind}: version {each[kind]['version']} {tail.format(**each[kind])}")

@@ -1,0 +1,29 @@
+"""Policies behind a port: sessions with memory, batched, swapped while they run.
+
+`server` is where to begin reading: it loads policies into an `App` (the endpoints), which puts
+each request into a `Session` and lets a `Version` of a `Model` act. `http` needs none of these.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..core.importing.lazy_names import lazy_names
+
+_HOME: Final = {
+    "Acted": ".client",
+    "App": ".app",
+    "AsyncClient": ".client",
+    "Client": ".client",
+    "ClientSession": ".client",
+    "ServeError": ".errors",
+    "ServeSettings": ".settings",
+    "Server": ".server",
+    "SessionGoneError": ".errors",
+    "app_of": ".server",
+    "run": ".server",
+}
+
+__all__ = sorted(_HOME)
+
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

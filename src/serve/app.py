@@ -1,0 +1,528 @@
+"""The endpoints: which path does what."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+from urllib.parse import unquote
+
+from ..core.errors import CheckpointError, RlconnectError
+from ..core.version import __version__
+from .errors import ServeError
+from .http.messages import BadRequestError, Request, Response, error_response, json_response
+from .http.protocol import Answer
+from .http.websocket import Message, WebSocket, accept
+from .metrics import Metrics
+from .models import Model
+from .sessions import Session, SessionTable, gone
+from .versions import Step
+from .wire import JSON_CODEC, MSGPACK_CODEC, Codec, codec_of, depth_of, fields_of
+
+log = logging.getLogger("rlconnect.serve")
+access_log = logging.getLogger("rlconnect.serve.access")
+
+_FIELDS: Final[Mapping[str, Any]] = {
+    "obs": object,
+    "policy": str,
+    "session": (str, bool),
+    "batch": bool,
+    "explore": bool,
+    "reward": object,
+    "terminated": object,
+    "truncated": object,
+    "info": object,
+    "step": int,
+    "seed": int,
+}
+_MOST_NAME: Final = 128
+Reply = Callable[[int, Any], None]
+"""Called with a status and a document."""
+
+
+class App:
+    """Answers requests to all policies of a server.
+
+    Args:
+        sessions: All sessions.
+        token: What clients have to show; None lets everybody in.
+        admin_token: What those have to show who change policies; None lets nobody.
+        cors: The origin whose pages may ask from a browser; none if empty.
+        max_message: Bytes of one message of a WebSocket.
+        access_log: Whether each request is told in a line of JSON.
+
+    Attributes:
+        models: The policies by name.
+        is_ready: Whether every policy has acted once, and the server does not end.
+    """
+
+    def __init__(
+        self,
+        sessions: SessionTable,
+        *,
+        token: str | None = None,
+        admin_token: str | None = None,
+        cors: str = "",
+        max_message: int = 16 << 20,
+        access_log: bool = False,
+    ) -> None:
+        self.sessions = sessions
+        self.models: dict[str, Model] = {}
+        self.metrics = Metrics()
+        self.is_ready = False
+        self._access_log = access_log
+        self._token, self._admin_token, self._cors = token, admin_token, cors
+        self._max_message = max_message
+        self._routes: dict[tuple[str, str], Callable[[Request], Response]] = {
+            ("GET", "/healthz"): lambda _: json_response({"status": "ok"}),
+            ("GET", "/readyz"): self._ready,
+            ("GET", "/metrics"): self._metrics,
+            ("GET", "/v1/policies"): self._policies,
+            ("GET", "/v1/sessions"): self._list_sessions,
+            ("GET", "/v1/statistics"): self._statistics,
+            ("GET", "/openapi.json"): self._openapi,
+            ("GET", "/"): self._page,
+        }
+
+    # HTTP.
+
+    def handle(self, request: Request, answer: Answer) -> WebSocket | None:
+        """Answer a request now or later, or give what goes on with the connection."""
+        if self._access_log:
+            answer = _told(request, answer)
+        try:
+            is_admin = request.target == "/v1/admin"  # who has a token of their own
+            if self._token is not None and not is_admin and not self._may(request, self._token):
+                raise ServeError(401, "unauthorized", "a token is needed",
+                                 hint="send authorization: Bearer TOKEN.")  # fmt: skip
+            if request.method == "POST" and request.target == "/v1/act":
+                self._act_over_http(request, answer)
+                return None
+            return self._other(request, answer)
+        except ServeError as error:
+            answer(_refusal(error))
+        except BadRequestError as error:
+            answer(error_response(error.status, str(error)))
+        except RlconnectError as error:
+            answer(error_response(400, str(error.summary), code="bad_request", hint=error.hint))
+        return None
+
+    def _other(self, request: Request, answer: Answer) -> WebSocket | None:
+        path, method = request.path, request.method
+        if path == "/v1/admin" and method == "POST":
+            self._admin(request, answer)
+            return None
+        if path == "/v1/stream" and method == "GET":
+            return self._stream(request)
+        if path.startswith("/v1/sessions/") and method == "DELETE":
+            answer(self._end_session(unquote(path.removeprefix("/v1/sessions/"))))
+            return None
+        if path.startswith("/v2"):
+            from .kserve import handle
+
+            handle(self, request, answer)
+            return None
+        if method == "OPTIONS" and self._cors:
+            answer(Response(204, b"", "text/plain", self._cors_headers()))
+            return None
+        route = self._routes.get(("GET" if method == "HEAD" else method, path))
+        if route is not None:
+            answer(route(request))
+            return None
+        known = sorted(verb for verb, other in self._routes if other == path)
+        if path == "/v1/act":
+            known = ["POST"]
+        if known:
+            raise ServeError(405, "method_not_allowed", f"{path} takes {' and '.join(known)}")
+        raise ServeError(
+            404,
+            "not_found",
+            f"nothing is at {path[:200]}",
+            hint="GET /openapi.json lists all paths.",
+        )
+
+    def _may(self, request: Request, token: str) -> bool:
+        if request.path in ("/healthz", "/readyz", "/"):
+            return True
+        told = request.headers.get("authorization", "").encode()
+        return hmac.compare_digest(told, f"Bearer {token}".encode())
+
+    def _cors_headers(self) -> dict[str, str]:
+        return {
+            "access-control-allow-origin": self._cors,
+            "access-control-allow-headers": "content-type, authorization",
+            "access-control-allow-methods": "GET, POST, DELETE",
+        }
+
+    # Acting.
+
+    def _act_over_http(self, request: Request, answer: Answer) -> None:
+        codec = codec_of(request.content_type)
+        headers = self._cors_headers() if self._cors else {}
+
+        def reply(status: int, document: Any) -> None:
+            extra = {**headers, "retry-after": "1"} if status in (429, 503) else headers
+            answer(Response(status, codec.encode(document), codec.content_type, extra))
+
+        try:
+            fields = codec.decode(request.body)
+        except ServeError as error:
+            reply(error.status, error.to_dict())
+            return
+        self.act(fields, reply)
+
+    def act(self, asked: Any, reply: Reply) -> None:
+        """Act for one request; every mistake in it is answered.
+
+        Args:
+            asked: The request's fields.
+            reply: Called once, now or later.
+        """
+        began = time.perf_counter()
+        name = ""
+
+        def done(status: int, document: Any) -> None:
+            self.metrics.observe(name, status, time.perf_counter() - began)
+            reply(status, document)
+
+        try:
+            fields = fields_of(asked, _FIELDS)
+            model = self.model(fields.get("policy"))
+            name = model.name
+            self._begin(model, fields, done)
+        except ServeError as error:
+            done(error.status, error.to_dict())
+
+    def model(self, name: str | None) -> Model:
+        """The policy that a request is for.
+
+        Raises:
+            ServeError: There is none of that name, or several, and none was named.
+        """
+        if name is None and len(self.models) == 1:
+            return next(iter(self.models.values()))
+        found = self.models.get(name or "default_policy")
+        if found is None:
+            named = ", ".join([*self.models][:10])
+            if name is None:
+                raise ServeError(400, "policy_missing", "there are several policies",
+                                 hint=f'name one: "policy": one of {named}.')  # fmt: skip
+            raise ServeError(404, "no_policy", f"no policy {name[:_MOST_NAME]!r}",
+                             hint=f"there are {named}.")  # fmt: skip
+        return found
+
+    def _begin(self, model: Model, fields: dict[str, Any], done: Reply) -> None:
+        if "obs" not in fields:
+            raise ServeError(400, "obs_missing", "the request has no obs")
+        depth_of(fields["obs"])
+        session, is_new = self._session(model, fields)
+        if session is None:
+            self._submit(model, None, fields, done)
+            return
+        if session.is_busy:
+            session.wait(lambda: self._resume(model, session, fields, done))
+            return
+        try:
+            self._continue(model, session, fields, done)
+        except ServeError:
+            if is_new:
+                self.sessions.end(session)
+            raise
+
+    def _resume(self, model: Model, session: Session, fields: Any, done: Reply) -> None:
+        """Go on with a request that waited for the one before it."""
+        try:
+            if session.is_over:
+                raise gone(session.id, "it ended before this request was its turn")
+            self._continue(model, session, fields, done)
+        except ServeError as error:
+            done(error.status, error.to_dict())
+            session.free()
+
+    def _session(self, model: Model, fields: dict[str, Any]) -> tuple[Session | None, bool]:
+        """The session of a request, and whether it is new."""
+        asked = fields.get("session")
+        if asked is None or asked is False:
+            return None, False
+        if asked is True:
+            asked = self.sessions.new_id()
+        if not asked or len(asked) > _MOST_NAME or not asked.isprintable():
+            raise ServeError(400, "bad_field", f"session has to be 1 to {_MOST_NAME} characters")
+        key = (model.name, asked)
+        session = self.sessions.find(key) if fields.get("step") != 0 else self._restarted(key)
+        if session is not None:
+            return session, False
+        if fields.get("step", 0) > 0:
+            raise gone(asked, "this server knows nothing of it")
+        version = model.version_for(asked)
+        version.sessions += 1
+        return self.sessions.open(key, version), True
+
+    def _restarted(self, key: tuple[str, str]) -> Session | None:
+        """The session of a request that says it is the first; what is gone may begin anew."""
+        try:
+            return self.sessions.find(key)
+        except ServeError:
+            return None
+
+    def _continue(
+        self, model: Model, session: Session, fields: dict[str, Any], done: Reply
+    ) -> None:
+        """Act in a session whose turn it is."""
+        number = fields.get("step")
+        if number is not None:
+            if session.number == number and session.answer is not None:
+                done(200, session.answer)
+                session.free()
+                return
+            expected = 0 if session.number is None else session.number + 1
+            if number == 0 and session.number is not None:
+                session.version.restart(session)
+            elif number != expected:
+                raise ServeError(
+                    409,
+                    "out_of_order",
+                    f"session {session.id!r} expects step {expected}, not {number}",
+                    hint="send each step once and in order; a step may be sent again until the "
+                    "next one is.",
+                )
+        if "seed" in fields:
+            session.seed(fields["seed"])
+        session.is_busy = True
+
+        def answered(status: int, document: Any) -> None:
+            if status == 200 and number is not None:
+                session.number, session.answer = number, document
+            done(status, document)
+            session.free()
+
+        try:
+            self._submit(model, session, fields, answered)
+        except ServeError:
+            session.is_busy = False
+            raise
+
+    def _submit(
+        self, model: Model, session: Session | None, fields: dict[str, Any], done: Reply
+    ) -> None:
+        version = model.current if session is None else session.version
+
+        def answer(result: Any) -> None:
+            if isinstance(result, Exception):
+                done(*_status_of(result))
+                return
+            document = {
+                "action": result,
+                "session": None if session is None else session.id,
+                "policy": model.name,
+                "version": version.number,
+            }
+            done(200, document)
+
+        ended = [
+            own for name in ("terminated", "truncated") if (own := fields.get(name)) is not None
+        ]
+        version.submit(
+            Step(
+                session,
+                fields["obs"],
+                fields.get("batch", False),
+                fields.get("reward"),
+                _either(ended),
+                fields.get("explore", False),
+                answer,
+            )
+        )
+
+    # A stream of steps.
+
+    def _stream(self, request: Request) -> WebSocket:
+        """A WebSocket on which each message is a step, and a session that ends with it."""
+        own = {"policy": request.query.get("policy"), "session": self.sessions.new_id()}
+        used: set[tuple[str, str]] = set()
+
+        def on_message(socket: WebSocket, message: Message) -> None:
+            codec: Codec = JSON_CODEC if isinstance(message, str) else MSGPACK_CODEC
+
+            def reply(status: int, document: Any) -> None:
+                told = document if status == 200 else {**document, "status": status}
+                data = codec.encode(told)
+                socket.send(data.decode() if codec is JSON_CODEC else data)
+
+            try:
+                fields = codec.decode(message.encode() if isinstance(message, str) else message)
+            except ServeError as error:
+                reply(error.status, error.to_dict())
+                return
+            if isinstance(fields, dict):
+                fields = {**own, **fields}
+                if fields["session"] == own["session"]:
+                    name = fields["policy"] or next(iter(self.models))
+                    if isinstance(name, str):
+                        used.add((name, own["session"] or ""))
+            self.act(fields, reply)
+
+        def on_end() -> None:
+            for key in used:
+                self.end_session(*key)
+
+        return WebSocket(accept(request), on_message, on_end, self._max_message)
+
+    # Sessions.
+
+    def end_session(self, policy: str, id_: str) -> bool:
+        """End a session of a policy; whether there was one."""
+        try:
+            session = self.sessions.find((policy, id_))
+        except ServeError:
+            return False
+        if session is None:
+            return False
+        self.sessions.end(session)
+        self.models[policy].collect()
+        return True
+
+    def _end_session(self, id_: str) -> Response:
+        ended = [name for name in [*self.models] if self.end_session(name, id_)]
+        if not ended:
+            raise ServeError(404, "no_session", f"no session {id_[:_MOST_NAME]!r}")
+        return json_response({"session": id_, "ended": ended})
+
+    def _list_sessions(self, request: Request) -> Response:
+        most = 1000
+        listed = [
+            {
+                "session": each.id,
+                "policy": each.key[0],
+                "version": each.version.number,
+                "steps": each.steps,
+            }
+            for each in [*self.sessions][-most:]
+        ]
+        return json_response({"count": len(self.sessions), "sessions": listed})
+
+    # What there is.
+
+    def _ready(self, request: Request) -> Response:
+        if self.is_ready:
+            return json_response({"status": "ready"})
+        return error_response(503, "not ready: loading, or about to end", retry_after="1")
+
+    def _policies(self, request: Request) -> Response:
+        return json_response({"policies": [each.describe() for each in self.models.values()]})
+
+    def _statistics(self, request: Request) -> Response:
+        return json_response(
+            {
+                "version": __version__,
+                "started": self.metrics.started,
+                "sessions": len(self.sessions),
+                "evicted": self.sessions.evicted,
+                "expired": self.sessions.expired,
+                "recent": self.metrics.recent(),
+                "policies": [each.describe() for each in self.models.values()],
+            }
+        )
+
+    def _metrics(self, request: Request) -> Response:
+        gauges: dict[str, float] = {
+            "rlconnect_sessions": len(self.sessions),
+            "rlconnect_sessions_evicted_total": self.sessions.evicted,
+            "rlconnect_sessions_expired_total": self.sessions.expired,
+        }
+        for model in self.models.values():
+            for version in model.versions.values():
+                label = f'{{policy="{model.name}",version="{version.number}"}}'
+                gauges[f"rlconnect_rows_total{label}"] = version.steps
+                gauges[f"rlconnect_forward_passes_total{label}"] = version.batches
+                gauges[f"rlconnect_waiting{label}"] = len(version)
+            gauges[f'rlconnect_version{{policy="{model.name}"}}'] = model.current.number
+        text = self.metrics.text(gauges)
+        return Response(200, text.encode(), "text/plain; version=0.0.4; charset=utf-8")
+
+    def _openapi(self, request: Request) -> Response:
+        from .openapi import document
+
+        return json_response(document())
+
+    def _page(self, request: Request) -> Response:
+        from .page import page
+
+        return Response(
+            200,
+            page(),
+            "text/html; charset=utf-8",
+            {
+                "content-security-policy": "default-src 'self'; script-src 'unsafe-inline'; "
+                "style-src 'unsafe-inline'; frame-ancestors 'none'",
+                "x-content-type-options": "nosniff",
+            },
+        )
+
+    def _admin(self, request: Request, answer: Answer) -> None:
+        if self._admin_token is None:
+            raise ServeError(403, "no_admin", "policies are not changed over HTTP here",
+                             hint="start the server with --admin-token TOKEN.")  # fmt: skip
+        if not self._may(request, self._admin_token):
+            raise ServeError(401, "unauthorized", "the admin's token is needed")
+        from .admin import change
+
+        change(
+            self,
+            codec_of(request.content_type).decode(request.body),
+            lambda status, document: answer(json_response(document, status)),
+        )
+
+
+def _told(request: Request, answer: Answer) -> Answer:
+    """An answer that is told in the log, too."""
+    began = time.perf_counter()
+
+    def tell(response: Response) -> None:
+        answer(response)
+        access_log.info(
+            json.dumps(
+                {
+                    "at": round(time.time(), 3),
+                    "peer": request.peer,
+                    "method": request.method,
+                    "path": request.target[:200],
+                    "status": response.status,
+                    "in": len(request.body),
+                    "out": len(response.body),
+                    "ms": round(1e3 * (time.perf_counter() - began), 3),
+                }
+            )
+        )
+
+    return tell
+
+
+def _either(ended: list[Any]) -> Any:
+    """Whether an episode is over in one way or the other; of rows, of each."""
+    if len(ended) < 2:
+        return ended[0] if ended else None
+    one, other = ended
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return [bool(a) or bool(b) for a, b in zip(one, other, strict=True)]
+    return one if isinstance(one, list) else other if isinstance(other, list) else one or other
+
+
+def _status_of(error: Exception) -> tuple[int, dict[str, str]]:
+    if isinstance(error, ServeError):
+        return error.status, error.to_dict()
+    if isinstance(error, RlconnectError) and not isinstance(error, CheckpointError):
+        told = {"error": error.summary, "code": "bad_request"}
+        return 400, {**told, "hint": error.hint} if error.hint else told
+    log.error("a policy failed", exc_info=error)
+    return 500, {"error": "the policy failed; the server's log tells how", "code": "failed"}
+
+
+def _refusal(error: ServeError) -> Response:
+    headers = {"retry-after": "1"} if error.status in (429, 503) else {}
+    if error.status == 401:
+        headers["www-authenticate"] = "Bearer"
+    return Response(error.status, JSON_CODEC.encode(error.to_dict()), headers=headers)

@@ -1,0 +1,203 @@
+"""The Open Inference Protocol (KServe's V2), so that clients of Triton and others work as they are.
+
+An input is one tensor `obs` with a row for each observation (or one a part of a nested one, named
+`obs.PART`), an output is `action`. A sequence is a session: `parameters.sequence_id`, with
+`sequence_start` and `sequence_end`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from gymnasium import spaces
+
+from ..core import nest
+from ..core.version import __version__
+from .errors import ServeError
+from .http.messages import Request, Response, json_response
+from .http.protocol import Answer
+from .models import Model
+from .wire import JSON_CODEC
+
+if TYPE_CHECKING:
+    from .app import App
+
+_KINDS: Final = {
+    "BOOL": "?", "UINT8": "u1", "UINT16": "u2", "UINT32": "u4", "UINT64": "u8", "INT8": "i1",
+    "INT16": "i2", "INT32": "i4", "INT64": "i8", "FP16": "f2", "FP32": "f4", "FP64": "f8",
+}  # fmt: skip
+_NAMES: Final = {np.dtype(kind): name for name, kind in _KINDS.items()}
+
+
+def handle(app: App, request: Request, answer: Answer) -> None:
+    """Answer a request below /v2.
+
+    Raises:
+        ServeError: There is no such thing.
+    """
+    parts = [part for part in request.path.split("/") if part][1:]
+    is_get = request.method in ("GET", "HEAD")
+    if not parts and is_get:
+        answer(json_response({"name": "rlconnect", "version": __version__, "extensions": []}))
+    elif parts == ["health", "live"] and is_get:
+        answer(json_response({"live": True}))
+    elif parts == ["health", "ready"] and is_get:
+        answer(json_response({"ready": app.is_ready}, 200 if app.is_ready else 503))
+    elif len(parts) >= 2 and parts[0] == "models":
+        model, verb = _model(app, parts[1:])
+        if verb == [] and is_get:
+            answer(json_response(_metadata(model)))
+        elif verb == ["ready"] and is_get:
+            answer(json_response({"name": model.name, "ready": app.is_ready}))
+        elif verb == ["infer"] and request.method == "POST":
+            _infer(app, model, request, answer)
+        else:
+            raise ServeError(404, "not_found", f"nothing is at {request.path[:200]}")
+    else:
+        raise ServeError(404, "not_found", f"nothing is at {request.path[:200]}")
+
+
+def _model(app: App, parts: list[str]) -> tuple[Model, list[str]]:
+    """The model that a path names, with or without a version, and what is to be done with it."""
+    for length in range(len(parts), 0, -1):  # a name may have slashes
+        model = app.models.get("/".join(parts[:length]))
+        if model is not None:
+            rest = parts[length:]
+            if rest[:1] == ["versions"] and len(rest) >= 2:
+                number = int(rest[1]) if rest[1].isdecimal() and len(rest[1]) < 9 else -1
+                if model.numbered(number) is not model.current:
+                    raise ServeError(
+                        409, "not_current", f"version {number} of {model.name!r} does not act",
+                        hint="leave the version out, or promote it.",
+                    )  # fmt: skip
+                rest = rest[2:]
+            return model, rest
+    return app.model(parts[0]), parts[1:]
+
+
+def _leaves(space: spaces.Space[Any], name: str) -> list[tuple[str, spaces.Space[Any]]]:
+    """The parts of a space by the names of their tensors."""
+    parts: list[tuple[Any, Any]] = []
+    if isinstance(space, spaces.Dict):
+        parts = [*space.spaces.items()]
+    elif isinstance(space, spaces.Tuple):
+        parts = [*enumerate(space.spaces)]
+    else:
+        return [(name, space)]
+    return [leaf for key, part in parts for leaf in _leaves(part, f"{name}.{key}")]
+
+
+def _metadata(model: Model) -> dict[str, Any]:
+    player = model.current.player
+    tensors = {
+        kind: [
+            {
+                "name": name,
+                "datatype": _NAMES.get(np.dtype(leaf.dtype), "FP32"),
+                "shape": [-1, *(leaf.shape or ())],
+            }
+            for name, leaf in _leaves(space, first)
+        ]
+        for kind, first, space in (
+            ("inputs", "obs", player.observation_space),
+            ("outputs", "action", player.action_space),
+        )
+    }
+    versions = [str(number) for number in model.versions]
+    return {"name": model.name, "versions": versions, "platform": "rlconnect", **tensors}
+
+
+def _infer(app: App, model: Model, request: Request, answer: Answer) -> None:
+    asked = JSON_CODEC.decode(request.body)
+    if not isinstance(asked, dict) or not isinstance(asked.get("inputs"), list):
+        raise ServeError(400, "bad_request", "the request has no inputs")
+    told = asked.get("parameters") or {}
+    if not isinstance(told, dict):
+        raise ServeError(400, "bad_request", "parameters are no map")
+    tensors = dict(map(_tensor, asked["inputs"]))
+    held = _gathered(model.current.player.observation_space, "obs", tensors)
+    if tensors:
+        raise ServeError(400, "unknown_input", f"an unknown input {next(iter(tensors))[:80]!r}")
+    counts = {len(leaf) for leaf in nest.flatten(held)}
+    if len(counts) != 1 or 0 in counts:
+        raise ServeError(400, "bad_request", "inputs have different numbers of rows")
+    sequence = told.get("sequence_id")
+    session = None if sequence in (None, 0, "") else str(sequence)
+    is_end = bool(told.get("sequence_end"))
+    fields = {"policy": model.name, "obs": held, "batch": True, "session": session}
+    if session is not None and told.get("sequence_start"):
+        fields["step"] = 0
+    for name in ("explore", "reward"):
+        if name in told:
+            fields[name] = told[name]
+
+    def reply(status: int, document: Any) -> None:
+        if status != 200:
+            answer(Response(status, JSON_CODEC.encode(document)))
+            return
+        if is_end and session is not None:
+            app.end_session(model.name, session)
+        outputs = [
+            _output(name, np.asarray(leaf, space.dtype))
+            for (name, space), leaf in zip(
+                _leaves(model.current.player.action_space, "action"),
+                nest.flatten(document["action"])
+                if not isinstance(document["action"], list)
+                else [document["action"]],
+                strict=True,
+            )
+        ]
+        told_back = {
+            "model_name": model.name,
+            "model_version": str(document["version"]),
+            "outputs": outputs,
+        }
+        if "id" in asked:
+            told_back["id"] = str(asked["id"])[:200]
+        answer(json_response(told_back))
+
+    app.act(fields, reply)
+
+
+def _tensor(told: Any) -> tuple[str, Any]:
+    """A tensor's name, and its numbers as an array.
+
+    Raises:
+        ServeError: It is no tensor.
+    """
+    try:
+        name, kind, shape, data = (told[key] for key in ("name", "datatype", "shape", "data"))
+        held = np.asarray(data, np.float64 if kind.startswith("FP") else None)
+        if held.dtype.kind not in "biuf":
+            raise ValueError("no numbers")
+        return str(name), held.reshape([int(length) for length in shape])
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise ServeError(
+            400, "bad_input", f"an input is no tensor: {str(error)[:120] or type(error).__name__}",
+            hint='inputs are {"name": "obs", "datatype": "FP32", "shape": [1, 4], "data": [...]}.',
+        ) from None  # fmt: skip
+
+
+def _gathered(space: spaces.Space[Any], name: str, tensors: dict[str, Any]) -> Any:
+    """Tensors as one observation of the space, taken out of the dict."""
+    if isinstance(space, spaces.Dict):
+        return {
+            key: _gathered(part, f"{name}.{key}", tensors) for key, part in space.spaces.items()
+        }
+    if isinstance(space, spaces.Tuple):
+        return tuple(
+            _gathered(part, f"{name}.{at}", tensors) for at, part in enumerate(space.spaces)
+        )
+    if name not in tensors:
+        raise ServeError(400, "input_missing", f"the request has no input {name!r}")
+    return tensors.pop(name)
+
+
+def _output(name: str, held: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "datatype": _NAMES.get(held.dtype, "FP32"),
+        "shape": list(held.shape),
+        "data": held.reshape(-1).tolist(),
+    }

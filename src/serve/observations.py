@@ -1,0 +1,157 @@
+"""Observations as clients send them become arrays; what does not fit is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from ..core import nest
+from ..core.types import Array, Nest
+from .errors import ServeError
+
+
+class ObservationReader:
+    """Reads observations of one space.
+
+    Args:
+        space: What the policy's environment gives.
+
+    Example:
+        >>> reader = ObservationReader(spaces.Box(-1, 1, (2,)))
+        >>> reader.rows([[0.0, 1.0], [0.5, 0.5]])
+        array([[0. , 1. ],
+               [0.5, 0.5]], dtype=float32)
+    """
+
+    def __init__(self, space: spaces.Space[Any]) -> None:
+        self.space = space
+
+    def rows(self, values: Sequence[Any]) -> Nest:
+        """One row for each value.
+
+        Raises:
+            ServeError: One of them is no observation of the space.
+        """
+        return _rows(values, self.space, "obs")
+
+    def batch(self, value: Any) -> Nest:
+        """A list of observations, or arrays with a row for each.
+
+        Raises:
+            ServeError: They are no observations of the space.
+        """
+        if isinstance(value, list):
+            if not value:
+                raise _misfit("obs", self.space, "an empty list")
+            return self.rows(value)
+        if isinstance(self.space, (spaces.Dict, spaces.Tuple)) or isinstance(value, np.ndarray):
+            held = _columns(value, self.space, "obs")
+            counts = {len(leaf) for leaf in nest.flatten(held)}
+            if len(counts) != 1 or 0 in counts:
+                raise _misfit("obs", self.space, f"parts of {sorted(counts)} rows")
+            return held
+        raise _misfit("obs", self.space, type(value).__name__)
+
+
+def _rows(values: Sequence[Any], space: spaces.Space[Any], name: str) -> Nest:
+    if isinstance(space, spaces.Dict):
+        for value in values:
+            if not isinstance(value, Mapping) or value.keys() != space.spaces.keys():
+                raise _misfit(name, space, _told(value))
+        return {
+            key: _rows([value[key] for value in values], part, f"{name}.{key}")
+            for key, part in space.spaces.items()
+        }
+    if isinstance(space, spaces.Tuple):
+        for value in values:
+            if not isinstance(value, (list, tuple)) or len(value) != len(space.spaces):
+                raise _misfit(name, space, _told(value))
+        return tuple(
+            _rows([value[at] for value in values], part, f"{name}[{at}]")
+            for at, part in enumerate(space.spaces)
+        )
+    return _leaf(values, space, name)
+
+
+def _columns(value: Any, space: spaces.Space[Any], name: str) -> Nest:
+    """Parts that have a row for each observation already."""
+    if isinstance(space, spaces.Dict):
+        if not isinstance(value, Mapping) or value.keys() != space.spaces.keys():
+            raise _misfit(name, space, _told(value))
+        return {
+            key: _columns(value[key], part, f"{name}.{key}") for key, part in space.spaces.items()
+        }
+    if isinstance(space, spaces.Tuple):
+        if not isinstance(value, (list, tuple)) or len(value) != len(space.spaces):
+            raise _misfit(name, space, _told(value))
+        return tuple(
+            _columns(value[at], part, f"{name}[{at}]") for at, part in enumerate(space.spaces)
+        )
+    return _leaf(value, space, name)
+
+
+def _leaf(values: Any, space: spaces.Space[Any], name: str) -> Array:
+    shape, dtype = space.shape, space.dtype
+    if shape is None or dtype is None or dtype.kind not in "biuf":
+        raise ServeError(
+            501, "unserved_space", f"{name} is of {space}, which no request can hold",
+            hint="adapt the policy to an environment of numbers first.",
+        )  # fmt: skip
+    try:
+        held = np.asarray(values)
+    except (ValueError, OverflowError):
+        raise _misfit(name, space, "rows of different shapes") from None
+    if held.shape[1:] != shape or held.ndim != len(shape) + 1:
+        raise _misfit(name, space, f"shape {held.shape[1:]}" if held.ndim else _told(values))
+    if dtype.kind == "f":
+        if held.dtype.kind not in "biuf":
+            raise _misfit(name, space, f"values of {held.dtype}")
+        if held.dtype != dtype:
+            with np.errstate(over="ignore"):
+                held = held.astype(dtype)
+        if not np.isfinite(held).all():
+            raise _misfit(name, space, "NaN, or a number that is too large")
+        return held
+    if held.dtype.kind not in "biu" and not _is_whole(held):
+        raise _misfit(name, space, f"values of {held.dtype}")
+    low, high = _bounds(space, dtype)
+    if not ((held >= low) & (held <= high)).all():
+        raise _misfit(name, space, "a number out of its bounds")
+    return held.astype(dtype)
+
+
+def _is_whole(held: Array) -> bool:
+    return held.dtype.kind == "f" and bool((held == np.round(held)).all())
+
+
+def _bounds(space: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """What whole numbers may be."""
+    if isinstance(space, spaces.Discrete):
+        return space.start, space.start + space.n - 1
+    if isinstance(space, spaces.MultiDiscrete):
+        start = getattr(space, "start", 0)
+        return start, start + space.nvec - 1
+    if dtype.kind == "b" or isinstance(space, spaces.MultiBinary):
+        return 0, 1
+    limits = np.iinfo(dtype)
+    return limits.min, limits.max
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"a map of {', '.join(map(str, [*value][:8]))[:120] or 'nothing'}"
+    if isinstance(value, (list, tuple)):
+        return f"a list of {len(value)}"
+    return type(value).__name__
+
+
+def _misfit(name: str, space: spaces.Space[Any], found: str) -> ServeError:
+    return ServeError(
+        400,
+        "bad_observation",
+        f"{name} is not of the policy's space: expected {str(space)[:200]}, found {found}",
+        hint="GET /v1/policies tells the space of each policy.",
+    )

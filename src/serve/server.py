@@ -1,0 +1,257 @@
+"""A server from its first policy to its last answer."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import ssl
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from types import MappingProxyType
+from typing import Any
+
+from ..bridge.front.load import as_policies, load
+from ..core.errors import CheckpointNotFoundError, ConfigError, RlconnectError
+from .app import App, log
+from .http.parsing import HttpLimits
+from .http.protocol import Connections
+from .models import Model
+from .sessions import SessionTable
+from .settings import ServeSettings
+from .versions import Version
+
+_GRACE = 0.25
+"""Seconds in which idle clients may still send what they were just about to."""
+
+
+def app_of(
+    settings: ServeSettings,
+    policy_ids: Sequence[str] | None = None,
+    agents: Any = None,
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> App:
+    """The endpoints with all policies loaded, each of which has acted once.
+
+    Args:
+        settings: What to serve, and how.
+        policy_ids: Only these policies of each checkpoint.
+        agents: Which policy plays an agent.
+        options: Of `rlconnect.load`.
+
+    Raises:
+        ConfigError: No policy is named, or two by one name.
+        CheckpointError: One cannot be read.
+    """
+    if not settings.policies:
+        raise ConfigError("there is nothing to serve", expected="the path of a checkpoint")
+    sessions = SessionTable(most=settings.max_sessions, time_to_live=settings.session_ttl)
+    app = App(
+        sessions,
+        token=settings.token or None,
+        admin_token=settings.admin_token or None,
+        cors=settings.cors,
+        max_message=settings.max_body,
+        access_log=settings.access_log,
+    )
+    for prefix, path in settings.policies.items():
+        policies = as_policies(path, policy_mapping_fn=agents, **options)
+        for id_, policy in policies.items():
+            if policy_ids is not None and id_ not in policy_ids:
+                continue
+            name = id_ if not prefix else prefix if len(policies) == 1 else f"{prefix}/{id_}"
+            if name in app.models:
+                raise ConfigError(
+                    f"two policies are called {name!r}", hint="name them: --name NAME=PATH."
+                )
+            version = Version(name, 1, policy, path, settings.max_waiting)
+            version.try_out()
+            app.models[name] = Model(name, version, sessions)
+    return app
+
+
+class Server:
+    """Listens, answers, and ends without losing what it accepted.
+
+    Args:
+        app: What answers.
+        settings: How.
+
+    Attributes:
+        address: Where it listens, once it does.
+    """
+
+    def __init__(self, app: App, settings: ServeSettings) -> None:
+        self.app, self.settings = app, settings
+        limits = HttpLimits(
+            max_body=settings.max_body,
+            max_connections=settings.max_connections,
+            read_timeout=settings.read_timeout,
+        )
+        self._connections = Connections(app, limits)
+        self._server: asyncio.Server | None = None
+        self._ends = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self.address: tuple[str, int] = ("", 0)
+
+    async def start(self) -> None:
+        """Listen.
+
+        Raises:
+            ConfigError: Nobody can listen there.
+        """
+        settings = self.settings
+        loop = asyncio.get_running_loop()
+        try:
+            self._server = await loop.create_server(
+                self._connections.protocol,
+                settings.host,
+                settings.port,
+                ssl=_tls(settings),
+                backlog=1024,
+            )
+        except OSError as error:
+            raise ConfigError(
+                f"cannot listen on {settings.host}:{settings.port}: {error.strerror or error}",
+                hint="name another one: --port PORT.",
+            ) from None
+        host, port = self._server.sockets[0].getsockname()[:2]
+        self.address = (host, port)
+        self._tasks = [
+            loop.create_task(self._connections.watch()),
+            loop.create_task(self._sweep()),
+        ]
+        self.app.is_ready = True
+
+    async def run(self, started: Callable[[Server], None] | None = None) -> None:
+        """Serve until somebody asks to end, by `stop` or by a signal.
+
+        Args:
+            started: Called when the server listens.
+        """
+        await self.start()
+        loop = asyncio.get_running_loop()
+        for name in ("SIGTERM", "SIGINT"):
+            with suppress(NotImplementedError, AttributeError, RuntimeError, ValueError):
+                loop.add_signal_handler(getattr(signal, name), self.stop)
+        with suppress(NotImplementedError, AttributeError, RuntimeError, ValueError):
+            loop.add_signal_handler(signal.SIGHUP, self.reload)
+        gc.collect()
+        gc.freeze()  # what is there now stays, and need not be looked through again
+        if started is not None:
+            started(self)
+        await self._ends.wait()
+        await self.drain()
+
+    def stop(self) -> None:
+        """End when what was accepted is answered."""
+        self._ends.set()
+
+    def reload(self) -> None:
+        """Load each policy from its path once more; one that cannot be read stays as it is."""
+        loop = asyncio.get_running_loop()
+        for model in self.app.models.values():
+            self._tasks.append(loop.create_task(self._reloaded(model)))
+
+    async def drain(self) -> None:
+        """Take no new connections, answer what was accepted, end."""
+        self.app.is_ready = False
+        assert self._server is not None
+        self._server.close()
+        self._connections.is_draining = True
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self.settings.drain_timeout
+        await asyncio.sleep(_GRACE)
+        while self._connections.open and loop.time() < end:
+            for connection in [*self._connections.open]:
+                connection.drain()
+            await asyncio.sleep(0.02)
+        for connection in [*self._connections.open]:
+            connection.abort()
+        for task in self._tasks:
+            task.cancel()
+        for model in self.app.models.values():
+            for version in model.versions.values():
+                version.close()
+
+    async def _reloaded(self, model: Model) -> None:
+        try:
+            version = await asyncio.get_running_loop().run_in_executor(
+                None, next_version, model, model.current.path
+            )
+            model.add(version)
+            model.promote(version)
+            log.warning("policy %s: version %d acts now", model.name, version.number)
+        except RlconnectError as error:
+            log.error("policy %s stays as it is: %s", model.name, error)
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(1.0)
+            self.app.sessions.sweep()
+
+
+def next_version(model: Model, path: str) -> Version:
+    """Another version of a model, loaded from a path; it acts for nobody yet.
+
+    Raises:
+        CheckpointError: It cannot be read.
+        ConfigError: The checkpoint has several policies, and none of the model's name.
+    """
+    policies: Mapping[str, Any] = load(path)
+    wanted = (model.name.rpartition("/")[2], model.current.policy.id)
+    id_ = next((each for each in wanted if each in policies), None)
+    if id_ is None:
+        if len(policies) != 1:
+            raise ConfigError(
+                f"{path} has no policy for {model.name!r}", found=", ".join([*policies][:10])
+            )
+        id_ = next(iter(policies))
+    found = policies[id_]
+    return Version(model.name, max(model.versions) + 1, found, path)
+
+
+def run(
+    settings: ServeSettings,
+    started: Callable[[Server], None] | None = None,
+    **loading: Any,
+) -> None:
+    """Load, serve, and come back when the server has ended.
+
+    Args:
+        settings: What to serve, and how.
+        started: Called when the server listens.
+        **loading: As for `app_of`.
+    """
+    app = app_of(settings, **loading)
+
+    async def main() -> None:
+        await Server(app, settings).run(started)
+
+    if settings.access_log:
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        logging.getLogger("rlconnect.serve.access").addHandler(handler)
+        logging.getLogger("rlconnect.serve.access").setLevel(logging.INFO)
+    try:
+        import uvloop  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        asyncio.run(main())
+    else:
+        uvloop.run(main())
+
+
+def _tls(settings: ServeSettings) -> ssl.SSLContext | None:
+    if not settings.tls_cert:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(settings.tls_cert, settings.tls_key or None)
+    except FileNotFoundError as error:
+        raise CheckpointNotFoundError(f"no certificate lies at {error.filename}") from None
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(f"{settings.tls_cert} is no certificate with a key: {error}") from None
+    return context

@@ -1,0 +1,130 @@
+"""What can be set of a server: by flags, environment variables or a TOML file, in this order."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final
+
+from ..core.errors import CheckpointNotFoundError, ConfigError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PREFIX: Final = "RLCONNECT_SERVE_"
+
+
+@dataclass(frozen=True)
+class ServeSettings:
+    """How a server runs.
+
+    Args:
+        host: The address it listens on.
+        port: And the port; 0 for any that is free.
+        max_sessions: How many sessions there may be; one more, and the least recently used is gone.
+        session_ttl: Seconds that a session may lie unused.
+        max_body: Bytes of a request's body.
+        max_connections: How many clients at a time.
+        max_waiting: How many requests may wait for a forward pass.
+        read_timeout: Seconds in which a begun request has to be whole.
+        drain_timeout: Seconds for what was accepted, once the server is to end.
+        token: What clients have to show; empty lets everybody in.
+        admin_token: What those have to show who change policies; empty lets nobody.
+        tls_cert: A file with the certificate, for HTTPS.
+        tls_key: And one with its key.
+        cors: The origin whose pages may ask from a browser.
+        access_log: Whether each request is told on stderr, as a line of JSON.
+        policies: Paths of checkpoints by the names they are served under.
+
+    Example:
+        >>> ServeSettings.read({"port": 9000}, {"RLCONNECT_SERVE_MAX_BODY": "1000"}).max_body
+        1000
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    max_sessions: int = 10_000
+    session_ttl: float = 3600.0
+    max_body: int = 16 << 20
+    max_connections: int = 4096
+    max_waiting: int = 2048
+    read_timeout: float = 20.0
+    drain_timeout: float = 30.0
+    token: str = ""
+    admin_token: str = ""
+    tls_cert: str = ""
+    tls_key: str = ""
+    cors: str = ""
+    access_log: bool = False
+    policies: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(
+        cls,
+        flags: Mapping[str, Any],
+        environment: Mapping[str, str] = os.environ,
+        file: str | os.PathLike[str] | None = None,
+    ) -> ServeSettings:
+        """Settings from wherever they are told; a flag counts before a variable before a file.
+
+        Args:
+            flags: By name; those that are None were not given.
+            environment: Variables of the process; `RLCONNECT_SERVE_PORT` is the port.
+            file: Of TOML: `port = 8000`, and a table `[policies]` of paths by name.
+
+        Raises:
+            ConfigError: A setting is unknown, or of a wrong type.
+        """
+        kinds = {each.name: each for each in fields(cls)}
+        told: dict[str, Any] = _of_file(Path(file)) if file is not None else {}
+        for name in kinds:
+            text = environment.get(f"{PREFIX}{name.upper()}")
+            if text is not None and name != "policies":
+                told[name] = text
+        told |= {name: own for name, own in flags.items() if own is not None}
+        unknown = sorted(told.keys() - kinds.keys())
+        if unknown:
+            raise ConfigError(
+                f"no setting {unknown[0]!r} of a server", expected=", ".join(sorted(kinds))
+            )
+        return cls(**{name: _typed(own, kinds[name]) for name, own in told.items()})
+
+
+def _of_file(path: Path) -> dict[str, Any]:
+    try:
+        told: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        return told
+    except FileNotFoundError:
+        raise CheckpointNotFoundError(f"no settings lie at {path}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is no TOML: {error}") from None
+
+
+def _typed(value: Any, known: Any) -> Any:
+    kind = type(known.default)
+    if known.name == "policies":
+        if isinstance(value, Mapping) and all(isinstance(each, str) for each in value.values()):
+            return dict(value)
+    elif isinstance(value, str) and kind is not str:
+        text = value.strip().lower()
+        try:
+            if kind is bool:
+                return {"1": True, "true": True, "yes": True, "0": False, "false": False,
+                        "no": False}[text]  # fmt: skip
+            return kind(text)
+        except (KeyError, ValueError):
+            pass
+    elif isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
+        return value
+    elif kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    raise ConfigError(
+        f"the setting {known.name!r} of a server",
+        expected="paths by name" if known.name == "policies" else f"{kind.__name__}",
+        found=repr(value)[:80],
+    )

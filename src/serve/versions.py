@@ -1,0 +1,314 @@
+"""Policies that act behind the server: one version each, many sessions in one forward pass."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from ..bridge.actor.actor import Actor
+from ..core import nest
+from ..core.spaces.corners import corners
+from ..core.types import Nest
+from .errors import ServeError
+from .observations import ObservationReader
+from .sessions import Session
+
+if TYPE_CHECKING:
+    from ..bridge.front.loaded_policy import LoadedPolicy
+
+_SLOW_STEP: Final = 2e-3
+"""A forward pass that takes longer is run beside the loop, so that others are still heard."""
+_LONGEST_EXAMPLE: Final = 256
+_ALL: Final = 1 << 40
+"""Sessions are counted and let go by the table of sessions, not by the actor."""
+
+
+@dataclass(slots=True)
+class Step:
+    """One request to act.
+
+    Args:
+        session: Whose it is; None starts fresh and is forgotten.
+        obs: What the client sent: one observation, or a batch of them.
+        is_batch: Which of the two.
+        reward: What the last action earned; for each row of a batch.
+        ended: Whether the episode is over with this observation; for each row of a batch.
+        explore: Whether to explore.
+        answer: Called with the action (of a batch: rows of actions), or what is wrong.
+    """
+
+    session: Session | None
+    obs: Any
+    is_batch: bool
+    reward: Any
+    ended: Any
+    explore: bool
+    answer: Callable[[Any], None]
+
+
+class Turn(NamedTuple):
+    """What became of steps that acted together.
+
+    Args:
+        steps: They.
+        answers: What each is answered: actions, or an error.
+        actions: Those of all rows as columns; None where something went wrong.
+        counts: How many rows each step has.
+    """
+
+    steps: Sequence[Step]
+    answers: list[Any]
+    actions: Nest = None
+    counts: Sequence[int] = ()
+
+
+class Version:
+    """One policy as it was loaded once.
+
+    Args:
+        name: Of the policy.
+        number: Which version of it, from 1 on.
+        policy: What acts.
+        path: Where it came from.
+        most_waiting: How many requests may wait for a forward pass.
+
+    Attributes:
+        steps: How many rows it acted for.
+        batches: How many forward passes that took.
+        sessions: How many there are.
+        example: An observation as plain numbers, if it is not long.
+        observers: Called with what became of steps, after they were answered.
+    """
+
+    def __init__(
+        self, name: str, number: int, policy: LoadedPolicy, path: str, most_waiting: int = 2048
+    ) -> None:
+        self.name, self.number, self.path, self.policy = name, number, path, policy
+        self.loaded = time.time()
+        self.actor = Actor.from_policy(policy, max_sessions=_ALL)
+        self.player = next(iter(self.actor.players.values()))
+        self.reader = ObservationReader(self.player.observation_space)
+        self.remembers = self.player.remembers
+        self.needs_reward = self.player.plan.needs_reward
+        self.steps = self.batches = self.sessions = 0
+        self.example: Any = None
+        self.observers: list[Callable[[Turn], None]] = []
+        self._most = most_waiting
+        self._waiting: list[Step] = []
+        self._is_running = False
+        self._seconds = 0.0
+        self._threads: ThreadPoolExecutor | None = None
+        self._fresh = 0
+        self._rng = np.random.default_rng()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def try_out(self) -> None:
+        """Act once, so that the first client does not wait for what is only made then.
+
+        Raises:
+            RlconnectError: It cannot act.
+        """
+        _, obs = next(iter(corners(self.player.observation_space)))
+        if sum(np.size(leaf) for leaf in nest.flatten(obs)) <= _LONGEST_EXAMPLE:
+            self.example = nest.map_structure(lambda leaf: np.asarray(leaf).tolist(), obs)
+        rows = nest.map_structure(lambda leaf: np.asarray(leaf)[None], obs)
+        self._act([Step(None, None, False, 0.0, False, False, lambda _: None)], rows, [1])
+        self.steps = self.batches = 0
+
+    def submit(self, step: Step) -> None:
+        """Act soon; what comes in the same turn of the loop acts together.
+
+        Raises:
+            ServeError: Too many wait.
+        """
+        if len(self._waiting) >= self._most:
+            raise ServeError(
+                503, "overloaded", f"{self._most:,} requests wait for policy {self.name!r}"
+            )
+        self._waiting.append(step)
+        if not self._is_running:
+            self._is_running = True
+            asyncio.get_running_loop().call_soon(self._run)
+
+    def forget(self, session: Session) -> None:
+        """Drop what is remembered of a session that is over."""
+        self.sessions -= 1
+        if self.remembers:
+            self.actor.reset([session.key])
+
+    def restart(self, session: Session) -> None:
+        """Begin the next episode of a session."""
+        session.steps = 0
+        if self.remembers:
+            self.actor.reset([session.key])
+
+    def close(self) -> None:
+        """Let its thread go."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False)
+
+    # A turn.
+
+    def _run(self) -> None:
+        steps, self._waiting = self._waiting, []
+        explored = [step for step in steps if step.explore]
+        groups = [[step] for step in explored]
+        greedy = [step for step in steps if not step.explore] if explored else steps
+        if greedy:
+            groups.append(greedy)
+        if self._seconds > _SLOW_STEP:
+            self._run_beside(groups)
+            return
+        for group in groups:
+            self._finish(self.act_now(group))
+        self._is_running = False
+        if self._waiting:
+            self._is_running = True
+            asyncio.get_running_loop().call_soon(self._run)
+
+    def _run_beside(self, groups: list[list[Step]]) -> None:
+        """The same in a thread; what comes meanwhile is the next turn."""
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(1, f"policy-{self.name}")
+        loop = asyncio.get_running_loop()
+
+        def act() -> None:
+            done = [self.act_now(group) for group in groups]
+            loop.call_soon_threadsafe(finish, done)
+
+        def finish(done: list[Turn]) -> None:
+            for turn in done:
+                self._finish(turn)
+            self._is_running = bool(self._waiting)
+            if self._waiting:
+                loop.call_soon(self._run)
+
+        self._threads.submit(act)
+
+    def _finish(self, turn: Turn) -> None:
+        for step, answer in zip(turn.steps, turn.answers, strict=True):
+            step.answer(answer)
+        if self.observers and turn.actions is not None:
+            for observe in [*self.observers]:
+                observe(turn)
+
+    def act_now(self, steps: Sequence[Step]) -> Turn:
+        """Act for steps together; they are not answered yet."""
+        began = time.perf_counter()
+        try:
+            rows, counts = self._rows(steps)
+            actions = self._act(steps, rows, counts)
+        except Exception as error:
+            if len(steps) == 1:
+                return Turn(steps, [error])
+            # Only who is wrong is told so.
+            return Turn(steps, [self.act_now([step]).answers[0] for step in steps])
+        listed = actions.tolist() if isinstance(actions, np.ndarray) else None
+        answers: list[Any] = []
+        at = 0
+        for step, count in zip(steps, counts, strict=True):
+            if listed is not None:
+                answers.append(listed[at : at + count] if step.is_batch else listed[at])
+            else:
+                answers.append(nest.taken(actions, slice(at, at + count) if step.is_batch else at))
+            at += count
+            if step.session is not None:
+                step.session.steps = 0 if np.any(step.ended) else step.session.steps + 1
+        self.batches += 1
+        self.steps += at
+        spent = time.perf_counter() - began
+        self._seconds = spent if not self._seconds else 0.9 * self._seconds + 0.1 * spent
+        return Turn(steps, answers, actions, counts)
+
+    def _rows(self, steps: Sequence[Step]) -> tuple[Nest, list[int]]:
+        if not any(step.is_batch for step in steps):
+            return self.reader.rows([step.obs for step in steps]), [1] * len(steps)
+        parts = [
+            self.reader.batch(step.obs) if step.is_batch else self.reader.rows([step.obs])
+            for step in steps
+        ]
+        return nest.joined(parts), [len(nest.a_leaf(part)) for part in parts]
+
+    def _act(self, steps: Sequence[Step], rows: Nest, counts: list[int]) -> Nest:
+        actor = self.actor
+        if not self.remembers and not steps[0].explore:
+            return actor.act(rows)
+        envs: list[Any] = []
+        agents: list[Any] = []
+        rewards: list[float] = []
+        ended: list[bool] = []
+        fresh: list[Any] = []
+        for step, size in zip(steps, counts, strict=True):
+            session = step.session
+            if session is None:
+                self._fresh += 1
+                fresh.append(("", str(self._fresh)))
+            envs += [fresh[-1] if session is None else session.key] * size
+            agents += range(size)
+            rewards += _numbers(step.reward, size, "reward", self._reward_of(session))
+            ended += [bool(each) for each in _numbers(step.ended, size, "terminated", 0.0)]
+        asked: dict[str, Any] = {"env_ids": envs, "agent_ids": agents}
+        if self.remembers:
+            asked["terminated"] = np.array(ended)
+            if self.needs_reward:
+                asked["reward"] = np.array(rewards)
+        try:
+            if not steps[0].explore:
+                return actor.act(rows, **asked)
+            return self._explored(steps[0].session, rows, asked)
+        finally:
+            if fresh and self.remembers:
+                actor.reset(fresh)
+
+    def _explored(self, session: Session | None, rows: Nest, asked: dict[str, Any]) -> Nest:
+        """Explore with the session's own random numbers, and as far as it has come."""
+        player = self.player
+        if session is None:
+            self.actor.rng, player.timestep = self._rng, 0
+            return self.actor.act(rows, explore=True, **asked)
+        if session.rng is None:
+            session.rng = np.random.default_rng()
+        self.actor.rng, player.timestep = session.rng, session.timestep
+        actions = self.actor.act(rows, explore=True, **asked)
+        session.timestep = player.timestep
+        return actions
+
+    def _reward_of(self, session: Session | None) -> float | None:
+        """What stands for a reward that was not sent: nothing was earned before the first step."""
+        is_first = session is None or not session.steps
+        return 0.0 if is_first or not self.needs_reward else None
+
+
+def _numbers(value: Any, size: int, name: str, missing: float | None) -> list[float]:
+    """A number for each row.
+
+    Raises:
+        ServeError: There are others than rows, or none where one is needed.
+    """
+    if value is None:
+        if missing is None:
+            raise ServeError(
+                400,
+                f"{name}_missing",
+                f"this policy sees rewards, and the request has no {name}",
+                hint="send what the last action earned with each observation after the first.",
+            )
+        return [missing] * size
+    try:
+        held = np.asarray(value, np.float64).reshape(-1)
+    except (TypeError, ValueError):
+        held = np.empty(0)
+    if len(held) == 1 and size != 1:
+        held = np.repeat(held, size)
+    if len(held) != size or not np.isfinite(held).all():
+        raise ServeError(400, "bad_field", f"{name} has to be a number for each of {size} rows")
+    numbers: list[float] = held.tolist()
+    return numbers

@@ -1,0 +1,155 @@
+"""Bodies as plain values and back: JSON, and msgpack with arrays as typed bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgpack  # type: ignore[import-untyped]
+import numpy as np
+
+from ..core.data.msgpack_arrays import decode_msgpack_object, encode_msgpack_object
+from ..core.errors import RlconnectError
+from .errors import ServeError
+
+JSON: Final = "application/json"
+MSGPACK: Final = "application/msgpack"
+_MSGPACK_NAMES: Final = frozenset({MSGPACK, "application/x-msgpack", "application/vnd.msgpack"})
+_MOST_DEPTH: Final = 32
+
+
+@dataclass(frozen=True)
+class Codec:
+    """One way to write values.
+
+    Args:
+        content_type: Its name on the wire.
+        decode: A body's value.
+        encode: A value's body.
+    """
+
+    content_type: str
+    decode: Callable[[bytes], Any]
+    encode: Callable[[Any], bytes]
+
+
+def codec_of(content_type: str) -> Codec:
+    """How a body of this content type is read, and its answer written.
+
+    Raises:
+        ServeError: It is neither JSON nor msgpack.
+    """
+    if content_type == JSON:
+        return JSON_CODEC
+    if content_type in _MSGPACK_NAMES:
+        return MSGPACK_CODEC
+    raise ServeError(
+        415,
+        "unsupported_media_type",
+        f"a body of {content_type or 'no content type'}",
+        hint=f"send content-type: {JSON} or {MSGPACK}.",
+    )
+
+
+def _from_json(body: bytes) -> Any:
+    try:
+        return json.loads(body, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise ServeError(400, "bad_json", f"the body is no JSON: {str(error)[:120]}") from None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _to_json(value: Any) -> bytes:
+    try:
+        return json.dumps(value, separators=(",", ":"), default=_plain, allow_nan=False).encode()
+    except ValueError:
+        raise ServeError(
+            500,
+            "no_number",
+            "the policy's answer holds NaN or infinity",
+            hint="look at the weights and the filter: rlconnect inspect PATH.",
+        ) from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    raise TypeError(f"cannot write {type(value).__name__} as JSON")
+
+
+def _from_msgpack(body: bytes) -> Any:
+    try:
+        value = msgpack.unpackb(body, object_hook=_decoded, strict_map_key=False)
+    except RlconnectError as error:
+        raise ServeError(400, "bad_msgpack", error.summary) from None
+    except (ValueError, TypeError, RecursionError, msgpack.exceptions.UnpackException) as error:
+        told = str(error)[:120] or type(error).__name__
+        raise ServeError(400, "bad_msgpack", f"the body is no msgpack: {told}") from None
+    return value
+
+
+def _decoded(value: dict[Any, Any]) -> Any:
+    return decode_msgpack_object(value)
+
+
+def _to_msgpack(value: Any) -> bytes:
+    packed: bytes = msgpack.packb(value, default=encode_msgpack_object)
+    return packed
+
+
+JSON_CODEC: Final = Codec(JSON, _from_json, _to_json)
+MSGPACK_CODEC: Final = Codec(MSGPACK, _from_msgpack, _to_msgpack)
+
+
+def fields_of(value: Any, known: Mapping[str, type | tuple[type, ...]]) -> dict[str, Any]:
+    """The fields of a request, each of its type; those that are None are left out.
+
+    Raises:
+        ServeError: It is no map, or a field is unknown or of another type.
+
+    Example:
+        >>> fields_of({"obs": [0.5], "session": None}, {"obs": object, "session": str})
+        {'obs': [0.5]}
+    """
+    if not isinstance(value, dict):
+        raise ServeError(400, "bad_request", "the body is no map of fields")
+    found = {}
+    for name, own in value.items():
+        if name not in known:
+            raise ServeError(
+                400,
+                "unknown_field",
+                f"an unknown field {str(name)[:80]!r}",
+                hint=f"known are {', '.join(known)}.",
+            )
+        if own is None:
+            continue
+        if not isinstance(own, known[name]) or (isinstance(own, bool) and known[name] is int):
+            raise ServeError(400, "bad_field", f"{name} is of a wrong type: {type(own).__name__}")
+        found[name] = own
+    return found
+
+
+def depth_of(value: Any, most: int = _MOST_DEPTH) -> None:
+    """Refuse what is nested deeper than anything that is observed.
+
+    Raises:
+        ServeError: It is.
+    """
+    level = [value]
+    for _ in range(most):
+        level = [
+            part
+            for each in level
+            if isinstance(each, (dict, list))
+            for part in (each.values() if isinstance(each, dict) else each[:1])
+            if isinstance(part, (dict, list))
+        ]
+        if not level:
+            return
+    raise ServeError(400, "too_deep", f"values nested deeper than {most} levels")
