@@ -19,6 +19,7 @@ FRONTS = {
     "rlconnect.adapters",
     "rlconnect.legacy",
     "rlconnect.offline",
+    "rlconnect.serve",
     "rlconnect.v2",
 }
 # What has no front of its own: tools beside policies, and classes of warnings.

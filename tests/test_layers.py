@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "adapters": {"core"},
     "ray_pieces": {"core", "v2", "bridge", "ray_pieces"},
     "samples": set(),
+    "serve": {"core", "bridge", "serve"},
 }
 KEPT_PLACES = {"bridge.ray_aliases"}  # where a module lay that moved up: it hands on, nothing else
 EVERYTHING = {"", "__main__", "cli"}  # "" is the front door, src/__init__.py

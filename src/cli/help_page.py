@@ -30,6 +30,7 @@ _PROOF: Final = (
         "actions for recorded data",
     ),
     ("rlconnect serve kept.zip --port 8000", "let it answer requests, with a page to look at"),
+    ("rlconnect serve-admin http://127.0.0.1:8000", "which versions act there; try another one"),
     ("rlconnect runs ~/ray_results", "the trials that Tune wrote, best first"),
     ("rlconnect codemod .", "your own sources: from ray.rllib to rlconnect"),
 )

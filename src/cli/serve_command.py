@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from ..core.errors import ConfigError
-from .options import Chosen, Json, Loading, print_json
+from .options import Chosen, Json, Loading
+from .printing import print_json
 
 
 def serve(

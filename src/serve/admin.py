@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.errors import RlconnectError
+from .app import App, Reply, may
 from .errors import ServeError
+from .http.messages import Request, json_response
+from .http.protocol import Answer
+from .loading import next_version
 from .models import Model
-from .wire import fields_of
-
-if TYPE_CHECKING:
-    from .app import App, Reply
+from .wire import codec_of, fields_of
 
 _FIELDS: dict[str, Any] = {
     "do": str,
@@ -21,6 +22,23 @@ _FIELDS: dict[str, Any] = {
     "version": int,
     "share": (int, float),
 }
+
+
+def mount(app: App, token: str) -> None:
+    """Let those change policies who show a token; nobody if it is empty."""
+
+    def handle(app: App, request: Request, answer: Answer) -> None:
+        if request.method != "POST":
+            raise ServeError(405, "method_not_allowed", "policies are changed by POST")
+        if not token:
+            raise ServeError(403, "no_admin", "policies are not changed over HTTP here",
+                             hint="start the server with --admin-token TOKEN.")  # fmt: skip
+        if not may(request, token):
+            raise ServeError(401, "unauthorized", "the admin's token is needed")
+        asked = codec_of(request.content_type).decode(request.body)
+        change(app, asked, lambda status, told: answer(json_response(told, status)))
+
+    app.mounted["/v1/admin"] = handle
 
 
 def change(app: App, asked: Any, reply: Reply) -> None:
@@ -46,8 +64,6 @@ def change(app: App, asked: Any, reply: Reply) -> None:
         return
 
     async def load_first() -> None:
-        from .server import next_version
-
         try:
             version = await asyncio.get_running_loop().run_in_executor(
                 None, next_version, model, fields["path"]

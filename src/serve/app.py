@@ -43,19 +43,22 @@ Reply = Callable[[int, Any], None]
 """Called with a status and a document."""
 
 
+Mounted = Callable[["App", Request, Answer], None]
+
+
 class App:
     """Answers requests to all policies of a server.
 
     Args:
         sessions: All sessions.
         token: What clients have to show; None lets everybody in.
-        admin_token: What those have to show who change policies; None lets nobody.
         cors: The origin whose pages may ask from a browser; none if empty.
         max_message: Bytes of one message of a WebSocket.
         access_log: Whether each request is told in a line of JSON.
 
     Attributes:
         models: The policies by name.
+        mounted: What answers below a path, instead of the app itself.
         is_ready: Whether every policy has acted once, and the server does not end.
     """
 
@@ -64,7 +67,6 @@ class App:
         sessions: SessionTable,
         *,
         token: str | None = None,
-        admin_token: str | None = None,
         cors: str = "",
         max_message: int = 16 << 20,
         access_log: bool = False,
@@ -73,8 +75,9 @@ class App:
         self.models: dict[str, Model] = {}
         self.metrics = Metrics()
         self.is_ready = False
+        self.mounted: dict[str, Mounted] = {}
         self._access_log = access_log
-        self._token, self._admin_token, self._cors = token, admin_token, cors
+        self._token, self._cors = token, cors
         self._max_message = max_message
         self._routes: dict[tuple[str, str], Callable[[Request], Response]] = {
             ("GET", "/healthz"): lambda _: json_response({"status": "ok"}),
@@ -95,7 +98,7 @@ class App:
             answer = _told(request, answer)
         try:
             is_admin = request.target == "/v1/admin"  # who has a token of their own
-            if self._token is not None and not is_admin and not self._may(request, self._token):
+            if self._token is not None and not is_admin and not may(request, self._token):
                 raise ServeError(401, "unauthorized", "a token is needed",
                                  hint="send authorization: Bearer TOKEN.")  # fmt: skip
             if request.method == "POST" and request.target == "/v1/act":
@@ -112,19 +115,15 @@ class App:
 
     def _other(self, request: Request, answer: Answer) -> WebSocket | None:
         path, method = request.path, request.method
-        if path == "/v1/admin" and method == "POST":
-            self._admin(request, answer)
-            return None
         if path == "/v1/stream" and method == "GET":
             return self._stream(request)
         if path.startswith("/v1/sessions/") and method == "DELETE":
             answer(self._end_session(unquote(path.removeprefix("/v1/sessions/"))))
             return None
-        if path.startswith("/v2"):
-            from .kserve import handle
-
-            handle(self, request, answer)
-            return None
+        for prefix, handle in self.mounted.items():
+            if path == prefix or path.startswith(f"{prefix}/"):
+                handle(self, request, answer)
+                return None
         if method == "OPTIONS" and self._cors:
             answer(Response(204, b"", "text/plain", self._cors_headers()))
             return None
@@ -143,12 +142,6 @@ class App:
             f"nothing is at {path[:200]}",
             hint="GET /openapi.json lists all paths.",
         )
-
-    def _may(self, request: Request, token: str) -> bool:
-        if request.path in ("/healthz", "/readyz", "/"):
-            return True
-        told = request.headers.get("authorization", "").encode()
-        return hmac.compare_digest(told, f"Bearer {token}".encode())
 
     def _cors_headers(self) -> dict[str, str]:
         return {
@@ -259,7 +252,7 @@ class App:
             raise gone(asked, "this server knows nothing of it")
         version = model.version_for(asked)
         version.sessions += 1
-        return self.sessions.open(key, version), True
+        return self.sessions.begin(key, version), True
 
     def _restarted(self, key: tuple[str, str]) -> Session | None:
         """The session of a request that says it is the first; what is gone may begin anew."""
@@ -462,20 +455,6 @@ class App:
             },
         )
 
-    def _admin(self, request: Request, answer: Answer) -> None:
-        if self._admin_token is None:
-            raise ServeError(403, "no_admin", "policies are not changed over HTTP here",
-                             hint="start the server with --admin-token TOKEN.")  # fmt: skip
-        if not self._may(request, self._admin_token):
-            raise ServeError(401, "unauthorized", "the admin's token is needed")
-        from .admin import change
-
-        change(
-            self,
-            codec_of(request.content_type).decode(request.body),
-            lambda status, document: answer(json_response(document, status)),
-        )
-
 
 def _told(request: Request, answer: Answer) -> Answer:
     """An answer that is told in the log, too."""
@@ -499,6 +478,14 @@ def _told(request: Request, answer: Answer) -> Answer:
         )
 
     return tell
+
+
+def may(request: Request, token: str) -> bool:
+    """Whether a request shows a token, or asks for what everybody may see."""
+    if request.path in ("/healthz", "/readyz", "/"):
+        return True
+    told = request.headers.get("authorization", "").encode()
+    return hmac.compare_digest(told, f"Bearer {token}".encode())
 
 
 def _either(ended: list[Any]) -> Any:

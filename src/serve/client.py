@@ -115,11 +115,6 @@ class Client:
         policy: Which policy to ask, if there are several.
         token: What the server wants to be shown.
         timeout: Seconds that an answer may take.
-
-    Example:
-        >>> client = Client("http://127.0.0.1:8000")  # doctest: +SKIP
-        >>> client.act([0.1, 0.0, -0.1, 0.0]).action  # doctest: +SKIP
-        1
     """
 
     def __init__(

@@ -7,27 +7,30 @@ An input is one tensor `obs` with a row for each observation (or one a part of a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from gymnasium import spaces
 
 from ..core import nest
 from ..core.version import __version__
+from .app import App
 from .errors import ServeError
 from .http.messages import Request, Response, json_response
 from .http.protocol import Answer
 from .models import Model
 from .wire import JSON_CODEC
 
-if TYPE_CHECKING:
-    from .app import App
-
 _KINDS: Final = {
     "BOOL": "?", "UINT8": "u1", "UINT16": "u2", "UINT32": "u4", "UINT64": "u8", "INT8": "i1",
     "INT16": "i2", "INT32": "i4", "INT64": "i8", "FP16": "f2", "FP32": "f4", "FP64": "f8",
 }  # fmt: skip
 _NAMES: Final = {np.dtype(kind): name for name, kind in _KINDS.items()}
+
+
+def mount(app: App) -> None:
+    """Answer below /v2."""
+    app.mounted["/v2"] = handle
 
 
 def handle(app: App, request: Request, answer: Answer) -> None:

@@ -64,13 +64,16 @@ class Model:
         Raises:
             ConfigError: It is for another environment than the current one.
         """
-        for kind in ("observation_space", "action_space"):
-            ours, theirs = getattr(self.current.player, kind), getattr(version.player, kind)
-            if not _is_same_kind(ours, theirs):
+        ours, theirs = self.current.player, version.player
+        for kind, own, other in (
+            ("observation space", ours.observation_space, theirs.observation_space),
+            ("action space", ours.action_space, theirs.action_space),
+        ):
+            if not _is_same_kind(own, other):
                 raise ConfigError(
                     f"version {version.number} of {self.name!r} has another {kind}",
-                    expected=str(ours)[:200],
-                    found=str(theirs)[:200],
+                    expected=str(own)[:200],
+                    found=str(other)[:200],
                     hint="adapt it to the environment of those who ask, or serve it by a new name.",
                 )
         version.try_out()

@@ -8,67 +8,56 @@ import logging
 import signal
 import ssl
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from types import MappingProxyType
 from typing import Any
 
-from ..bridge.front.load import as_policies, load
 from ..core.errors import CheckpointNotFoundError, ConfigError, RlconnectError
+from . import admin, kserve
 from .app import App, log
 from .http.parsing import HttpLimits
 from .http.protocol import Connections
+from .loading import first_versions, next_version
 from .models import Model
 from .sessions import SessionTable
 from .settings import ServeSettings
-from .versions import Version
 
 _GRACE = 0.25
 """Seconds in which idle clients may still send what they were just about to."""
 
 
-def app_of(
-    settings: ServeSettings,
-    policy_ids: Sequence[str] | None = None,
-    agents: Any = None,
-    options: Mapping[str, Any] = MappingProxyType({}),
-) -> App:
-    """The endpoints with all policies loaded, each of which has acted once.
+def app_of(settings: ServeSettings, **loading: Any) -> App:
+    """The endpoints with all policies loaded.
 
     Args:
         settings: What to serve, and how.
-        policy_ids: Only these policies of each checkpoint.
-        agents: Which policy plays an agent.
-        options: Of `rlconnect.load`.
+        **loading: As for `first_versions`.
 
     Raises:
         ConfigError: No policy is named, or two by one name.
         CheckpointError: One cannot be read.
     """
-    if not settings.policies:
-        raise ConfigError("there is nothing to serve", expected="the path of a checkpoint")
-    sessions = SessionTable(most=settings.max_sessions, time_to_live=settings.session_ttl)
+    app = empty_app(settings)
+    for version in first_versions(settings, **loading):
+        if version.name in app.models:
+            raise ConfigError(
+                f"two policies are called {version.name!r}", hint="name them: --name NAME=PATH."
+            )
+        app.models[version.name] = Model(version.name, version, app.sessions)
+    return app
+
+
+def empty_app(settings: ServeSettings) -> App:
+    """The endpoints without a policy."""
     app = App(
-        sessions,
+        SessionTable(most=settings.max_sessions, time_to_live=settings.session_ttl),
         token=settings.token or None,
-        admin_token=settings.admin_token or None,
         cors=settings.cors,
         max_message=settings.max_body,
         access_log=settings.access_log,
     )
-    for prefix, path in settings.policies.items():
-        policies = as_policies(path, policy_mapping_fn=agents, **options)
-        for id_, policy in policies.items():
-            if policy_ids is not None and id_ not in policy_ids:
-                continue
-            name = id_ if not prefix else prefix if len(policies) == 1 else f"{prefix}/{id_}"
-            if name in app.models:
-                raise ConfigError(
-                    f"two policies are called {name!r}", hint="name them: --name NAME=PATH."
-                )
-            version = Version(name, 1, policy, path, settings.max_waiting)
-            version.try_out()
-            app.models[name] = Model(name, version, sessions)
+    admin.mount(app, settings.admin_token)
+    kserve.mount(app)
     return app
 
 
@@ -133,9 +122,9 @@ class Server:
         """
         await self.start()
         loop = asyncio.get_running_loop()
-        for name in ("SIGTERM", "SIGINT"):
-            with suppress(NotImplementedError, AttributeError, RuntimeError, ValueError):
-                loop.add_signal_handler(getattr(signal, name), self.stop)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(number, self.stop)
         with suppress(NotImplementedError, AttributeError, RuntimeError, ValueError):
             loop.add_signal_handler(signal.SIGHUP, self.reload)
         gc.collect()
@@ -191,26 +180,6 @@ class Server:
         while True:
             await asyncio.sleep(1.0)
             self.app.sessions.sweep()
-
-
-def next_version(model: Model, path: str) -> Version:
-    """Another version of a model, loaded from a path; it acts for nobody yet.
-
-    Raises:
-        CheckpointError: It cannot be read.
-        ConfigError: The checkpoint has several policies, and none of the model's name.
-    """
-    policies: Mapping[str, Any] = load(path)
-    wanted = (model.name.rpartition("/")[2], model.current.policy.id)
-    id_ = next((each for each in wanted if each in policies), None)
-    if id_ is None:
-        if len(policies) != 1:
-            raise ConfigError(
-                f"{path} has no policy for {model.name!r}", found=", ".join([*policies][:10])
-            )
-        id_ = next(iter(policies))
-    found = policies[id_]
-    return Version(model.name, max(model.versions) + 1, found, path)
 
 
 def run(

@@ -6,14 +6,11 @@ import os
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from .errors import ServeError
-
-if TYPE_CHECKING:
-    from .versions import Version
 
 Key = tuple[str, str]
 """The name of a policy, and the id of a session with it."""
@@ -26,7 +23,7 @@ class Session:
 
     Args:
         key: Whose it is.
-        version: What acts in it, until it ends.
+        version: The `Version` that acts in it, until it ends.
         now: When it began.
 
     Attributes:
@@ -44,7 +41,7 @@ class Session:
         "used", "version", "waiting",
     )  # fmt: skip
 
-    def __init__(self, key: Key, version: Version, now: float) -> None:
+    def __init__(self, key: Key, version: Any, now: float) -> None:
         self.key, self.version, self.used = key, version, now
         self.steps = self.timestep = 0
         self.number: int | None = None
@@ -95,8 +92,8 @@ class SessionTable:
 
     Example:
         >>> table = SessionTable(most=1, time_to_live=60.0, clock=lambda: 0.0)
-        >>> a = table.open(("cartpole", "a"), version=None)
-        >>> b = table.open(("cartpole", "b"), version=None)
+        >>> a = table.begin(("cartpole", "a"), version=None)
+        >>> b = table.begin(("cartpole", "b"), version=None)
         >>> table.find(("cartpole", "a"))
         Traceback (most recent call last):
         rlconnect.serve.errors.ServeError: session 'a' is gone: there were too many sessions
@@ -151,7 +148,7 @@ class SessionTable:
         self._held.move_to_end(key)
         return session
 
-    def open(self, key: Key, version: Version) -> Session:
+    def begin(self, key: Key, version: Any) -> Session:
         """A new session."""
         while len(self._held) >= self._most:
             oldest = next((each for each in self._held.values() if not each.is_busy), None)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..bridge.actor.actor import Actor
 from ..core import nest
-from ..core.spaces.corners import corners
+from ..core.spaces.values import corners
 from ..core.types import Nest
 from .errors import ServeError
 from .observations import ObservationReader

@@ -16,7 +16,7 @@ from rlconnect.bridge.front.load import as_policies
 from rlconnect.legacy import Policy, create_connectors_for_policy
 from rlconnect.serve import App, Server, ServeSettings
 from rlconnect.serve.models import Model
-from rlconnect.serve.sessions import SessionTable
+from rlconnect.serve.server import empty_app
 from rlconnect.serve.versions import Version
 
 BOX = spaces.Box(-1.0, 1.0, (4,), np.float32)
@@ -37,18 +37,11 @@ def recurrent(**config: Any) -> Policy:
 def app_with(policies: dict[str, Any], **settings: Any) -> App:
     """Endpoints for policies by name."""
     told = ServeSettings(**settings)
-    sessions = SessionTable(most=told.max_sessions, time_to_live=told.session_ttl)
-    app = App(
-        sessions,
-        token=told.token or None,
-        admin_token=told.admin_token or None,
-        cors=told.cors,
-        max_message=told.max_body,
-    )
+    app = empty_app(told)
     for name, policy in policies.items():
         version = Version(name, 1, as_policies(policy).only, "", told.max_waiting)
         version.try_out()
-        app.models[name] = Model(name, version, sessions)
+        app.models[name] = Model(name, version, app.sessions)
     return app
 
 

@@ -9,7 +9,7 @@ from inspect import signature
 from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src"
-FRONTS = ("", "bridge", "legacy", "offline", "v2", "v2.tuning")
+FRONTS = ("", "bridge", "legacy", "offline", "serve", "v2", "v2.tuning")
 TABLES = ("_HOME", "_KEPT")
 KEYWORDS = SRC / "v2/config/keywords.pyi"
 KEYWORDS_HEAD = """# Made of the tables of settings by `make stubs`.

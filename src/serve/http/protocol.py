@@ -194,7 +194,7 @@ class HttpConnection(asyncio.Protocol):
         if self._socket is not None:
             self.is_busy = False
             self.deadline = float("inf")
-            self._socket.open(self._transport, self._parser.rest())
+            self._socket.begin(self._transport, self._parser.rest())
 
     def _answer(self, response: Response, *, has_body: bool) -> None:
         self.is_busy = False

@@ -71,7 +71,7 @@ class WebSocket:
         self._is_closing = self._is_over = False
         self._transport: asyncio.Transport | None = None
 
-    def open(self, transport: asyncio.Transport, rest: bytes) -> None:
+    def begin(self, transport: asyncio.Transport, rest: bytes) -> None:
         """Begin, with the bytes that came behind the request."""
         self._transport = transport
         transport.write(self._handshake)
