@@ -21,7 +21,7 @@ from tests.core.vault.recorded import (
 
 SAMPLE = ROOT / "examples/checkpoints/ppo-pendulum-ray-2.7"
 COMMAND = re.compile(
-    r"(?:^|[\s`])(rlconnect [a-z]+(?: [^`\n]*)?)$|`(rlconnect [a-z][^`\n]*)`", re.MULTILINE
+    r"(?:^|[\s`])(rlconnect [a-z-]+(?: [^`\n]*)?)$|`(rlconnect [a-z][^`\n]*)`", re.MULTILINE
 )
 LONG = {"migrate", "verify", "migration", "export"}  # run for one checkpoint, else taken as typed
 OF_ONES_OWN = {"act", "evaluate", "runs"}  # on samples or trials that only the user has
