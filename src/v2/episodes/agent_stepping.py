@@ -13,6 +13,7 @@ from ...core.errors import EpisodeError
 from .env_step import ALL, Flags, sort_out
 from .errors import EpisodeKeyError
 from .single_agent import SingleAgentEpisode
+from .stepping import append_step
 from .stretches import first_stretch
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def add_step(
     for agent in arrived:
         _space_of(episode, agent, episode.observation_space, "observation")
     episode.env_t = env_t = episode.env_t + 1
-    episode.last_step_time = perf_counter()
+    episode.last_step_time = now = perf_counter()
     agents, env_ts = episode.singles, episode.env_ts
     owed, waiting = episode.hanging.rewards, episode.hanging.actions
     waiting_outputs = episode.hanging.outputs
@@ -47,15 +48,10 @@ def add_step(
         reward = rewards.get(agent, 0.0)
         if agent in owed:
             reward = owed.pop(agent) + reward
-        single.add_env_step(
-            seen,
-            action,
-            reward,
-            told,
-            terminated=terminated,
-            truncated=truncated,
-            extra_model_outputs=own,
-        )
+        append_step(single, seen, action, reward, told, own)
+        if flags:
+            single.is_terminated, single.is_truncated = terminated, truncated
+        single.last_step_time = now
         env_ts[agent].append(env_t)
         if agent in waiting:
             del waiting[agent]

@@ -1,4 +1,4 @@
-"""A step that a single-agent episode cannot add as it adds most: its first, or to arrays."""
+"""How a single-agent episode grows where calls count, and where its columns are no plain lists."""
 
 from __future__ import annotations
 
@@ -10,6 +10,35 @@ from .lookback_buffer import InfiniteLookbackBuffer
 
 if TYPE_CHECKING:
     from .single_agent import SingleAgentEpisode
+
+
+def append_step(
+    episode: SingleAgentEpisode,
+    observation: Any,
+    action: Any,
+    reward: Any,
+    infos: Any,
+    given: Mapping[str, Any],
+) -> None:
+    """Add one item to each column; flags and times are the caller's.
+
+    What `add_env_step` does in place, for many agents in a step: each call less counts.
+    """
+    outputs = episode.extra_model_outputs
+    earned = episode.rewards.raw
+    steps = len(earned)
+    if not steps or len(given) != len(outputs):
+        begin_outputs(episode, given, steps)
+    try:
+        for key, value in given.items():
+            outputs[key].raw.append(value)
+        episode.observations.raw.append(observation)
+        episode.actions.raw.append(action)
+        episode.infos.raw.append({} if infos is None else infos)
+        earned.append(reward)
+    except (KeyError, AttributeError):
+        add_carefully(episode, observation, action, reward, infos, given, steps)
+    episode.t += 1
 
 
 def begin_outputs(episode: SingleAgentEpisode, given: Mapping[str, Any], steps: int) -> None:
