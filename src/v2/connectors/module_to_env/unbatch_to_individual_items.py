@@ -66,9 +66,9 @@ class UnBatchToIndividualItems(ColumnarPiece):
         """The rows of all modules, each once, without an item for each."""
         owners = call.owners
         order = owners or call.shared_data.get("memorized_map_structure")
-        if type(order) is list and order and distinct.hold(order):
+        if type(order) is list and order and (owners or distinct.hold(order)):
             outputs = _outputs_of_one(batch) if call.is_multi else batch
-            return Table({None: _rows(order, outputs)}, False)
+            return Table({None: _rows(order, outputs)})
         if not order or not isinstance(order, Mapping):
             raise NotColumnar(_NO_ROWS)
         if owners is None:
