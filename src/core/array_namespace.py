@@ -32,7 +32,10 @@ def is_tensor(value: Any) -> bool:
 
 def namespace(value: Any) -> Any:
     """The module whose functions fit `value`: torch for a tensor, else numpy."""
-    return sys.modules["torch"] if is_tensor(value) else np
+    if type(value) is np.ndarray:
+        return np
+    torch = sys.modules.get("torch")
+    return torch if torch is not None and isinstance(value, torch.Tensor) else np
 
 
 def as_array(value: Any) -> Any:
@@ -65,6 +68,8 @@ def cast(value: Any, dtype: npt.DTypeLike) -> Any:
 
 def cast_like(value: Any, like: Any) -> Any:
     """`value` in the dtype of `like`."""
+    if value.dtype == like.dtype:
+        return value
     return value.to(like.dtype) if is_tensor(value) else value.astype(like.dtype, copy=False)
 
 

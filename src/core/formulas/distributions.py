@@ -44,13 +44,29 @@ _LANCZOS: Final = (
 def halves(inputs: Any) -> tuple[Any, Any]:
     """The first and the second half of the last axis, as views."""
     middle = inputs.shape[-1] // 2
+    if type(inputs) is not np.ndarray and 2 * middle == inputs.shape[-1] and xp.is_tensor(inputs):
+        first, second = inputs.chunk(2, -1)  # in less time than two views take
+        return first, second
     return inputs[..., :middle], inputs[..., middle:]
 
 
 def normal_logp(mean: Any, std: Any, values: Any) -> Any:
     """Log-density of a Gaussian, per component."""
-    log_std = xp.namespace(std).log(std)
-    return -((values - mean) ** 2) / (2 * std**2) - log_std - HALF_LOG_TWO_PI
+    log_std, away = xp.namespace(std).log(std), values - mean
+    return away * away / (-2 * (std * std)) - log_std - HALF_LOG_TWO_PI
+
+
+def bounded(x: T, low: Any, high: Any) -> T:
+    """`x` between two bounds; of arrays without `clip`'s layers of Python."""
+    value: Any = x
+    kept: T
+    if type(value) is np.ndarray:
+        kept = np.minimum(np.maximum(value, low), high)
+    elif type(low) is type(high):
+        kept = value.clip(low, high)
+    else:  # torch takes no tensor beside a number
+        kept = value.clip(min=low).clip(max=high)
+    return kept
 
 
 def squash(x: T, low: Any, high: Any) -> T:
@@ -60,17 +76,15 @@ def squash(x: T, low: Any, high: Any) -> T:
         >>> squash(np.array([0.0, 99.0]), -2.0, 4.0)
         array([1., 4.])
     """
-    bent = (xp.namespace(x).tanh(x) + 1.0) / 2.0 * (high - low) + low
-    # Rounding may step over a bound by one digit.
-    bounded: T = bent.clip(min=low).clip(max=high)
-    return bounded
+    bent: T = (xp.namespace(x).tanh(x) + 1.0) / 2.0 * (high - low) + low
+    return bounded(bent, low, high)  # rounding may step over a bound by one digit
 
 
 def unsquash(y: T, low: Any, high: Any) -> T:
     """Invert `squash`; the bounds themselves map to about -7.25 and 7.25."""
     normed: Any = (y - low) / (high - low) * 2.0 - 1.0
     # In the dtype of the actions: the inverse tangent of the bound depends on its last digit.
-    raw: T = xp.namespace(normed).arctanh(normed.clip(-1.0 + SMALL, 1.0 - SMALL))
+    raw: T = xp.namespace(normed).arctanh(bounded(normed, -1.0 + SMALL, 1.0 - SMALL))
     return raw
 
 
@@ -117,8 +131,8 @@ def dirichlet_logp(concentration: Any, shares: Any) -> Any:
 
 def draw_noise(like: Any, rng: Any) -> Any:
     """Standard normal numbers in the shape of `like`; arrays in float32."""
-    if xp.is_tensor(like):
-        torch = xp.namespace(like)
+    torch = xp.namespace(like)
+    if torch is not np:
         # torch.normal and not randn: the draw Ray's distributions take from the same seed.
         return torch.normal(torch.zeros_like(like), torch.ones_like(like), generator=rng)
     return rng.standard_normal(like.shape, np.float32)
@@ -126,22 +140,25 @@ def draw_noise(like: Any, rng: Any) -> Any:
 
 def draw_normal(mean: Any, std: Any, rng: Any) -> Any:
     """Gaussian numbers; no gradient flows through tensors."""
-    if xp.is_tensor(mean):
-        return xp.namespace(mean).normal(mean, std, generator=rng)
+    functions = xp.namespace(mean)
+    if functions is not np:
+        return functions.normal(mean, std, generator=rng)
     return mean + std * draw_noise(mean, rng)
 
 
 def draw_dirichlet(concentration: Any, rng: Any) -> Any:
     """Shares that sum to one; arrays in float64."""
-    if xp.is_tensor(concentration):
-        return xp.namespace(concentration)._sample_dirichlet(concentration, generator=rng)
+    functions = xp.namespace(concentration)
+    if functions is not np:
+        return functions._sample_dirichlet(concentration, generator=rng)
     drawn = rng.standard_gamma(concentration.astype(np.float64))
     return drawn / drawn.sum(axis=-1, keepdims=True)
 
 
 def draw_beta(alpha: Any, beta: Any, rng: Any) -> Any:
     """Numbers between 0 and 1; arrays in float64."""
-    if xp.is_tensor(alpha):
-        pairs = xp.namespace(alpha).stack([alpha, beta], dim=-1)
+    functions = xp.namespace(alpha)
+    if functions is not np:
+        pairs = functions.stack([alpha, beta], dim=-1)
         return draw_dirichlet(pairs, rng)[..., 0]
     return rng.beta(alpha, beta)

@@ -26,6 +26,7 @@ from ...core.formulas.distributions import (
     HALF_LOG_TWO_PI,
     LOG_STD_RANGE,
     SMALL,
+    bounded,
     dirichlet_logp,
     draw_beta,
     draw_dirichlet,
@@ -114,8 +115,13 @@ class Categorical(Family):
         return most_probable(inputs if self.temperature == 1.0 else self.parameters(inputs)[0])
 
     @override
-    def sample_with_logp(self, inputs: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-        return draw_categories(*self.parameters(inputs), rng)
+    def sample(self, inputs: Any, rng: Any) -> Any:
+        return self.sample_with_logp(inputs, rng)[0]
+
+    @override
+    def sample_with_logp(self, inputs: Any, rng: Any) -> tuple[Any, Any]:
+        is_plain = self.temperature == 1.0
+        return draw_categories(inputs if is_plain else self.parameters(inputs)[0], rng)
 
 
 @dataclass
@@ -216,7 +222,11 @@ class SquashedGaussian(Family):
     @override
     def parameters(self, inputs: Any) -> tuple[Any, Any]:
         mean, log_std = halves(inputs)
-        return mean, xp.namespace(inputs).exp(log_std.clip(*LOG_STD_RANGE))
+        return mean, xp.namespace(inputs).exp(bounded(log_std, *LOG_STD_RANGE))
+
+    @override
+    def deterministic(self, inputs: Any) -> Any:
+        return squash(inputs[..., : inputs.shape[-1] // 2], self.low, self.high)
 
     @override
     def mode(self, mean: Any, std: Any) -> Any:
@@ -230,8 +240,9 @@ class SquashedGaussian(Family):
     def density(self, actions: Any, mean: Any, std: Any) -> Any:
         raw = unsquash(actions, self.low, self.high)
         functions = xp.namespace(raw)
-        bend = functions.log(1 - functions.tanh(raw) ** 2 + SMALL)
-        return normal_logp(mean, std, raw).clip(-100, 100).sum(-1) - bend.sum(-1)
+        bent = functions.tanh(raw)
+        bend = functions.log(1 - bent * bent + SMALL)
+        return bounded(normal_logp(mean, std, raw), -100, 100).sum(-1) - bend.sum(-1)
 
 
 @dataclass
@@ -247,8 +258,13 @@ class Beta(Family):
 
     @override
     def parameters(self, inputs: Any) -> tuple[Any, Any]:
+        return halves(self.shapes(inputs))
+
+    @staticmethod
+    def shapes(inputs: Any) -> Any:
+        """Alphas and betas, still side by side."""
         functions, edge = xp.namespace(inputs), -math.log(SMALL)
-        return halves(functions.log(functions.exp(inputs.clip(-edge, edge)) + 1.0) + 1.0)
+        return functions.log(functions.exp(bounded(inputs, -edge, edge)) + 1.0) + 1.0
 
     @override
     def mode(self, alpha: Any, beta: Any) -> Any:

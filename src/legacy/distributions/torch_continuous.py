@@ -10,7 +10,14 @@ from torch import Tensor
 from typing_extensions import override
 
 from ...core.errors import ConfigError
-from ...core.formulas.distributions import HALF_LOG_TWO_PI, SMALL, draw_noise, normal_logp, squash
+from ...core.formulas.distributions import (
+    HALF_LOG_TWO_PI,
+    SMALL,
+    draw_noise,
+    halves,
+    normal_logp,
+    squash,
+)
 from ...core.types import Nest
 from .families import Beta, Deterministic, DiagGaussian, Dirichlet, SquashedGaussian
 from .torch_base import FormulaDistribution
@@ -129,8 +136,8 @@ class TorchBeta(FormulaDistribution):
         super().__init__(inputs, model)
         self.low, self.high = low, high
         self.family = Beta(self.inputs.shape[-1], low, high)
-        self.alpha, self.beta = self.family.parameters(self.inputs)
-        self.inputs = torch.cat([self.alpha, self.beta], dim=-1)
+        self.inputs = self.family.shapes(self.inputs)
+        self.alpha, self.beta = halves(self.inputs)
 
     @property
     @override
@@ -163,8 +170,8 @@ class TorchDirichlet(FormulaDistribution):
 
     def __init__(self, inputs: Any, model: Any = None) -> None:
         super().__init__(inputs, model)
-        (self.inputs,) = self.family.parameters(self.inputs)
         self.epsilon = torch.tensor(Dirichlet.FLOOR, device=self.inputs.device)
+        self.inputs = self.inputs.exp() + self.epsilon
 
     def _torch_distribution(self) -> torch.distributions.Dirichlet:
         return torch.distributions.Dirichlet(self.inputs)
