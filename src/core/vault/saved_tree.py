@@ -23,7 +23,7 @@ from ..errors import CheckpointError
 from .decode.load_limits import DEFAULT_LIMITS
 from .file_names import ENCODINGS, ENV_RUNNER, EVAL_ENV_RUNNER, LEARNER_GROUP, SAVE_MANIFEST
 from .layout import Node, locate
-from .own.atomic import make_parents, replaced_folder
+from .own.atomic import make_parents, replaced_folder, turn_at
 from .own.flushing import flush_file
 from .own.manifest import OUR_FILES
 from .own.write_errors import refusal, refusals
@@ -62,7 +62,7 @@ def replaced_tree(
         target.mkdir(parents=True, exist_ok=True)
         yield target
         return
-    with refusals(target):
+    with turn_at(target), refusals(target):
         if os.path.lexists(target) and not target.is_dir():
             raise refusal(target, "a file lies there", "save to another path.")
         make_parents(target)

@@ -15,10 +15,13 @@ import contextlib
 import errno
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
+from weakref import WeakValueDictionary
 
+from ...runtime.sharing import Turn
 from .file_bytes import let_go
 from .flushing import flush_file, flush_folder, flush_names, flush_parent
 from .leftovers import held, make_locked, remove, sibling, sweep
@@ -28,6 +31,33 @@ _TRIES: Final = 16
 _AT_FDCWD: Final = -100
 _RENAME_EXCHANGE: Final = 2
 _BINARY: Final = getattr(os, "O_BINARY", 0)
+
+
+_turns: Final[WeakValueDictionary[str, Turn]] = WeakValueDictionary()
+_guard = threading.Lock()
+
+
+@contextlib.contextmanager
+def turn_at(target: Path) -> Iterator[None]:
+    """Let the writers of one place go one after the other, those of this process; it may nest.
+
+    Processes do without: each leaves a whole save, and sweeps up what a killed one left.
+    """
+    with _guard:
+        turn = _turns.setdefault(os.path.realpath(target), Turn())
+    with turn:
+        yield
+
+
+def _forget_turns() -> None:
+    """A forked process has none of the threads whose turn it was."""
+    global _guard
+    _guard = threading.Lock()
+    _turns.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_turns)
 
 
 @contextlib.contextmanager
@@ -49,7 +79,7 @@ def replaced_folder(
     Raises:
         CheckpointWriteError: The disk refuses, or the process stands inside `target`.
     """
-    with refusals(target):
+    with turn_at(target), refusals(target):
         _check_left(target)
         sweep(target)
         staged, lock = make_locked(target, os.mkdir)
