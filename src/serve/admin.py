@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.errors import RlconnectError
-from .app import App, Reply, may
+from .answers import may
+from .app import App, Reply
 from .errors import ServeError
 from .http.messages import Request, json_response
 from .http.protocol import Answer

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import hmac
-import json
 import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
-from ..core.errors import CheckpointError, RlconnectError
+from ..core.errors import RlconnectError
 from ..core.version import __version__
+from .answers import logged, may, refusal, status_of
 from .errors import ServeError
 from .http.messages import BadRequestError, Request, Response, error_response, json_response
 from .http.protocol import Answer
-from .http.websocket import Message, WebSocket, accept
+from .http.websocket import WebSocket
 from .metrics import Metrics
 from .models import Model
 from .sessions import Session, SessionTable, gone
 from .versions import Step
-from .wire import JSON_CODEC, MSGPACK_CODEC, Codec, codec_of, depth_of, fields_of
+from .wire import codec_of, depth_of, fields_of
 
 log = logging.getLogger("rlconnect.serve")
 access_log = logging.getLogger("rlconnect.serve.access")
@@ -43,7 +42,7 @@ Reply = Callable[[int, Any], None]
 """Called with a status and a document."""
 
 
-Mounted = Callable[["App", Request, Answer], None]
+Mounted = Callable[["App", Request, Answer], WebSocket | None]
 
 
 class App:
@@ -78,7 +77,7 @@ class App:
         self.mounted: dict[str, Mounted] = {}
         self._access_log = access_log
         self._token, self._cors = token, cors
-        self._max_message = max_message
+        self.max_message = max_message
         self._routes: dict[tuple[str, str], Callable[[Request], Response]] = {
             ("GET", "/healthz"): lambda _: json_response({"status": "ok"}),
             ("GET", "/readyz"): self._ready,
@@ -95,7 +94,7 @@ class App:
     def handle(self, request: Request, answer: Answer) -> WebSocket | None:
         """Answer a request now or later, or give what goes on with the connection."""
         if self._access_log:
-            answer = _told(request, answer)
+            answer = logged(request, answer)
         try:
             is_admin = request.target == "/v1/admin"  # who has a token of their own
             if self._token is not None and not is_admin and not may(request, self._token):
@@ -106,7 +105,7 @@ class App:
                 return None
             return self._other(request, answer)
         except ServeError as error:
-            answer(_refusal(error))
+            answer(refusal(error))
         except BadRequestError as error:
             answer(error_response(error.status, str(error)))
         except RlconnectError as error:
@@ -115,15 +114,12 @@ class App:
 
     def _other(self, request: Request, answer: Answer) -> WebSocket | None:
         path, method = request.path, request.method
-        if path == "/v1/stream" and method == "GET":
-            return self._stream(request)
         if path.startswith("/v1/sessions/") and method == "DELETE":
             answer(self._end_session(unquote(path.removeprefix("/v1/sessions/"))))
             return None
         for prefix, handle in self.mounted.items():
             if path == prefix or path.startswith(f"{prefix}/"):
-                handle(self, request, answer)
-                return None
+                return handle(self, request, answer)
         if method == "OPTIONS" and self._cors:
             answer(Response(204, b"", "text/plain", self._cors_headers()))
             return None
@@ -305,7 +301,7 @@ class App:
 
         def answer(result: Any) -> None:
             if isinstance(result, Exception):
-                done(*_status_of(result))
+                done(*status_of(result))
                 return
             document = {
                 "action": result,
@@ -329,40 +325,6 @@ class App:
                 answer,
             )
         )
-
-    # A stream of steps.
-
-    def _stream(self, request: Request) -> WebSocket:
-        """A WebSocket on which each message is a step, and a session that ends with it."""
-        own = {"policy": request.query.get("policy"), "session": self.sessions.new_id()}
-        used: set[tuple[str, str]] = set()
-
-        def on_message(socket: WebSocket, message: Message) -> None:
-            codec: Codec = JSON_CODEC if isinstance(message, str) else MSGPACK_CODEC
-
-            def reply(status: int, document: Any) -> None:
-                told = document if status == 200 else {**document, "status": status}
-                data = codec.encode(told)
-                socket.send(data.decode() if codec is JSON_CODEC else data)
-
-            try:
-                fields = codec.decode(message.encode() if isinstance(message, str) else message)
-            except ServeError as error:
-                reply(error.status, error.to_dict())
-                return
-            if isinstance(fields, dict):
-                fields = {**own, **fields}
-                if fields["session"] == own["session"]:
-                    name = fields["policy"] or next(iter(self.models))
-                    if isinstance(name, str):
-                        used.add((name, own["session"] or ""))
-            self.act(fields, reply)
-
-        def on_end() -> None:
-            for key in used:
-                self.end_session(*key)
-
-        return WebSocket(accept(request), on_message, on_end, self._max_message)
 
     # Sessions.
 
@@ -456,38 +418,6 @@ class App:
         )
 
 
-def _told(request: Request, answer: Answer) -> Answer:
-    """An answer that is told in the log, too."""
-    began = time.perf_counter()
-
-    def tell(response: Response) -> None:
-        answer(response)
-        access_log.info(
-            json.dumps(
-                {
-                    "at": round(time.time(), 3),
-                    "peer": request.peer,
-                    "method": request.method,
-                    "path": request.target[:200],
-                    "status": response.status,
-                    "in": len(request.body),
-                    "out": len(response.body),
-                    "ms": round(1e3 * (time.perf_counter() - began), 3),
-                }
-            )
-        )
-
-    return tell
-
-
-def may(request: Request, token: str) -> bool:
-    """Whether a request shows a token, or asks for what everybody may see."""
-    if request.path in ("/healthz", "/readyz", "/"):
-        return True
-    told = request.headers.get("authorization", "").encode()
-    return hmac.compare_digest(told, f"Bearer {token}".encode())
-
-
 def _either(ended: list[Any]) -> Any:
     """Whether an episode is over in one way or the other; of rows, of each."""
     if len(ended) < 2:
@@ -496,20 +426,3 @@ def _either(ended: list[Any]) -> Any:
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         return [bool(a) or bool(b) for a, b in zip(one, other, strict=True)]
     return one if isinstance(one, list) else other if isinstance(other, list) else one or other
-
-
-def _status_of(error: Exception) -> tuple[int, dict[str, str]]:
-    if isinstance(error, ServeError):
-        return error.status, error.to_dict()
-    if isinstance(error, RlconnectError) and not isinstance(error, CheckpointError):
-        told = {"error": error.summary, "code": "bad_request"}
-        return 400, {**told, "hint": error.hint} if error.hint else told
-    log.error("a policy failed", exc_info=error)
-    return 500, {"error": "the policy failed; the server's log tells how", "code": "failed"}
-
-
-def _refusal(error: ServeError) -> Response:
-    headers = {"retry-after": "1"} if error.status in (429, 503) else {}
-    if error.status == 401:
-        headers["www-authenticate"] = "Bearer"
-    return Response(error.status, JSON_CODEC.encode(error.to_dict()), headers=headers)

@@ -13,8 +13,9 @@ from contextlib import suppress
 from typing import Any
 
 from ..core.errors import CheckpointNotFoundError, ConfigError, RlconnectError
-from . import admin, kserve
-from .app import App, log
+from . import admin, kserve, stream
+from .answers import log
+from .app import App
 from .http.parsing import HttpLimits
 from .http.protocol import Connections
 from .loading import first_versions, next_version
@@ -58,6 +59,7 @@ def empty_app(settings: ServeSettings) -> App:
     )
     admin.mount(app, settings.admin_token)
     kserve.mount(app)
+    stream.mount(app)
     return app
 
 

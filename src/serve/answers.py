@@ -1,0 +1,69 @@
+"""Who may ask, what is wrong, and what the log tells of it."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import logging
+import time
+from typing import Final
+
+from ..core.errors import CheckpointError, RlconnectError
+from .errors import ServeError
+from .http.messages import Request, Response
+from .http.protocol import Answer
+from .wire import JSON_CODEC
+
+log: Final = logging.getLogger("rlconnect.serve")
+access_log: Final = logging.getLogger("rlconnect.serve.access")
+
+
+def may(request: Request, token: str) -> bool:
+    """Whether a request shows a token, or asks for what everybody may see."""
+    if request.path in ("/healthz", "/readyz", "/"):
+        return True
+    told = request.headers.get("authorization", "").encode()
+    return hmac.compare_digest(told, f"Bearer {token}".encode())
+
+
+def logged(request: Request, answer: Answer) -> Answer:
+    """An answer that is told in the log, too."""
+    began = time.perf_counter()
+
+    def tell(response: Response) -> None:
+        answer(response)
+        access_log.info(
+            json.dumps(
+                {
+                    "at": round(time.time(), 3),
+                    "peer": request.peer,
+                    "method": request.method,
+                    "path": request.target[:200],
+                    "status": response.status,
+                    "in": len(request.body),
+                    "out": len(response.body),
+                    "ms": round(1e3 * (time.perf_counter() - began), 3),
+                }
+            )
+        )
+
+    return tell
+
+
+def status_of(error: Exception) -> tuple[int, dict[str, str]]:
+    """The status and the document for an action that did not come."""
+    if isinstance(error, ServeError):
+        return error.status, error.to_dict()
+    if isinstance(error, RlconnectError) and not isinstance(error, CheckpointError):
+        told = {"error": error.summary, "code": "bad_request"}
+        return 400, {**told, "hint": error.hint} if error.hint else told
+    log.error("a policy failed", exc_info=error)
+    return 500, {"error": "the policy failed; the server's log tells how", "code": "failed"}
+
+
+def refusal(error: ServeError) -> Response:
+    """The answer to a request that is refused."""
+    headers = {"retry-after": "1"} if error.status in (429, 503) else {}
+    if error.status == 401:
+        headers["www-authenticate"] = "Bearer"
+    return Response(error.status, JSON_CODEC.encode(error.to_dict()), headers=headers)

@@ -1,0 +1,50 @@
+"""A WebSocket on which each message is a step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .app import App
+from .errors import ServeError
+from .http.messages import Request
+from .http.protocol import Answer
+from .http.websocket import Message, WebSocket, accept
+from .wire import JSON_CODEC, MSGPACK_CODEC, Codec
+
+
+def mount(app: App) -> None:
+    """Answer at /v1/stream."""
+    app.mounted["/v1/stream"] = open_stream
+
+
+def open_stream(app: App, request: Request, answer: Answer) -> WebSocket:
+    """A WebSocket on which each message is a step, and a session that ends with it."""
+    own = {"policy": request.query.get("policy"), "session": app.sessions.new_id()}
+    used: set[tuple[str, str]] = set()
+
+    def on_message(socket: WebSocket, message: Message) -> None:
+        codec: Codec = JSON_CODEC if isinstance(message, str) else MSGPACK_CODEC
+
+        def reply(status: int, document: Any) -> None:
+            told = document if status == 200 else {**document, "status": status}
+            data = codec.encode(told)
+            socket.send(data.decode() if codec is JSON_CODEC else data)
+
+        try:
+            fields = codec.decode(message.encode() if isinstance(message, str) else message)
+        except ServeError as error:
+            reply(error.status, error.to_dict())
+            return
+        if isinstance(fields, dict):
+            fields = {**own, **fields}
+            if fields["session"] == own["session"]:
+                name = fields["policy"] or next(iter(app.models))
+                if isinstance(name, str):
+                    used.add((name, own["session"] or ""))
+        app.act(fields, reply)
+
+    def on_end() -> None:
+        for key in used:
+            app.end_session(*key)
+
+    return WebSocket(accept(request), on_message, on_end, app.max_message)
