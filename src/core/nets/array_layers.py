@@ -104,11 +104,17 @@ def _lstm(step: Step, weights: Weights) -> Recur:
         biases = (weights.get(f"{part}_l{index}", zeros) for part in ("bias_ih", "bias_hh"))
         layers.append(NumpyLstm(wide, high, *biases))
 
+    single = layers[0] if len(layers) == 1 else None
+
     def recur(
         seen: list[Any], state: Sequence[Any], sequences: int
     ) -> tuple[Float32, list[Float32]]:
-        after: list[Float32] = []
-        parts, rows = iter(state), len(seen[0])
+        rows = len(seen[0])
+        if single is not None and rows == sequences:
+            h, c = state
+            after = [*single.step(seen, np.asarray(h, np.float32), np.asarray(c, np.float32))]
+            return after[0], after
+        after, parts = [], iter(state)
         if rows == sequences:  # one step of each
             for layer in layers:
                 h, c = np.asarray(next(parts), np.float32), np.asarray(next(parts), np.float32)

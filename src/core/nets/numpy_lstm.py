@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .activations import HALF, Float32
+from .activations import Float32
 
 
 class NumpyLstm:
@@ -25,18 +25,23 @@ class NumpyLstm:
     def __init__(self, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any) -> None:
         self.cells = int(np.shape(weight_hh)[1])
         self.features = int(np.shape(weight_ih)[1])
-        both = np.concatenate([weight_ih, weight_hh], axis=1, dtype=np.float32)
-        self._weight = np.ascontiguousarray(self._prepared(both).T)
-        bias = np.asarray(bias_ih, np.float32) + np.asarray(bias_hh, np.float32)
-        self._bias = self._prepared(bias)[None]
+        n = self.cells
+        self._weight = np.empty((self.features + n, 4 * n), np.float32)
         self._weight_x = self._weight[: self.features]
         self._weight_h = self._weight[self.features :]
-
-    def _prepared(self, rows: Float32) -> Float32:
-        i, f, g, o = np.split(rows, 4)
-        gates: Float32 = np.concatenate([i, f, o, g])
-        gates[: 3 * self.cells] *= np.float32(0.5)
-        return gates
+        bias = np.asarray(bias_ih, np.float32) + np.asarray(bias_hh, np.float32)
+        self._bias = np.empty((1, 4 * n), np.float32)
+        self._places = tuple(slice(start, start + n) for start in range(0, 4 * n, n))
+        self._factor = np.full((1, 4 * n), 0.5, np.float32)
+        self._factor[:, 3 * n :] = 1
+        self._offset = 1 - self._factor  # of a sigmoid a half, of a tanh nothing
+        for place, gate in zip(self._places, (0, 1, 3, 2), strict=True):
+            rows = slice(gate * n, gate * n + n)
+            self._weight_x[:, place] = weight_ih[rows].T
+            self._weight_h[:, place] = weight_hh[rows].T
+            self._bias[:, place] = bias[rows]
+        self._weight *= self._factor
+        self._bias *= self._factor
 
     def step(self, x: list[Float32], h: Float32, c: Float32) -> tuple[Float32, Float32]:
         """Advance by one step.
@@ -46,7 +51,7 @@ class NumpyLstm:
             h: Outputs `(B, cells)` of the step before.
             c: Cells `(B, cells)` of the step before.
         """
-        gates = np.concatenate([*x, h], axis=1).dot(self._weight)
+        gates = np.concatenate([*x, h], 1).dot(self._weight)
         gates += self._bias
         return self._advance(gates, c)
 
@@ -63,13 +68,12 @@ class NumpyLstm:
         return outputs, h, c
 
     def _advance(self, gates: Float32, c: Float32) -> tuple[Float32, Float32]:
-        n = self.cells
+        enters, stays, leaves, fresh = self._places
         np.tanh(gates, gates)
-        opened = gates[:, : 3 * n]
-        opened *= HALF
-        opened += HALF
-        cells = opened[:, n : 2 * n] * c
-        cells += opened[:, :n] * gates[:, 3 * n :]
+        gates *= self._factor
+        gates += self._offset
+        cells = gates[:, stays] * c
+        cells += gates[:, enters] * gates[:, fresh]
         h = np.tanh(cells)
-        h *= opened[:, 2 * n :]
+        h *= gates[:, leaves]
         return h, cells
