@@ -48,7 +48,8 @@ def dueling_arrays(advantages: Any, value: Any) -> Any:
     """`dueling_q` of arrays."""
     total = np.add.reduce(advantages, axis=1, keepdims=True)
     count: Any = advantages.shape[1]
-    if total.min() == -np.inf:
+    # One row is the case of a single step, which has no need of a reduction.
+    if (total.item() if total.size == 1 else total.min()) == -np.inf:
         counted = advantages != -np.inf
         total = advantages.sum(axis=1, keepdims=True, where=counted)
         count = np.count_nonzero(counted, axis=1, keepdims=True).astype(advantages.dtype)
