@@ -52,6 +52,10 @@ def serve(
     access_log: Annotated[
         bool, typer.Option("--access-log", help="Tell each request on stderr, as JSON.")
     ] = False,
+    record: Annotated[
+        str | None,
+        typer.Option("--record", metavar="DIR", help="Keep the episodes of sessions there."),
+    ] = None,
     settings: Annotated[
         Path | None,
         typer.Option("--settings", metavar="FILE", help="All of this from a TOML file."),
@@ -77,7 +81,7 @@ def serve(
     flags: dict[str, Any] = {
         "host": host, "port": port, "max_sessions": max_sessions, "session_ttl": session_ttl,
         "max_body": max_body, "token": token, "admin_token": admin_token, "tls_cert": tls_cert,
-        "tls_key": tls_key, "cors": cors, "access_log": access_log or None,
+        "tls_key": tls_key, "cors": cors, "access_log": access_log or None, "record": record,
         "policies": policies or None,
     }  # fmt: skip
     told = ServeSettings.read(flags, file=settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from ..core.errors import RlconnectError
@@ -20,6 +20,9 @@ from .models import Model
 from .sessions import Session, SessionTable, gone
 from .versions import Step
 from .wire import codec_of, depth_of, fields_of
+
+if TYPE_CHECKING:
+    from .recording import Recorder
 
 log = logging.getLogger("rlconnect.serve")
 access_log = logging.getLogger("rlconnect.serve.access")
@@ -54,6 +57,7 @@ class App:
         cors: The origin whose pages may ask from a browser; none if empty.
         max_message: Bytes of one message of a WebSocket.
         access_log: Whether each request is told in a line of JSON.
+        recorder: What keeps the episodes of sessions, if anything does.
 
     Attributes:
         models: The policies by name.
@@ -69,8 +73,9 @@ class App:
         cors: str = "",
         max_message: int = 16 << 20,
         access_log: bool = False,
+        recorder: Recorder | None = None,
     ) -> None:
-        self.sessions = sessions
+        self.sessions, self.recorder = sessions, recorder
         self.models: dict[str, Model] = {}
         self.metrics = Metrics()
         self.is_ready = False
@@ -309,6 +314,8 @@ class App:
                 "policy": model.name,
                 "version": version.number,
             }
+            if session is not None and self.recorder is not None:
+                document["recorded"] = True
             done(200, document)
 
         ended = [
@@ -323,6 +330,7 @@ class App:
                 _either(ended),
                 fields.get("explore", False),
                 answer,
+                fields,
             )
         )
 

@@ -32,12 +32,14 @@ class Acted:
         session: Whose memory it went into; None if nothing was kept.
         policy: Which policy acted.
         version: And which version of it.
+        recorded: Whether the server keeps episodes, and so wants to see how this one ends.
     """
 
     action: Any
     session: str | None
     policy: str
     version: int
+    recorded: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,13 @@ def _answer(status: int, content_type: str, body: bytes) -> Any:
 
 
 def _acted(document: Any) -> Acted:
-    return Acted(document["action"], document["session"], document["policy"], document["version"])
+    return Acted(
+        document["action"],
+        document["session"],
+        document["policy"],
+        document["version"],
+        document.get("recorded", False),
+    )
 
 
 class Client:
@@ -208,6 +216,9 @@ class Client:
                     obs, reward, terminated, truncated, _ = env.step(acted.action)
                     reward = float(reward)
                     total, is_over = total + reward, terminated or truncated
+                if acted.recorded:
+                    ended = {"terminated": bool(terminated), "truncated": bool(truncated)}
+                    session.act(obs, reward=reward, **ended)
                 returns.append(total)
         return returns
 
@@ -374,6 +385,9 @@ class AsyncClient:
                 obs, reward, terminated, truncated, _ = env.step(acted.action)
                 reward = float(reward)
                 total, is_over, step = total + reward, terminated or truncated, step + 1
+            if acted.recorded:
+                ended = {"terminated": bool(terminated), "truncated": bool(truncated)}
+                await self.act(obs, session=id_, step=step, reward=reward, **ended, **options)
             await self.end(id_)
             returns.append(total)
         return returns

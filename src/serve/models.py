@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
@@ -25,6 +26,7 @@ class Model:
         name: It.
         first: The version to begin with.
         sessions: All sessions of the server.
+        watch: Called with each version before it acts for anybody.
 
     Attributes:
         current: What new sessions get.
@@ -34,7 +36,13 @@ class Model:
         differences: What comparing it counted: "rows", and those that "differ".
     """
 
-    def __init__(self, name: str, first: Version, sessions: SessionTable) -> None:
+    def __init__(
+        self,
+        name: str,
+        first: Version,
+        sessions: SessionTable,
+        watch: Callable[[Version], None] | None = None,
+    ) -> None:
         self.name = name
         self.versions = {first.number: first}
         self.current = first
@@ -43,7 +51,9 @@ class Model:
         self.shadow: Version | None = None
         self.differences: Counter[str] = Counter()
         self.largest_difference = 0.0
-        self._sessions = sessions
+        self._sessions, self._watch = sessions, watch
+        if watch is not None:
+            watch(first)
         self._shadowed: dict[Any, Session] = {}
 
     # Whose session gets what.
@@ -77,6 +87,8 @@ class Model:
                     hint="adapt it to the environment of those who ask, or serve it by a new name.",
                 )
         version.try_out()
+        if self._watch is not None:
+            self._watch(version)
         self.versions[version.number] = version
 
     def try_as_canary(self, version: Version, share: float) -> None:
@@ -87,7 +99,8 @@ class Model:
 
     def follow_as_shadow(self, version: Version | None) -> None:
         """Let it act beside the current one, and count where they differ; None ends that."""
-        self.current.observers.clear()
+        if self._compare in self.current.observers:
+            self.current.observers.remove(self._compare)
         self._forget_shadowed()
         self.shadow = version
         self.differences.clear()

@@ -48,6 +48,7 @@ _ACTED = {
         "session": {"type": ["string", "null"]},
         "policy": {"type": "string"},
         "version": {"type": "integer", "description": "Which version of the policy acted."},
+        "recorded": {"type": "boolean", "description": "Whether episodes are kept."},
     },
 }
 

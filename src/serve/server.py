@@ -39,23 +39,34 @@ def app_of(settings: ServeSettings, **loading: Any) -> App:
         CheckpointError: One cannot be read.
     """
     app = empty_app(settings)
+    watch = None if app.recorder is None else app.recorder.watch
     for version in first_versions(settings, **loading):
         if version.name in app.models:
             raise ConfigError(
                 f"two policies are called {version.name!r}", hint="name them: --name NAME=PATH."
             )
-        app.models[version.name] = Model(version.name, version, app.sessions)
+        app.models[version.name] = Model(version.name, version, app.sessions, watch)
     return app
 
 
 def empty_app(settings: ServeSettings) -> App:
-    """The endpoints without a policy."""
+    """The endpoints without a policy.
+
+    Raises:
+        ConfigError: Nothing can be recorded where it should be.
+    """
+    recorder = None
+    if settings.record:
+        from .recording import Recorder
+
+        recorder = Recorder(settings.record)
     app = App(
         SessionTable(most=settings.max_sessions, time_to_live=settings.session_ttl),
         token=settings.token or None,
         cors=settings.cors,
         max_message=settings.max_body,
         access_log=settings.access_log,
+        recorder=recorder,
     )
     admin.mount(app, settings.admin_token)
     kserve.mount(app)
@@ -166,6 +177,8 @@ class Server:
         for model in self.app.models.values():
             for version in model.versions.values():
                 version.close()
+        if self.app.recorder is not None:
+            await loop.run_in_executor(None, self.app.recorder.close)
 
     async def _reloaded(self, model: Model) -> None:
         try:

@@ -39,6 +39,7 @@ class ServeSettings:
         tls_key: And one with its key.
         cors: The origin whose pages may ask from a browser.
         access_log: Whether each request is told on stderr, as a line of JSON.
+        record: A folder that keeps the episodes of all sessions; none if empty.
         policies: Paths of checkpoints by the names they are served under.
 
     Example:
@@ -61,6 +62,7 @@ class ServeSettings:
     tls_key: str = ""
     cors: str = ""
     access_log: bool = False
+    record: str = ""
     policies: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -41,6 +41,7 @@ class Step:
         ended: Whether the episode is over with this observation; for each row of a batch.
         explore: Whether to explore.
         answer: Called with the action (of a batch: rows of actions), or what is wrong.
+        told: All fields of the request.
     """
 
     session: Session | None
@@ -50,6 +51,7 @@ class Step:
     ended: Any
     explore: bool
     answer: Callable[[Any], None]
+    told: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Turn(NamedTuple):
@@ -60,12 +62,16 @@ class Turn(NamedTuple):
         answers: What each is answered: actions, or an error.
         actions: Those of all rows as columns; None where something went wrong.
         counts: How many rows each step has.
+        rows: What was observed, as columns.
+        parts: What became of each step alone, where they could not act together.
     """
 
     steps: Sequence[Step]
     answers: list[Any]
     actions: Nest = None
     counts: Sequence[int] = ()
+    rows: Nest = None
+    parts: Sequence[Turn] = ()
 
 
 class Version:
@@ -84,6 +90,7 @@ class Version:
         sessions: How many there are.
         example: An observation as plain numbers, if it is not long.
         observers: Called with what became of steps, after they were answered.
+        enders: Called with a session that is over, or whose next step begins anew.
     """
 
     def __init__(
@@ -99,6 +106,7 @@ class Version:
         self.steps = self.batches = self.sessions = 0
         self.example: Any = None
         self.observers: list[Callable[[Turn], None]] = []
+        self.enders: list[Callable[[Session], None]] = []
         self._most = most_waiting
         self._waiting: list[Step] = []
         self._is_running = False
@@ -141,12 +149,16 @@ class Version:
     def forget(self, session: Session) -> None:
         """Drop what is remembered of a session that is over."""
         self.sessions -= 1
+        for tell in self.enders:
+            tell(session)
         if self.remembers:
             self.actor.reset([session.key])
 
     def restart(self, session: Session) -> None:
         """Begin the next episode of a session."""
         session.steps = 0
+        for tell in self.enders:
+            tell(session)
         if self.remembers:
             self.actor.reset([session.key])
 
@@ -196,9 +208,11 @@ class Version:
     def _finish(self, turn: Turn) -> None:
         for step, answer in zip(turn.steps, turn.answers, strict=True):
             step.answer(answer)
-        if self.observers and turn.actions is not None:
-            for observe in [*self.observers]:
-                observe(turn)
+        if self.observers:
+            for part in turn.parts or (turn,):
+                if part.actions is not None:
+                    for observe in [*self.observers]:
+                        observe(part)
 
     def act_now(self, steps: Sequence[Step]) -> Turn:
         """Act for steps together; they are not answered yet."""
@@ -210,7 +224,8 @@ class Version:
             if len(steps) == 1:
                 return Turn(steps, [error])
             # Only who is wrong is told so.
-            return Turn(steps, [self.act_now([step]).answers[0] for step in steps])
+            parts = [self.act_now([step]) for step in steps]
+            return Turn(steps, [part.answers[0] for part in parts], parts=parts)
         listed = actions.tolist() if isinstance(actions, np.ndarray) else None
         answers: list[Any] = []
         at = 0
@@ -226,7 +241,7 @@ class Version:
         self.steps += at
         spent = time.perf_counter() - began
         self._seconds = spent if not self._seconds else 0.9 * self._seconds + 0.1 * spent
-        return Turn(steps, answers, actions, counts)
+        return Turn(steps, answers, actions, counts, rows)
 
     def _rows(self, steps: Sequence[Step]) -> tuple[Nest, list[int]]:
         if not any(step.is_batch for step in steps):
@@ -253,8 +268,8 @@ class Version:
                 fresh.append(("", str(self._fresh)))
             envs += [fresh[-1] if session is None else session.key] * size
             agents += range(size)
-            rewards += _numbers(step.reward, size, "reward", self._reward_of(session))
-            ended += [bool(each) for each in _numbers(step.ended, size, "terminated", 0.0)]
+            rewards += row_numbers(step.reward, size, "reward", self._reward_of(session))
+            ended += [bool(each) for each in row_numbers(step.ended, size, "terminated", 0.0)]
         asked: dict[str, Any] = {"env_ids": envs, "agent_ids": agents}
         if self.remembers:
             asked["terminated"] = np.array(ended)
@@ -287,7 +302,7 @@ class Version:
         return 0.0 if is_first or not self.needs_reward else None
 
 
-def _numbers(value: Any, size: int, name: str, missing: float | None) -> list[float]:
+def row_numbers(value: Any, size: int, name: str, missing: float | None) -> list[float]:
     """A number for each row.
 
     Raises:

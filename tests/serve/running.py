@@ -38,10 +38,11 @@ def app_with(policies: dict[str, Any], **settings: Any) -> App:
     """Endpoints for policies by name."""
     told = ServeSettings(**settings)
     app = empty_app(told)
+    watch = None if app.recorder is None else app.recorder.watch
     for name, policy in policies.items():
         version = Version(name, 1, as_policies(policy).only, "", told.max_waiting)
         version.try_out()
-        app.models[name] = Model(name, version, app.sessions)
+        app.models[name] = Model(name, version, app.sessions, watch)
     return app
 
 

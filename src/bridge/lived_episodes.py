@@ -1,0 +1,107 @@
+"""Episodes of clients that play on their own, put together step by step and kept in files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ..core.formulas.actions import normalize_action
+from ..v2.algorithms.episode_files import EpisodeWriter
+from ..v2.episodes.single_agent import SingleAgentEpisode
+from ..v2.recorded.episode_parquet import EpisodeParquetWriter
+from .episode_recorder import FOR_ENV
+
+
+class LivedEpisode:
+    """One agent's episode while it goes on.
+
+    Args:
+        spaces: Of observations and of actions.
+        about: What is kept with it as its `custom_data`.
+        obs: The first observation.
+        info: What came with it.
+    """
+
+    __slots__ = ("_about", "_actions", "_id", "_infos", "_obs", "_rewards", "_spaces", "_started")
+
+    def __init__(
+        self, spaces: tuple[Any, Any], about: Mapping[str, Any], obs: Any, info: Any = None
+    ) -> None:
+        self._spaces, self._about = spaces, about
+        self._id, self._started = os.urandom(16).hex(), 0
+        self._obs, self._infos = [obs], [info or {}]
+        self._actions: list[Any] = []
+        self._rewards: list[float] = []
+
+    def __len__(self) -> int:
+        return len(self._rewards)
+
+    def act(self, action: Any) -> None:
+        """Say what was done about the last observation."""
+        self._actions.append(action)
+
+    def step(self, obs: Any, reward: float, info: Any = None) -> None:
+        """Say what came of the last action."""
+        self._obs.append(obs)
+        self._infos.append(info or {})
+        self._rewards.append(reward)
+
+    def taken(self, *, terminated: bool = False, truncated: bool = False) -> SingleAgentEpisode:
+        """What was lived so far; the next steps are the same episode's.
+
+        An action of which nothing came is no part of it.
+        """
+        count = len(self._rewards)
+        space = self._spaces[1]
+        done = self._actions[:count]
+        episode = SingleAgentEpisode(
+            self._id,
+            observations=self._obs,
+            observation_space=self._spaces[0],
+            infos=self._infos,
+            actions=[normalize_action(action, space) for action in done],
+            action_space=space,
+            rewards=self._rewards,
+            terminated=terminated,
+            truncated=truncated,
+            extra_model_outputs={FOR_ENV: done},
+            t_started=self._started,
+            len_lookback_buffer=0,
+        )
+        episode.custom_data = dict(self._about)
+        self._started += count
+        self._obs, self._infos = self._obs[-1:], self._infos[-1:]
+        self._actions, self._rewards = self._actions[count:], []
+        return episode
+
+
+def episode_writer(folder: str | os.PathLike[str], name: str) -> Any:
+    """What writes episodes into new files: Parquet, or msgpack without pyarrow.
+
+    Args:
+        folder: Where to.
+        name: Of the folder in it.
+    """
+    if find_spec("pyarrow") is not None:
+        return EpisodeParquetWriter(folder, name)
+    return EpisodeWriter(Path(folder, name))
+
+
+def write_what_can_be(writer: Any, episodes: Sequence[Any]) -> list[Exception]:
+    """Write episodes; one that cannot be written does not stop the others.
+
+    Returns:
+        What went wrong.
+    """
+    try:
+        writer.write(episodes)
+    except OSError as error:
+        return [error]
+    except Exception as error:
+        if len(episodes) == 1:
+            return [error]
+        return [each for one in episodes for each in write_what_can_be(writer, [one])]
+    return []
