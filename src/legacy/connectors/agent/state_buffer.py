@@ -115,9 +115,8 @@ class StateBufferConnector(ColumnsAgentConnector):
     def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
         """Add the last answer."""
         _check_ids(env_id, agent_id)
-        answer = self._answers.get((env_id, agent_id))
-        last = self._first_columns() if answer is None else _own(*answer)
-        return {**columns, **last}
+        answer, row = self._answers.get((env_id, agent_id)) or (self._first_columns(), None)
+        return {**columns, **(answer if row is None else _own(answer, row))}
 
     def part(self) -> Contribution:
         """What it remembers, a plan remembers."""
