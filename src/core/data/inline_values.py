@@ -35,9 +35,14 @@ def to_values(array: Array) -> Any | None:
     elif kind in "SV":
         return None
     elif kind in "fc":
-        values = _float_values(to_stored(array))
+        stored = to_stored(array)
+        values = _float_values(stored)
+        if stored.dtype.itemsize <= 8 and np.isfinite(stored).all():
+            return values  # they have no other bits
     else:
         values = to_stored(array).tolist()
+        if kind in "iu":
+            return values
     try:
         again = from_values(values, array.dtype, array.shape)
     except ValueError:
@@ -89,7 +94,7 @@ def _float_values(stored: Array) -> Any:
     if stored.dtype.itemsize < 8:
         # 0.1 rather than 0.10000000149011612, unless rounding twice would miss a bit.
         short = stored.astype(str).astype(np.float64)
-        if np.array_equal(short.astype(stored.dtype), stored, equal_nan=True):
+        if bool(((short.astype(stored.dtype) == stored) | (stored != stored)).all()):
             exact = short
     if np.isfinite(exact).all():
         return exact.tolist()
@@ -127,7 +132,7 @@ def _floats(flat: list[Any], dtype: np.dtype[Any]) -> Array:
     exact = np.array([_SPECIAL.get(item, item) for item in flat], np.float64)
     with np.errstate(over="ignore"):
         floats = exact.astype(dtype)
-    if not np.array_equal(np.isinf(exact), np.isinf(floats)):
+    if bool((np.isinf(exact) != np.isinf(floats)).any()):
         raise ValueError(f"an item does not fit {dtype}")
     return floats
 

@@ -136,7 +136,7 @@ def _is_implied(space: Any, kind: str, name: str, value: Any) -> bool:
     """True if whoever reads the other fields knows this one."""
     match name:
         case "start":
-            return not np.any(value)
+            return value == 0 if type(value) is int else not np.any(value)
         case "dtype":
             return kind == "Discrete" and bool(value == np.int64)
         case "bounded_below":
