@@ -119,7 +119,7 @@ class RequestParser:
         if len(parts) != 3 or not _TOKEN.fullmatch(parts[0]) or not _TARGET.fullmatch(parts[1]):
             raise BadRequestError(400, "the first line is not of the form METHOD /PATH HTTP/1.1")
         if parts[2] not in (b"HTTP/1.1", b"HTTP/1.0"):
-            raise BadRequestError(505, "only HTTP/1.1 and HTTP/1.0 are spoken here")
+            raise BadRequestError(400, "only HTTP/1.1 and HTTP/1.0 are spoken here")
         if len(lines) > self._limits.max_headers:
             raise BadRequestError(431, f"more than {self._limits.max_headers} headers")
         headers: dict[str, str] = {}

@@ -76,7 +76,7 @@ def test_bytes_may_come_one_by_one() -> None:
 HOSTILE: dict[str, tuple[bytes, int]] = {
     "no line": (b"hello\r\n\r\n", 400),
     "no version": (b"GET /healthz\r\n\r\n", 400),
-    "HTTP/2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+    "HTTP/2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
     "no host": (b"GET /healthz HTTP/1.1\r\n\r\n", 400),
     "a whole URL": (b"GET http://other/ HTTP/1.1\r\nhost: h\r\n\r\n", 400),
     "a space in the path": (b"GET /a b HTTP/1.1\r\nhost: h\r\n\r\n", 400),
