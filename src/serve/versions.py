@@ -257,10 +257,11 @@ class Version:
         if not self.remembers and not steps[0].explore:
             return actor.act(rows)
         envs: list[Any] = []
-        agents: list[Any] = []
+        agents: list[int] = []
         rewards: list[float] = []
         ended: list[bool] = []
         fresh: list[Any] = []
+        ends = any(step.ended is not None for step in steps)
         for step, size in zip(steps, counts, strict=True):
             session = step.session
             if session is None:
@@ -268,13 +269,17 @@ class Version:
                 fresh.append(("", str(self._fresh)))
             envs += [fresh[-1] if session is None else session.key] * size
             agents += range(size)
-            rewards += row_numbers(step.reward, size, "reward", self._reward_of(session))
-            ended += [bool(each) for each in row_numbers(step.ended, size, "terminated", 0.0)]
-        asked: dict[str, Any] = {"env_ids": envs, "agent_ids": agents}
-        if self.remembers:
-            asked["terminated"] = np.array(ended)
             if self.needs_reward:
-                asked["reward"] = np.array(rewards)
+                rewards += row_numbers(step.reward, size, "reward", self._reward_of(session))
+            elif step.reward is not None:
+                row_numbers(step.reward, size, "reward", 0.0)
+            if ends:
+                ended += map(bool, row_numbers(step.ended, size, "terminated", 0.0))
+        asked: dict[str, Any] = {"env_ids": envs, "agent_ids": agents}
+        if self.remembers and ends:
+            asked["terminated"] = np.array(ended)
+        if self.remembers and self.needs_reward:
+            asked["reward"] = np.array(rewards)
         try:
             if not steps[0].explore:
                 return actor.act(rows, **asked)
