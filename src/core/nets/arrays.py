@@ -7,7 +7,7 @@ follow one another are one `Stack`, and two of those over one input run side by 
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -351,15 +351,19 @@ def _joined(runs: Sequence[_Run], wanted: Collection[str]) -> list[_Run]:
 def _chained(runs: list[_Run], wanted: Collection[str]) -> list[_Run]:
     """Dense layers that nothing but the next ones read, as one run with those."""
     readers, found = _readers(runs), list[_Run]()
+    places: dict[str, int] = {}  # of those found, by the first name that each gives
     for run in runs:
-        source = run.reads[0] if run.layers else None
-        before = next((each for each in found if each.gives[0][0] == source), None)
+        source = run.reads[0] if run.layers else ""
+        place = places.get(source)
+        before = None if place is None else found[place]
         joins = before is not None and bool(before.layers) and len(before.gives) == 1
-        if before is None or not joins or source in wanted or readers[source] > 1:
+        if before is None or place is None or not joins or source in wanted or readers[source] > 1:
+            place = len(found)
             found.append(run)
         else:
-            whole = _Run(before.reads, run.gives, None, before.layers + run.layers)
-            found[found.index(before)] = whole
+            found[place] = _Run(before.reads, run.gives, None, before.layers + run.layers)
+            del places[source]
+        places.setdefault(run.gives[0][0], place)
     return found
 
 
@@ -384,6 +388,10 @@ def _with_constants(runs: Sequence[_Run], wanted: Collection[str]) -> list[_Run]
     return found
 
 
-def _readers(runs: Sequence[_Run]) -> Counter[Any]:
+def _readers(runs: Sequence[_Run]) -> Mapping[str, int]:
     """How many times each name is read."""
-    return Counter(name for run in runs for name in run.reads)
+    counts: dict[str, int] = defaultdict(int)
+    for run in runs:
+        for name in run.reads:
+            counts[name] += 1
+    return counts

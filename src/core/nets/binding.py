@@ -152,7 +152,8 @@ class _Binder:
 
     def add(self, layer: Layer) -> None:
         """Bind one layer to those before it."""
-        seen = [self._shape_of(layer, name) for name in sources(layer)]
+        names = sources(layer)
+        seen = [self._shape_of(layer, name) for name in names]
         shape, weights, settings = LAYER_SHAPES[layer.kind](self.shapes, layer, seen)
         size = math.prod(shape)
         if size < 1:
@@ -170,7 +171,7 @@ class _Binder:
             self.states += [(cells,)] * (_RECURRENT[layer.kind] * settings["layers"])
         self.used.update(weights.values())
         self.known[layer.name] = shape
-        self.steps.append(Step(layer, sources(layer), shape, weights, settings, state))
+        self.steps.append(Step(layer, names, shape, weights, settings, state))
 
     def _shape_of(self, layer: Layer, name: str) -> Shape:
         if not is_input(name):

@@ -160,7 +160,7 @@ def head_of(plan: Blueprint, network: Network, weights: Weights) -> ArrayHead:
             expected=error.expected,
             found=error.found,
         ) from error
-    names = network.inputs
+    names = tuple(bound.inputs)
     see = _with_actions(plan.action_space, names) if len(names) > 1 else None
     is_module = any(key.startswith("encoder.") for key in weights)
     return ArrayHead(plan, ArrayNetwork(bound, weights), see, is_module)
