@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ..core import nest
 from ..core.formulas.actions import normalize_action
 from ..v2.algorithms.episode_files import EpisodeWriter
 from ..v2.episodes.single_agent import SingleAgentEpisode
@@ -23,9 +24,22 @@ class LivedEpisode:
         about: What is kept with it as its `custom_data`.
         obs: The first observation.
         info: What came with it.
+
+    Attributes:
+        size: About how many bytes it holds.
     """
 
-    __slots__ = ("_about", "_actions", "_id", "_infos", "_obs", "_rewards", "_spaces", "_started")
+    __slots__ = (
+        "_about",
+        "_actions",
+        "_id",
+        "_infos",
+        "_obs",
+        "_rewards",
+        "_spaces",
+        "_started",
+        "size",
+    )
 
     def __init__(
         self, spaces: tuple[Any, Any], about: Mapping[str, Any], obs: Any, info: Any = None
@@ -34,6 +48,7 @@ class LivedEpisode:
         self._id, self._started = os.urandom(16).hex(), 0
         self._obs, self._infos = [obs], [info or {}]
         self._actions: list[Any] = []
+        self.size = _size(obs, info)
         self._rewards: list[float] = []
 
     def __len__(self) -> int:
@@ -48,6 +63,7 @@ class LivedEpisode:
         self._obs.append(obs)
         self._infos.append(info or {})
         self._rewards.append(reward)
+        self.size += _size(obs, info)
 
     def taken(self, *, terminated: bool = False, truncated: bool = False) -> SingleAgentEpisode:
         """What was lived so far; the next steps are the same episode's.
@@ -75,7 +91,13 @@ class LivedEpisode:
         self._started += count
         self._obs, self._infos = self._obs[-1:], self._infos[-1:]
         self._actions, self._rewards = self._actions[count:], []
+        self.size = _size(self._obs[0], self._infos[0])
         return episode
+
+
+def _size(obs: Any, info: Any) -> int:
+    held: int = sum(leaf.nbytes for leaf in nest.flatten(obs))
+    return held + (len(repr(info)) if info else 0)
 
 
 def episode_writer(folder: str | os.PathLike[str], name: str) -> Any:

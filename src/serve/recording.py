@@ -26,6 +26,8 @@ log = logging.getLogger("rlconnect.serve")
 _EPISODES_A_FILE: Final = 100
 _LONGEST: Final = 10_000
 """Steps after which what was lived is written, and the episode goes on in another file."""
+_MOST_BYTES: Final = 256 << 20
+"""Held in memory; more, and what open episodes lived so far is written."""
 _SECONDS: Final = 5.0
 """After which episodes that are over are written, however few."""
 _NO_NAME: Final = re.compile(r"[^\w-]+")
@@ -60,7 +62,7 @@ class Recorder:
         self._writers: dict[str, Any] = {}
         self._open: dict[Session, dict[int, LivedEpisode]] = {}
         self._over: dict[str, list[Any]] = {}
-        self._count, self._due = 0, 0.0
+        self._count, self._due, self._lived = 0, 0.0, 0
         self._events: SimpleQueue[Any] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         self._thread.start()
@@ -108,6 +110,8 @@ class Recorder:
                     self._leave(event)
                 else:
                     self._live(*event)
+                    if self._lived > _MOST_BYTES // 2:
+                        self._unload()
             except Exception:
                 log.exception("what a session lived through could not be recorded")
             if self._count >= _EPISODES_A_FILE or (self._count and time.monotonic() >= self._due):
@@ -132,7 +136,9 @@ class Recorder:
                 is_over = bool(terminated[row] or truncated[row])
                 episode = episodes.get(row)
                 if episode is not None:
+                    size = episode.size
                     episode.step(obs, rewards[row], info)
+                    self._lived += episode.size - size
                     if is_over:
                         del episodes[row]
                         self._keep(
@@ -150,6 +156,7 @@ class Recorder:
                         obs,
                         info,
                     )
+                    self._lived += episode.size
                 if episode is not None and not is_over:
                     episode.act(action)
 
@@ -158,6 +165,20 @@ class Recorder:
         for episode in self._open.pop(session, {}).values():
             if len(episode):
                 self._keep(session.key[0], episode)
+
+    def _unload(self) -> None:
+        """Write what is over, and if that is not enough, pieces of what goes on."""
+        self._lived = 0
+        going_on = [
+            (session.key[0], episode)
+            for session, episodes in self._open.items()
+            for episode in episodes.values()
+            if len(episode)
+        ]
+        if sum(episode.size for _, episode in going_on) > _MOST_BYTES // 2:
+            for name, episode in going_on:
+                self._keep(name, episode)
+        self._write()
 
     def _keep(self, name: str, episode: LivedEpisode, **ended: bool) -> None:
         if not self._count:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -181,3 +182,26 @@ def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
         empty_app(ServeSettings(record=str(taken)))
     with running({"plain": policy_of()}) as server:
         assert "recorded" not in server.act(ZEROS, session="s")
+
+
+@pytest.mark.parametrize(("bound", "most"), [("_LONGEST", 3), ("_MOST_BYTES", 126)])
+def test_a_long_episode_goes_on_in_another_piece(
+    bound: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pieces have one id and follow each other without a gap."""
+    monkeypatch.setattr(f"rlconnect.serve.recording.{bound}", most)
+    with running({"plain": policy_of()}, record=str(tmp_path)) as server:
+        acted = [
+            server.act([step / 10] * 4, session="s", reward=step, terminated=step == 8)["action"]
+            for step in range(9)
+        ]
+    pieces = sorted(read(tmp_path), key=lambda piece: piece.t_started)
+    starts = [piece.t_started for piece in pieces]
+    assert starts == ([0, 3, 6] if bound == "_LONGEST" else [0, 3, 7])
+    assert [piece.t for piece in pieces] == [*starts[1:], 8]
+    assert [piece.is_terminated for piece in pieces] == [False, False, True]
+    assert len({piece.id_ for piece in pieces}) == 1
+    assert np.concatenate([piece.get_actions() for piece in pieces]).tolist() == acted[:8]
+    assert sum(piece.get_return() for piece in pieces) == sum(range(9))
+    for one, other in pairwise(pieces):
+        np.testing.assert_array_equal(one.get_observations(-1), other.get_observations(0))
