@@ -52,6 +52,10 @@ def serve(
     access_log: Annotated[
         bool, typer.Option("--access-log", help="Tell each request on stderr, as JSON.")
     ] = False,
+    policy_server_port: Annotated[
+        int | None,
+        typer.Option("--policy-server-port", metavar="P", help="Answer Ray's PolicyClients there."),
+    ] = None,
     record: Annotated[
         str | None,
         typer.Option("--record", metavar="DIR", help="Keep the episodes of sessions there."),
@@ -82,7 +86,7 @@ def serve(
         "host": host, "port": port, "max_sessions": max_sessions, "session_ttl": session_ttl,
         "max_body": max_body, "token": token, "admin_token": admin_token, "tls_cert": tls_cert,
         "tls_key": tls_key, "cors": cors, "access_log": access_log or None, "record": record,
-        "policies": policies or None,
+        "policies": policies or None, "policy_server_port": policy_server_port,
     }  # fmt: skip
     told = ServeSettings.read(flags, file=settings)
 

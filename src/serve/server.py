@@ -93,7 +93,14 @@ class Server:
             read_timeout=settings.read_timeout,
         )
         self._connections = Connections(app, limits)
-        self._server: asyncio.Server | None = None
+        self._client_connections: Connections | None = None
+        if settings.policy_server_port:
+            from .policy_server import PolicyServer
+
+            self._client_connections = Connections(
+                PolicyServer(app, settings.token, access_log=settings.access_log), limits
+            )
+        self._servers: list[asyncio.Server] = []
         self._ends = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self.address: tuple[str, int] = ("", 0)
@@ -104,28 +111,34 @@ class Server:
         Raises:
             ConfigError: Nobody can listen there.
         """
-        settings = self.settings
         loop = asyncio.get_running_loop()
-        try:
-            self._server = await loop.create_server(
-                self._connections.protocol,
-                settings.host,
-                settings.port,
-                ssl=_tls(settings),
-                backlog=1024,
-            )
-        except OSError as error:
-            raise ConfigError(
-                f"cannot listen on {settings.host}:{settings.port}: {error.strerror or error}",
-                hint="name another one: --port PORT.",
-            ) from None
-        host, port = self._server.sockets[0].getsockname()[:2]
-        self.address = (host, port)
+        self.address = await self._listen(self._connections, self.settings.port, "--port")
         self._tasks = [
             loop.create_task(self._connections.watch()),
             loop.create_task(self._sweep()),
         ]
+        if self._client_connections is not None:
+            port = self.settings.policy_server_port
+            await self._listen(self._client_connections, port, "--policy-server-port")
+            self._tasks.append(loop.create_task(self._client_connections.watch()))
         self.app.is_ready = True
+
+    async def _listen(self, connections: Connections, port: int, flag: str) -> tuple[str, int]:
+        settings = self.settings
+        try:
+            server = await asyncio.get_running_loop().create_server(
+                connections.protocol, settings.host, port, ssl=_tls(settings), backlog=1024
+            )
+        except OSError as error:
+            for other in self._servers:
+                other.close()
+            raise ConfigError(
+                f"cannot listen on {settings.host}:{port}: {error.strerror or error}",
+                hint=f"name another one: {flag} PORT.",
+            ) from None
+        self._servers.append(server)
+        host, port = server.sockets[0].getsockname()[:2]
+        return host, port
 
     async def run(self, started: Callable[[Server], None] | None = None) -> None:
         """Serve until somebody asks to end, by `stop` or by a signal.
@@ -160,17 +173,19 @@ class Server:
     async def drain(self) -> None:
         """Take no new connections, answer what was accepted, end."""
         self.app.is_ready = False
-        assert self._server is not None
-        self._server.close()
-        self._connections.is_draining = True
+        for server in self._servers:
+            server.close()
+        parts = [each for each in (self._connections, self._client_connections) if each is not None]
+        for part in parts:
+            part.is_draining = True
         loop = asyncio.get_running_loop()
         end = loop.time() + self.settings.drain_timeout
         await asyncio.sleep(_GRACE)
-        while self._connections.open and loop.time() < end:
-            for connection in [*self._connections.open]:
+        while any(part.open for part in parts) and loop.time() < end:
+            for connection in [each for part in parts for each in part.open]:
                 connection.drain()
             await asyncio.sleep(0.02)
-        for connection in [*self._connections.open]:
+        for connection in [each for part in parts for each in part.open]:
             connection.abort()
         for task in self._tasks:
             task.cancel()

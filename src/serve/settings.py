@@ -39,6 +39,7 @@ class ServeSettings:
         tls_key: And one with its key.
         cors: The origin whose pages may ask from a browser.
         access_log: Whether each request is told on stderr, as a line of JSON.
+        policy_server_port: Where Ray's `PolicyClient`s are answered; nowhere if 0.
         record: A folder that keeps the episodes of all sessions; none if empty.
         policies: Paths of checkpoints by the names they are served under.
 
@@ -62,6 +63,7 @@ class ServeSettings:
     tls_key: str = ""
     cors: str = ""
     access_log: bool = False
+    policy_server_port: int = 0
     record: str = ""
     policies: Mapping[str, str] = field(default_factory=dict)
 
