@@ -1,8 +1,8 @@
 """The whole story of an old policy, on a sample checkpoint: `make demo` runs this.
 
 Ray 2.60 wrote the policy, no Ray is installed. It is looked at, it acts; its environment changes,
-it is adapted, it moves to the new stack, and it is proven that nothing else changed. Each command
-is shown as you would type it, then run.
+it is adapted, it moves to the new stack, it is proven that nothing else changed, and a client plays
+against it. Each command is shown as you would type it, then run.
 """
 
 import argparse
@@ -53,6 +53,26 @@ STORY = (
 )
 
 
+def serve(policy, env, number):
+    """Put a policy behind a port, and let a client play an episode against it."""
+    from changed_cartpole import ChangedCartPole
+    from rlconnect.serve import Client
+
+    words = ["serve", str(policy), "--port", "0"]
+    print(f"\n{number}. Behind a port, with a client that plays an episode against it.\n")
+    print(f"$ rlconnect {' '.join(words)}\n", flush=True)
+    command = [sys.executable, "-m", "rlconnect", *words]
+    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as server:
+        line = server.stderr.readline()
+        print(line, end="")
+        if "serving" not in line:
+            sys.exit("that did not serve.")
+        with Client(line.split(" at ")[1].split(";")[0]) as client:
+            (earned,) = client.env_loop(ChangedCartPole(), seed=0)
+        server.terminate()
+    print(f"\nThe client's episode earned {earned:g}; the server ended with {server.returncode}.")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
@@ -73,6 +93,7 @@ def main():
         done = subprocess.run([sys.executable, "-m", "rlconnect", *words], env=env)
         if done.returncode != expected:
             sys.exit(f"that ended with {done.returncode}, where {expected} was expected.")
+    serve(places["migrated"], env, len(STORY) + 1)
     print(f"\nOpen {places['report']} in a browser. Read on: docs/adapting.md, and examples/.")
 
 
