@@ -175,12 +175,13 @@ def header(shape: tuple[int, ...], dtype: str = "<f4") -> bytes:
         ("observations", header((1 << 40, 3)), "declares more"),
         ("observations", header((STEPS, 1 << 40)), "declares more"),
         ("observations", header((STEPS + 1, 3)) + bytes(12 * (STEPS + 1)), "number of rows"),
-        ("rewards", header((1 << 26,)) + bytes(1 << 28), "would take"),
+        ("rewards", header((1 << 19,)) + bytes(1 << 21), "would take"),
         ("rewards", header((STEPS, 2)) + bytes(8 * STEPS), "one number for each step"),
         ("rewards", header((), "<f4") + bytes(4), "one number for each step"),
         ("rewards", b"no array", "magic"),
         ("rewards", b"", "magic"),
     ],
+    ids=range(8),
 )
 def test_files_that_lie(
     name: str, content: bytes, why: str, tmp_path: Path, rng: np.random.Generator
