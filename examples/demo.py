@@ -62,7 +62,7 @@ def serve(policy, env, number):
     print(f"\n{number}. Behind a port, with a client that plays an episode against it.\n")
     print(f"$ rlconnect {' '.join(words)}\n", flush=True)
     command = [sys.executable, "-m", "rlconnect", *words]
-    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, encoding="utf-8") as server:
         line = server.stderr.readline()
         print(line, end="")
         if "serving" not in line:

@@ -31,7 +31,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         policy_of().export_checkpoint(folder)
         command = [sys.executable, "-m", "rlconnect", "serve", folder, "--port", "0"]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8") as server:
             assert server.stderr is not None
             port = int(server.stderr.readline().split(";")[0].rpartition(":")[2])
             found: Counter[int] = Counter()

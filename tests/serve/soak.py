@@ -39,7 +39,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         policy.export_checkpoint(folder)
         command = [sys.executable, "-m", "rlconnect", "serve", folder, "--port", "0"]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8") as server:
             assert server.stderr is not None
             url = server.stderr.readline().split(" at ")[1].split(";")[0]
             wrong, grown = 0, [memory(server.pid)]
