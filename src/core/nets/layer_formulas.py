@@ -52,11 +52,11 @@ def _permute(step: Step, weights: Weights, seen: list[Any]) -> Any:
 def _mask(step: Step, weights: Weights, seen: list[Any]) -> Any:
     allowed = xp.clip(seen[-1], 0.0, math.inf)
     if xp.is_tensor(allowed):
-        barred = allowed.log()
+        barred = allowed.log().clamp(min=LOWEST)
     else:
         with np.errstate(divide="ignore"):
-            barred = np.log(allowed)
-    return joined(seen[:-1]) + xp.clip(barred, LOWEST, math.inf)
+            barred = np.maximum(np.log(allowed), np.float32(LOWEST))  # numpy 1 widens for a float
+    return joined(seen[:-1]) + barred
 
 
 def _dueling(step: Step, weights: Weights, seen: list[Any]) -> Any:
