@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote
 
 from ..core.errors import RlconnectError
 from ..core.version import __version__
@@ -15,7 +13,7 @@ from .errors import ServeError
 from .http.messages import BadRequestError, Request, Response, error_response, json_response
 from .http.protocol import Answer
 from .http.websocket import WebSocket
-from .metrics import Metrics
+from .metrics import Metrics, labels
 from .models import Model
 from .sessions import Session, SessionTable, gone
 from .versions import Step
@@ -23,9 +21,6 @@ from .wire import codec_of, depth_of, fields_of
 
 if TYPE_CHECKING:
     from .recording import Recorder
-
-log = logging.getLogger("rlconnect.serve")
-access_log = logging.getLogger("rlconnect.serve.access")
 
 _FIELDS: Final[Mapping[str, Any]] = {
     "obs": object,
@@ -120,7 +115,7 @@ class App:
     def _other(self, request: Request, answer: Answer) -> WebSocket | None:
         path, method = request.path, request.method
         if path.startswith("/v1/sessions/") and method == "DELETE":
-            answer(self._end_session(unquote(path.removeprefix("/v1/sessions/"))))
+            answer(self._end_session(path.removeprefix("/v1/sessions/")))
             return None
         for prefix, handle in self.mounted.items():
             if path == prefix or path.startswith(f"{prefix}/"):
@@ -246,21 +241,17 @@ class App:
         if not asked or len(asked) > _MOST_NAME or not asked.isprintable():
             raise ServeError(400, "bad_field", f"session has to be 1 to {_MOST_NAME} characters")
         key = (model.name, asked)
-        session = self.sessions.find(key) if fields.get("step") != 0 else self._restarted(key)
+        # What is gone may begin anew, if the request says that it is the first.
+        find = self.sessions.live if fields.get("step") == 0 else self.sessions.find
+        session = find(key)
         if session is not None:
             return session, False
         if fields.get("step", 0) > 0:
             raise gone(asked, "this server knows nothing of it")
         version = model.version_for(asked)
+        session = self.sessions.begin(key, version)
         version.sessions += 1
-        return self.sessions.begin(key, version), True
-
-    def _restarted(self, key: tuple[str, str]) -> Session | None:
-        """The session of a request that says it is the first; what is gone may begin anew."""
-        try:
-            return self.sessions.find(key)
-        except ServeError:
-            return None
+        return session, True
 
     def _continue(
         self, model: Model, session: Session, fields: dict[str, Any], done: Reply
@@ -338,10 +329,7 @@ class App:
 
     def end_session(self, policy: str, id_: str) -> bool:
         """End a session of a policy; whether there was one."""
-        try:
-            session = self.sessions.find((policy, id_))
-        except ServeError:
-            return False
+        session = self.sessions.live((policy, id_))
         if session is None:
             return False
         self.sessions.end(session)
@@ -398,11 +386,11 @@ class App:
         }
         for model in self.models.values():
             for version in model.versions.values():
-                label = f'{{policy="{model.name}",version="{version.number}"}}'
+                label = labels(policy=model.name, version=version.number)
                 gauges[f"rlconnect_rows_total{label}"] = version.steps
                 gauges[f"rlconnect_forward_passes_total{label}"] = version.batches
                 gauges[f"rlconnect_waiting{label}"] = len(version)
-            gauges[f'rlconnect_version{{policy="{model.name}"}}'] = model.current.number
+            gauges[f"rlconnect_version{labels(policy=model.name)}"] = model.current.number
         text = self.metrics.text(gauges)
         return Response(200, text.encode(), "text/plain; version=0.0.4; charset=utf-8")
 

@@ -34,12 +34,13 @@ def first_versions(
     if not settings.policies:
         raise ConfigError("there is nothing to serve", expected="the path of a checkpoint")
     for prefix, path in settings.policies.items():
-        policies = as_policies(path, policy_mapping_fn=agents, **options)
+        loading = {**options, "policy_mapping_fn": agents}
+        policies = as_policies(path, **loading)
         for id_, policy in policies.items():
             if policy_ids is not None and id_ not in policy_ids:
                 continue
             name = id_ if not prefix else prefix if len(policies) == 1 else f"{prefix}/{id_}"
-            version = Version(name, 1, policy, path, settings.max_waiting)
+            version = Version(name, 1, policy, path, settings.max_waiting, loading)
             version.try_out()
             yield version
 
@@ -51,8 +52,9 @@ def next_version(model: Model, path: str) -> Version:
         CheckpointError: It cannot be read.
         ConfigError: The checkpoint has several policies, and none of the model's name.
     """
-    policies: Mapping[str, Any] = as_policies(path)
-    wanted = (model.name.rpartition("/")[2], model.current.policy.id)
+    current = model.current
+    policies = as_policies(path, **current.loading)
+    wanted = (model.name.rpartition("/")[2], current.policy.id)
     id_ = next((each for each in wanted if each in policies), None)
     if id_ is None:
         if len(policies) != 1:
@@ -60,5 +62,6 @@ def next_version(model: Model, path: str) -> Version:
                 f"{path} has no policy for {model.name!r}", found=", ".join([*policies][:10])
             )
         id_ = next(iter(policies))
-    found = policies[id_]
-    return Version(model.name, max(model.versions) + 1, found, path)
+    return Version(
+        model.name, model.next_number(), policies[id_], path, current.most_waiting, current.loading
+    )

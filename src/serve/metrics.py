@@ -71,17 +71,17 @@ class Metrics:
         """
         lines = ["# TYPE rlconnect_requests_total counter"]
         for (policy, status), count in sorted(self._requests.items()):
-            lines.append(
-                f'rlconnect_requests_total{{policy="{_escaped(policy)}",status="{status}"}} {count}'
-            )
+            lines.append(f"rlconnect_requests_total{labels(policy=policy, status=status)} {count}")
         lines.append("# TYPE rlconnect_request_seconds histogram")
         for policy, buckets in sorted(self._buckets.items()):
-            label, total = f'policy="{_escaped(policy)}"', 0
+            total = 0
             for bound, count in zip((*_BOUNDS, "+Inf"), buckets, strict=True):
                 total += count
-                lines.append(f'rlconnect_request_seconds_bucket{{{label},le="{bound}"}} {total}')
-            lines.append(f"rlconnect_request_seconds_sum{{{label}}} {self._seconds[policy]:.6f}")
-            lines.append(f"rlconnect_request_seconds_count{{{label}}} {total}")
+                label = labels(policy=policy, le=bound)
+                lines.append(f"rlconnect_request_seconds_bucket{label} {total}")
+            label = labels(policy=policy)
+            lines.append(f"rlconnect_request_seconds_sum{label} {self._seconds[policy]:.6f}")
+            lines.append(f"rlconnect_request_seconds_count{label} {total}")
         kinds = dict.fromkeys(name.partition("{")[0] for name in gauges)
         for kind in kinds:
             is_count = kind.endswith("_total")
@@ -94,5 +94,15 @@ class Metrics:
         return "\n".join(lines) + "\n"
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+def labels(**values: object) -> str:
+    """What stands behind the name of a measure.
+
+    Example:
+        >>> labels(policy="cart", version=1)
+        '{policy="cart",version="1"}'
+    """
+    told = (
+        (name, str(own).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n"))
+        for name, own in values.items()
+    )
+    return "{" + ",".join(f'{name}="{text}"' for name, text in told) + "}"

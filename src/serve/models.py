@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import blake2b
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,8 @@ class Model:
         self.shadow: Version | None = None
         self.differences: Counter[str] = Counter()
         self.largest_difference = 0.0
+        self._numbers = count(first.number + 1)
+        self._untried: set[int] = set()
         self._sessions, self._watch = sessions, watch
         if watch is not None:
             watch(first)
@@ -67,6 +70,10 @@ class Model:
         return self.canary if is_tried else self.current
 
     # Changes while it runs.
+
+    def next_number(self) -> int:
+        """A number that no version had before."""
+        return next(self._numbers)
 
     def add(self, version: Version) -> None:
         """Hold another version, which acts for nobody yet.
@@ -90,12 +97,14 @@ class Model:
         if self._watch is not None:
             self._watch(version)
         self.versions[version.number] = version
+        self._untried.add(version.number)
 
     def try_as_canary(self, version: Version, share: float) -> None:
         """Give it to a share of new sessions."""
         if not 0.0 <= share <= 1.0:
             raise ConfigError("the share of a canary", expected="0 to 1", found=str(share))
         self.canary, self.canary_share = version, share
+        self._untried.discard(version.number)
 
     def follow_as_shadow(self, version: Version | None) -> None:
         """Let it act beside the current one, and count where they differ; None ends that."""
@@ -107,17 +116,22 @@ class Model:
         self.largest_difference = 0.0
         if version is not None:
             self.current.observers.append(self._compare)
+            self._untried.discard(version.number)
 
     def promote(self, version: Version) -> None:
         """Give it to all new sessions; those that run keep theirs."""
         self.follow_as_shadow(None)
         self.canary, self.canary_share = None, 0.0
         self.current = version
+        self._untried.discard(version.number)
         self.collect()
 
     def collect(self) -> None:
-        """Let go of versions that nobody uses any more; the one before the current one is kept."""
-        kept = {self.current.number, self.current.number - 1}
+        """Let go of versions that nobody uses any more.
+
+        Kept are the one before the current one, and those that were loaded and not tried yet.
+        """
+        kept = {self.current.number, self.current.number - 1, *self._untried}
         kept |= {each.number for each in (self.canary, self.shadow) if each is not None}
         for number, version in [*self.versions.items()]:
             if number not in kept and not version.sessions:
@@ -182,12 +196,12 @@ class Model:
         if shadow is None or turn.steps[0].explore:
             return
         steps, rows, end = [], list[int](), 0
-        for step, count in zip(turn.steps, turn.counts, strict=True):
-            end += count
+        for step, size in zip(turn.steps, turn.counts, strict=True):
+            end += size
             session = step.session and self._mirrored(step.session)
             if step.session is None or session is not None:
                 steps.append(replace(step, session=session))
-                rows += range(end - count, end)
+                rows += range(end - size, end)
         if not steps:
             return
         done = shadow.act_now(steps)

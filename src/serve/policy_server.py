@@ -162,11 +162,7 @@ class PolicyServer:
         if id_ in self._finished:
             raise _completed(id_)
         sessions = self._app.sessions
-        try:
-            is_known = sessions.find(("", id_)) is not None
-        except ServeError:
-            is_known = False  # what is gone may begin anew
-        if is_known:
+        if sessions.live(("", id_)) is not None:  # what is gone may begin anew
             raise ServeError(409, "already_started", f"episode {id_!a} is already started")
         sessions.begin(("", id_), Episode(id_))
 

@@ -162,6 +162,13 @@ class SessionTable:
         session = self._held[key] = Session(key, version, self._clock())
         return session
 
+    def live(self, key: Key) -> Session | None:
+        """The session of this name; None if there is none, for whatever reason."""
+        try:
+            return self.find(key)
+        except ServeError:
+            return None
+
     def end(self, session: Session) -> None:
         """Let a session go that its client ended; its name may be used anew."""
         self._held.pop(session.key, None)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -83,6 +84,7 @@ class Version:
         policy: What acts.
         path: Where it came from.
         most_waiting: How many requests may wait for a forward pass.
+        loading: What `rlconnect.load` was told besides the path; the next version is, too.
 
     Attributes:
         steps: How many rows it acted for.
@@ -94,7 +96,13 @@ class Version:
     """
 
     def __init__(
-        self, name: str, number: int, policy: LoadedPolicy, path: str, most_waiting: int = 2048
+        self,
+        name: str,
+        number: int,
+        policy: LoadedPolicy,
+        path: str,
+        most_waiting: int = 2048,
+        loading: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self.name, self.number, self.path, self.policy = name, number, path, policy
         self.loaded = time.time()
@@ -107,7 +115,7 @@ class Version:
         self.example: Any = None
         self.observers: list[Callable[[Turn], None]] = []
         self.enders: list[Callable[[Session], None]] = []
-        self._most = most_waiting
+        self.most_waiting, self.loading = most_waiting, loading
         self._waiting: list[Step] = []
         self._is_running = False
         self._seconds = 0.0
@@ -129,7 +137,6 @@ class Version:
             self.example = nest.map_structure(lambda leaf: np.asarray(leaf).tolist(), obs)
         rows = nest.map_structure(lambda leaf: np.asarray(leaf)[None], obs)
         self._act([Step(None, None, False, 0.0, False, False, lambda _: None)], rows, [1])
-        self.steps = self.batches = 0
 
     def submit(self, step: Step) -> None:
         """Act soon; what comes in the same turn of the loop acts together.
@@ -137,9 +144,9 @@ class Version:
         Raises:
             ServeError: Too many wait.
         """
-        if len(self._waiting) >= self._most:
+        if len(self._waiting) >= self.most_waiting:
             raise ServeError(
-                503, "overloaded", f"{self._most:,} requests wait for policy {self.name!r}"
+                503, "overloaded", f"{self.most_waiting:,} requests wait for policy {self.name!r}"
             )
         self._waiting.append(step)
         if not self._is_running:
@@ -303,8 +310,7 @@ class Version:
 
     def _reward_of(self, session: Session | None) -> float | None:
         """What stands for a reward that was not sent: nothing was earned before the first step."""
-        is_first = session is None or not session.steps
-        return 0.0 if is_first or not self.needs_reward else None
+        return 0.0 if session is None or not session.steps else None
 
 
 def row_numbers(value: Any, size: int, name: str, missing: float | None) -> list[float]:

@@ -17,8 +17,13 @@ from typing import Any
 import numpy as np
 import pytest
 from rlconnect.bridge import Actor
+from rlconnect.bridge.front.load import as_policies
 from rlconnect.core.errors import ConfigError
 from rlconnect.serve import Client, ServeError, ServeSettings, SessionGoneError, app_of
+from rlconnect.serve.loading import next_version
+from rlconnect.serve.models import Model
+from rlconnect.serve.sessions import SessionTable
+from rlconnect.serve.versions import Version
 
 from .running import Running, policy_of, recurrent, running
 
@@ -71,6 +76,33 @@ def test_sessions_stay_with_their_version(server: Running, checkpoints: dict[str
         assert other.admin("rollback")["version"] == 1
         assert client.act(OBS, session="latest").version == 1
         assert client.act(OBS, session="later").version == 2
+
+
+def test_what_is_loaded_waits_to_be_tried(server: Running, checkpoints: dict[str, Path]) -> None:
+    """Sessions that end meanwhile let nothing untried go; numbers are never used again."""
+    with Client(server.url) as client, admin(server) as other:
+        other.admin("load", path=str(checkpoints["new"]))
+        with client.session() as session:
+            session.act(OBS)
+        assert other.admin("promote", version=2)["version"] == 2
+        other.admin("shadow", path=str(checkpoints["old"]))
+        assert [each["version"] for each in other.admin("shadow_off")["versions"]] == [1, 2]
+        told = other.admin("load", path=str(checkpoints["old"]))
+        assert [each["version"] for each in told["versions"]] == [1, 2, 4]
+
+
+def test_the_next_version_is_loaded_as_the_first(checkpoints: dict[str, Path]) -> None:
+    """What `rlconnect.load` was told for the first one holds for it, and how many may wait."""
+    told = {"model": {"fcnet_hiddens": [8]}}
+    model = Model(
+        "main",
+        Version("main", 1, as_policies(recurrent(seed=1)).only, "", 7, told),
+        SessionTable(),
+    )
+    with pytest.raises(ConfigError):
+        next_version(model, str(checkpoints["new"]))
+    model.current.loading = {}
+    assert next_version(model, str(checkpoints["new"])).most_waiting == 7
 
 
 def test_a_canary_gets_a_share_of_sessions(server: Running, checkpoints: dict[str, Path]) -> None:

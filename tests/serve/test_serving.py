@@ -294,6 +294,10 @@ def test_a_session_is_ended(server: Running) -> None:
         200, {"session": "over", "ended": ["memory"]},
     )  # fmt: skip
     assert server.ask("DELETE", "/v1/sessions/over")[0] == 404
+    with Client(server.url, policy="memory") as client:
+        client.act(obs, session="50%25 / over")
+        client.end("50%25 / over")
+        assert ("memory", "50%25 / over") not in {each.key for each in server.app.sessions}
     assert server.act(obs, policy="memory", session="over")["action"] == first
 
 
