@@ -115,7 +115,22 @@ def _acted(document: Any) -> Acted:
     )
 
 
-class Client:
+class _Asking:
+    """What both clients know: where the server is, and which policy is asked."""
+
+    def __init__(self, url: str, policy: str | None, token: str | None, timeout: float) -> None:
+        self._address = Address(url, token, timeout)
+        self._parts = self._address.parts()
+        self._policy = policy
+
+    def _no_answer(self, error: BaseException) -> ServeError:
+        return ServeError(
+            0, "no_answer", f"no answer from {self._address.url}: {error}",
+            hint="is the server running there? rlconnect serve PATH starts one.",
+        )  # fmt: skip
+
+
+class Client(_Asking):
     """Asks a server, over one connection that is kept; not for several threads at once.
 
     Args:
@@ -128,9 +143,7 @@ class Client:
     def __init__(
         self, url: str, *, policy: str | None = None, token: str | None = None, timeout: float = 30
     ) -> None:
-        self._address = Address(url, token, timeout)
-        self._parts = self._address.parts()
-        self._policy = policy
+        super().__init__(url, policy, token, timeout)
         self._connection: http.client.HTTPConnection | None = None
 
     def act(
@@ -269,10 +282,7 @@ class Client:
             except _NO_ANSWER as error:
                 self.close()
                 if not left or isinstance(error, socket.timeout):
-                    raise ServeError(
-                        0, "no_answer", f"no answer from {self._address.url}: {error}",
-                        hint="is the server running there? rlconnect serve PATH starts one.",
-                    ) from None  # fmt: skip
+                    raise self._no_answer(error) from None
                 continue
             return _answer(answer.status, answer.headers.get("content-type", ""), data)
         raise AssertionError
@@ -332,7 +342,7 @@ class ClientSession:
             self.end()
 
 
-class AsyncClient:
+class AsyncClient(_Asking):
     """The same for asyncio: one connection, whose requests take turns.
 
     Args:
@@ -345,9 +355,7 @@ class AsyncClient:
     def __init__(
         self, url: str, *, policy: str | None = None, token: str | None = None, timeout: float = 30
     ) -> None:
-        self._address = Address(url, token, timeout)
-        self._parts = self._address.parts()
-        self._policy = policy
+        super().__init__(url, policy, token, timeout)
         self._turn = asyncio.Lock()
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
@@ -421,10 +429,7 @@ class AsyncClient:
                 except (*_NO_ANSWER, asyncio.TimeoutError) as error:
                     await self.close()
                     if not left or isinstance(error, asyncio.TimeoutError):
-                        raise ServeError(
-                            0, "no_answer", f"no answer from {self._address.url}: {error}",
-                            hint="is the server running there? rlconnect serve PATH starts one.",
-                        ) from None  # fmt: skip
+                        raise self._no_answer(error) from None
         raise AssertionError
 
     async def _asked_once(

@@ -13,6 +13,7 @@ import numpy as np
 from gymnasium import spaces
 
 from ..core import nest
+from ..core.spaces.walk import leaf_spaces
 from ..core.version import __version__
 from .app import App
 from .errors import ServeError
@@ -81,14 +82,10 @@ def _model(app: App, parts: list[str]) -> tuple[Model, list[str]]:
 
 def _leaves(space: spaces.Space[Any], name: str) -> list[tuple[str, spaces.Space[Any]]]:
     """The parts of a space by the names of their tensors."""
-    parts: list[tuple[Any, Any]] = []
-    if isinstance(space, spaces.Dict):
-        parts = [*space.spaces.items()]
-    elif isinstance(space, spaces.Tuple):
-        parts = [*enumerate(space.spaces)]
-    else:
-        return [(name, space)]
-    return [leaf for key, part in parts for leaf in _leaves(part, f"{name}.{key}")]
+    return [
+        (".".join([name, *map(str, path)]), leaf)
+        for path, leaf in leaf_spaces(space, sort_keys=False)
+    ]
 
 
 def _metadata(model: Model) -> dict[str, Any]:

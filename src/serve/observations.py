@@ -35,7 +35,7 @@ class ObservationReader:
         Raises:
             ServeError: One of them is no observation of the space.
         """
-        return _rows(values, self.space, "obs")
+        return _read(values, self.space, "obs", are_columns=False)
 
     def batch(self, value: Any) -> Nest:
         """A list of observations, or arrays with a row for each.
@@ -48,7 +48,7 @@ class ObservationReader:
                 raise _misfit("obs", self.space, "an empty list")
             return self.rows(value)
         if isinstance(self.space, (spaces.Dict, spaces.Tuple)) or isinstance(value, np.ndarray):
-            held = _columns(value, self.space, "obs")
+            held = _read(value, self.space, "obs", are_columns=True)
             counts = {len(leaf) for leaf in nest.flatten(held)}
             if len(counts) != 1 or 0 in counts:
                 raise _misfit("obs", self.space, f"parts of {sorted(counts)} rows")
@@ -56,41 +56,39 @@ class ObservationReader:
         raise _misfit("obs", self.space, type(value).__name__)
 
 
-def _rows(values: Sequence[Any], space: spaces.Space[Any], name: str) -> Nest:
+def _read(given: Any, space: spaces.Space[Any], name: str, *, are_columns: bool) -> Nest:
+    """Observations in a list, or as parts that have a row for each of them already."""
+    parts: Any = getattr(space, "spaces", None)
     if isinstance(space, spaces.Dict):
-        for value in values:
-            if not isinstance(value, Mapping) or value.keys() != space.spaces.keys():
-                raise _misfit(name, space, _told(value))
-        return {
-            key: _rows([value[key] for value in values], part, f"{name}.{key}")
-            for key, part in space.spaces.items()
-        }
-    if isinstance(space, spaces.Tuple):
-        for value in values:
-            if not isinstance(value, (list, tuple)) or len(value) != len(space.spaces):
-                raise _misfit(name, space, _told(value))
-        return tuple(
-            _rows([value[at] for value in values], part, f"{name}[{at}]")
-            for at, part in enumerate(space.spaces)
+        children = [(key, part, f"{name}.{key}") for key, part in parts.items()]
+    elif isinstance(space, spaces.Tuple):
+        children = [(at, part, f"{name}[{at}]") for at, part in enumerate(parts)]
+    else:
+        return _leaf(given, space, name)
+    for value in [given] if are_columns else given:
+        _check_parts(value, space, name)
+    held = [
+        _read(
+            given[key] if are_columns else [value[key] for value in given],
+            part,
+            inner,
+            are_columns=are_columns,
         )
-    return _leaf(values, space, name)
+        for key, part, inner in children
+    ]
+    if isinstance(space, spaces.Tuple):
+        return tuple(held)
+    return {key: own for (key, _, _), own in zip(children, held, strict=True)}
 
 
-def _columns(value: Any, space: spaces.Space[Any], name: str) -> Nest:
-    """Parts that have a row for each observation already."""
+def _check_parts(value: Any, space: Any, name: str) -> None:
+    """Refuse what has not just the parts of a Dict or Tuple."""
     if isinstance(space, spaces.Dict):
-        if not isinstance(value, Mapping) or value.keys() != space.spaces.keys():
-            raise _misfit(name, space, _told(value))
-        return {
-            key: _columns(value[key], part, f"{name}.{key}") for key, part in space.spaces.items()
-        }
-    if isinstance(space, spaces.Tuple):
-        if not isinstance(value, (list, tuple)) or len(value) != len(space.spaces):
-            raise _misfit(name, space, _told(value))
-        return tuple(
-            _columns(value[at], part, f"{name}[{at}]") for at, part in enumerate(space.spaces)
-        )
-    return _leaf(value, space, name)
+        fits = isinstance(value, Mapping) and value.keys() == space.spaces.keys()
+    else:
+        fits = isinstance(value, (list, tuple)) and len(value) == len(space.spaces)
+    if not fits:
+        raise _misfit(name, space, _told(value))
 
 
 def _leaf(values: Any, space: spaces.Space[Any], name: str) -> Array:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
 from ..core.errors import CheckpointNotFoundError, ConfigError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from ..core.nets.files import parse_toml
 
 PREFIX: Final = "RLCONNECT_SERVE_"
 
@@ -101,11 +96,10 @@ class ServeSettings:
 
 def _of_file(path: Path) -> dict[str, Any]:
     try:
-        told: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        return told
+        return parse_toml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise CheckpointNotFoundError(f"no settings lie at {path}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ConfigError(f"{path} is no TOML: {error}") from None
 
 

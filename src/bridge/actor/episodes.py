@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,8 +67,12 @@ def play(
     try:
         if explore:
             actor.rng = np.random.default_rng(seed)
-        way = _vector if is_vector(env) else _agents if has_agents(env) else _single
-        env = by_agent(env) if way is _agents else env
+        if is_vector(env):
+            way: Callable[..., Played] = _vector
+        elif has_agents(env):
+            way, env = partial(_one_by_one, _agents), by_agent(env)
+        else:
+            way = partial(_one_by_one, _single)
         recorder = None if record is None else EpisodeRecorder(record, env)
         try:
             return way(actor, env, episodes, seed, explore, progress, recorder)
@@ -79,7 +84,8 @@ def play(
             env.close()
 
 
-def _single(
+def _one_by_one(
+    play_one: Callable[..., tuple[float, int]],
     actor: Any,
     env: Any,
     episodes: int,
@@ -88,67 +94,56 @@ def _single(
     progress: Progress,
     recorder: EpisodeRecorder | None,
 ) -> Played:
-    """Episodes of one agent, one after the other."""
-    returns, lengths = [], []
+    """Episodes one after the other, each with its own seed and memory."""
+    found = []
     for number in range(episodes):
         slot = f"rollout-{seed + number}"
         obs, info = env.reset(seed=seed + number)
         if recorder is not None:
             recorder.begin(slot, obs, info)
-        total, length, reward, is_over = 0.0, 0, None, False
-        while not is_over:
-            action = actor.act(obs, env_ids=slot, reward=reward, explore=explore)
-            obs, reward, terminated, truncated, info = env.step(action)
-            if recorder is not None:
-                recorder.step(slot, action, obs, reward, terminated, truncated, info)
-            total, length = total + float(reward), length + 1
-            is_over = terminated or truncated
+        found.append(play_one(actor, env, slot, obs, explore, recorder))
         actor.reset(slot)
-        returns.append(total)
-        lengths.append(length)
         if progress is not None:
             progress(number + 1, episodes)
-    return Played(tuple(returns), tuple(lengths))
+    return Played(tuple(total for total, _ in found), tuple(length for _, length in found))
+
+
+def _single(
+    actor: Any, env: Any, slot: str, obs: Any, explore: bool, recorder: EpisodeRecorder | None
+) -> tuple[float, int]:
+    """The return and the length of an episode of one agent."""
+    total, length, reward, is_over = 0.0, 0, None, False
+    while not is_over:
+        action = actor.act(obs, env_ids=slot, reward=reward, explore=explore)
+        obs, reward, terminated, truncated, info = env.step(action)
+        if recorder is not None:
+            recorder.step(slot, action, obs, reward, terminated, truncated, info)
+        total, length = total + float(reward), length + 1
+        is_over = terminated or truncated
+    return total, length
 
 
 def _agents(
-    actor: Any,
-    env: Any,
-    episodes: int,
-    seed: int,
-    explore: bool,
-    progress: Progress,
-    recorder: EpisodeRecorder | None,
-) -> Played:
-    """Episodes of several agents; a return is that of all of them."""
-    returns, lengths = [], []
-    for number in range(episodes):
-        slot = f"rollout-{seed + number}"
-        obs, infos = env.reset(seed=seed + number)
+    actor: Any, env: Any, slot: str, obs: Any, explore: bool, recorder: EpisodeRecorder | None
+) -> tuple[float, int]:
+    """The return of all agents together, and the length, of an episode of several."""
+    total, length, is_over = 0.0, 0, False
+    waiting: dict[Any, float] = {}
+    known: set[Any] = set()
+    while not is_over:
+        told = {agent: waiting.pop(agent, 0.0) for agent in obs} if known else None
+        known |= set(obs)
+        actions = actor.act(obs, env_ids=slot, reward=told, explore=explore)
+        obs, rewards, terminateds, truncateds, infos = env.step(actions)
         if recorder is not None:
-            recorder.begin(slot, obs, infos)
-        total, length, is_over = 0.0, 0, False
-        waiting: dict[Any, float] = {}
-        known: set[Any] = set()
-        while not is_over:
-            told = {agent: waiting.pop(agent, 0.0) for agent in obs} if known else None
-            known |= set(obs)
-            actions = actor.act(obs, env_ids=slot, reward=told, explore=explore)
-            obs, rewards, terminateds, truncateds, infos = env.step(actions)
-            if recorder is not None:
-                recorder.step(slot, actions, obs, rewards, terminateds, truncateds, infos)
-            for agent, earned in rewards.items():
-                waiting[agent] = waiting.get(agent, 0.0) + float(earned)
-            total, length = total + float(sum(rewards.values())), length + 1
-            is_over = bool(terminateds.get("__all__") or truncateds.get("__all__"))
-            gone = [a for a in obs if terminateds.get(a) or truncateds.get(a)]
-            obs = {agent: seen for agent, seen in obs.items() if agent not in gone}
-        actor.reset(slot)
-        returns.append(total)
-        lengths.append(length)
-        if progress is not None:
-            progress(number + 1, episodes)
-    return Played(tuple(returns), tuple(lengths))
+            recorder.step(slot, actions, obs, rewards, terminateds, truncateds, infos)
+        for agent, earned in rewards.items():
+            waiting[agent] = waiting.get(agent, 0.0) + float(earned)
+        total, length = total + float(sum(rewards.values())), length + 1
+        is_over = bool(terminateds.get("__all__") or truncateds.get("__all__"))
+        gone = [a for a in obs if terminateds.get(a) or truncateds.get(a)]
+        obs = {agent: seen for agent, seen in obs.items() if agent not in gone}
+    return total, length
 
 
 def _vector(
