@@ -34,6 +34,7 @@ _FIELDS: Final[Mapping[str, Any]] = {
     "info": object,
     "step": int,
     "seed": int,
+    "fetches": (list, bool),
 }
 _MOST_NAME: Final = 128
 Reply = Callable[[int, Any], None]
@@ -153,8 +154,9 @@ class App:
         headers = self._cors_headers() if self._cors else {}
 
         def reply(status: int, document: Any) -> None:
+            status, body = codec.encoded(status, document)
             extra = {**headers, "retry-after": "1"} if status in (429, 503) else headers
-            answer(Response(status, codec.encode(document), codec.content_type, extra))
+            answer(Response(status, body, codec.content_type, extra))
 
         try:
             fields = codec.decode(request.body)
@@ -294,6 +296,8 @@ class App:
         self, model: Model, session: Session | None, fields: dict[str, Any], done: Reply
     ) -> None:
         version = model.current if session is None else session.version
+        explore = fields.get("explore", False)
+        fetches = version.fetches_of(fields.get("fetches"), explore)
 
         def answer(result: Any) -> None:
             if isinstance(result, Exception):
@@ -305,6 +309,8 @@ class App:
                 "policy": model.name,
                 "version": version.number,
             }
+            if fetches:
+                document["action"], document["fetches"] = result
             if session is not None and self.recorder is not None:
                 document["recorded"] = True
             done(200, document)
@@ -319,9 +325,10 @@ class App:
                 fields.get("batch", False),
                 fields.get("reward"),
                 _either(ended),
-                fields.get("explore", False),
+                explore,
                 answer,
                 fields,
+                fetches,
             )
         )
 

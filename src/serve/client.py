@@ -7,8 +7,8 @@ import http.client
 import os
 import socket
 import ssl
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -33,6 +33,7 @@ class Acted:
         policy: Which policy acted.
         version: And which version of it.
         recorded: Whether the server keeps episodes, and so wants to see how this one ends.
+        fetches: What the network gave beside the action, of what was asked for, by name.
     """
 
     action: Any
@@ -40,6 +41,7 @@ class Acted:
     policy: str
     version: int
     recorded: bool = False
+    fetches: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,7 @@ def _acted(document: Any) -> Acted:
         document["policy"],
         document["version"],
         document.get("recorded", False),
+        document.get("fetches", {}),
     )
 
 
@@ -158,6 +161,7 @@ class Client(_Asking):
         truncated: Any = None,
         step: int | None = None,
         seed: int | None = None,
+        fetches: Sequence[str] | bool | None = None,
     ) -> Acted:
         """What the policy does.
 
@@ -171,6 +175,7 @@ class Client(_Asking):
             truncated: Whether it was cut off there.
             step: The number of this request in its session, from 0 on: it may be sent again.
             seed: Of exploration, from here on in this session.
+            fetches: What to give beside the action, such as "vf_preds"; True for all there is.
 
         Raises:
             ServeError: The server refused.
@@ -179,7 +184,7 @@ class Client(_Asking):
         fields = {
             "policy": self._policy, "session": session, "batch": batch, "explore": explore,
             "reward": reward, "terminated": terminated, "truncated": truncated, "step": step,
-            "seed": seed,
+            "seed": seed, "fetches": fetches,
         }  # fmt: skip
         body = _asked(obs, fields)
         # Without a memory, or with a number, asking again does no harm.

@@ -2,7 +2,7 @@
 
 An input is one tensor `obs` with a row for each observation (or one a part of a nested one, named
 `obs.PART`), an output is `action`. A sequence is a session: `parameters.sequence_id`, with
-`sequence_start` and `sequence_end`.
+`sequence_start` and `sequence_end`. `outputs` may name what the network gives besides.
 """
 
 from __future__ import annotations
@@ -128,6 +128,11 @@ def _infer(app: App, model: Model, request: Request, answer: Answer) -> None:
     fields = {"policy": model.name, "obs": held, "batch": True, "session": session}
     if session is not None and told.get("sequence_start"):
         fields["step"] = 0
+    wanted = _wanted(asked.get("outputs"))
+    own = [name for name, _ in _leaves(model.current.player.action_space, "action")]
+    fetches = [name for name in wanted or () if name not in own]
+    if fetches:
+        fields["fetches"] = fetches
     for name in ("explore", "reward"):
         if name in told:
             fields[name] = told[name]
@@ -147,7 +152,9 @@ def _infer(app: App, model: Model, request: Request, answer: Answer) -> None:
                 else [document["action"]],
                 strict=True,
             )
+            if wanted is None or name in wanted
         ]
+        outputs += [_output(name, document["fetches"][name]) for name in fetches]
         told_back = {
             "model_name": model.name,
             "model_version": str(document["version"]),
@@ -155,9 +162,21 @@ def _infer(app: App, model: Model, request: Request, answer: Answer) -> None:
         }
         if "id" in asked:
             told_back["id"] = str(asked["id"])[:200]
-        answer(json_response(told_back))
+        answer(Response(*JSON_CODEC.encoded(200, told_back)))
 
     app.act(fields, reply)
+
+
+def _wanted(told: Any) -> list[str] | None:
+    """The names of the outputs that a request asks for; None if it leaves that open."""
+    if told is None:
+        return None
+    try:
+        return [str(each["name"]) for each in told]
+    except (TypeError, KeyError):
+        raise ServeError(
+            400, "bad_output", 'outputs are a list of {"name": "action"} and the like'
+        ) from None
 
 
 def _tensor(told: Any) -> tuple[str, Any]:

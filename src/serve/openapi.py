@@ -38,6 +38,10 @@ _ACT = {
             "description": "The number of this request in its session: it may be sent again.",
         },
         "seed": {"type": "integer", "description": "Of exploration, from here on."},
+        "fetches": {
+            "type": ["array", "boolean"],
+            "description": "What to give beside the action, such as vf_preds; true for all.",
+        },
     },
 }
 _ACTED = {
@@ -48,6 +52,7 @@ _ACTED = {
         "session": {"type": ["string", "null"]},
         "policy": {"type": "string"},
         "version": {"type": "integer", "description": "Which version of the policy acted."},
+        "fetches": {"type": "object", "description": "What was asked for beside the action."},
         "recorded": {"type": "boolean", "description": "Whether episodes are kept."},
     },
 }

@@ -26,8 +26,9 @@ def open_stream(app: App, request: Request, answer: Answer) -> WebSocket:
         codec: Codec = JSON_CODEC if isinstance(message, str) else MSGPACK_CODEC
 
         def reply(status: int, document: Any) -> None:
-            told = document if status == 200 else {**document, "status": status}
-            data = codec.encode(told)
+            status, data = codec.encoded(status, document)
+            if status != 200:
+                data = codec.encode({**codec.decode(data), "status": status})
             socket.send(data.decode() if codec is JSON_CODEC else data)
 
         try:

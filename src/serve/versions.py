@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -43,6 +44,7 @@ class Step:
         explore: Whether to explore.
         answer: Called with the action (of a batch: rows of actions), or what is wrong.
         told: All fields of the request.
+        fetches: Of what the network gives beside the actions, which parts the answer holds.
     """
 
     session: Session | None
@@ -53,6 +55,19 @@ class Step:
     explore: bool
     answer: Callable[[Any], None]
     told: Mapping[str, Any] = field(default_factory=dict)
+    fetches: Sequence[str] = ()
+
+
+class Fetched(NamedTuple):
+    """An answer to a step that asked for more than the action.
+
+    Args:
+        action: It; of a batch: rows of actions.
+        fetches: The rest by name, an array each.
+    """
+
+    action: Any
+    fetches: Mapping[str, Any]
 
 
 class Turn(NamedTuple):
@@ -110,7 +125,7 @@ class Version:
         self.player = next(iter(self.actor.players.values()))
         self.reader = ObservationReader(self.player.observation_space)
         self.remembers = self.player.remembers
-        self.needs_reward = self.player.plan.needs_reward
+        self.needs_reward = self.player.needs_reward
         self.steps = self.batches = self.sessions = 0
         self.example: Any = None
         self.observers: list[Callable[[Turn], None]] = []
@@ -121,6 +136,7 @@ class Version:
         self._seconds = 0.0
         self._threads: ThreadPoolExecutor | None = None
         self._fresh = 0
+        self._fetchable: dict[bool, list[str]] = {}
         self._rng = np.random.default_rng()
 
     def __len__(self) -> int:
@@ -137,6 +153,30 @@ class Version:
             self.example = nest.map_structure(lambda leaf: np.asarray(leaf).tolist(), obs)
         rows = nest.map_structure(lambda leaf: np.asarray(leaf)[None], obs)
         self._act([Step(None, None, False, 0.0, False, False, lambda _: None)], rows, [1])
+
+    def fetches_of(self, asked: Any, explore: bool) -> Sequence[str]:
+        """The names that a request asks for; of `True` all there are.
+
+        Raises:
+            ServeError: One is not there.
+        """
+        if asked is None or asked is False:
+            return ()
+        known = self._fetchable.get(explore)
+        if known is None:
+            step = Step(None, None, False, 0.0, False, explore, lambda _: None, fetches=("",))
+            _, obs = next(iter(corners(self.player.observation_space)))
+            rows = nest.map_structure(lambda leaf: np.asarray(leaf)[None], obs)
+            known = self._fetchable[explore] = [*self._act([step], rows, [1])[1]]
+        if asked is True:
+            return known
+        missing = [name for name in asked if name not in known]
+        if missing:
+            raise ServeError(
+                400, "no_fetch", f"policy {self.name!r} gives no {str(missing[0])[:80]!r}",
+                hint=f"it gives {', '.join(known)}." if known else "it gives actions alone.",
+            )  # fmt: skip
+        return list(asked)
 
     def submit(self, step: Step) -> None:
         """Act soon; what comes in the same turn of the loop acts together.
@@ -178,11 +218,15 @@ class Version:
 
     def _run(self) -> None:
         steps, self._waiting = self._waiting, []
-        explored = [step for step in steps if step.explore]
-        groups = [[step] for step in explored]
-        greedy = [step for step in steps if not step.explore] if explored else steps
-        if greedy:
-            groups.append(greedy)
+        groups = [[step] for step in steps if step.explore]
+        if groups:
+            steps = [step for step in steps if not step.explore]
+        fetching = [step for step in steps if step.fetches]
+        if fetching:
+            groups.append(fetching)
+            steps = [step for step in steps if not step.fetches]
+        if steps:
+            groups.append(steps)
         if self._seconds > _SLOW_STEP:
             self._run_beside(groups)
             return
@@ -226,7 +270,7 @@ class Version:
         began = time.perf_counter()
         try:
             rows, counts = self._rows(steps)
-            actions = self._act(steps, rows, counts)
+            actions, fetched = self._act(steps, rows, counts)
         except Exception as error:
             if len(steps) == 1:
                 return Turn(steps, [error])
@@ -241,6 +285,10 @@ class Version:
                 answers.append(listed[at : at + count] if step.is_batch else listed[at])
             else:
                 answers.append(nest.taken(actions, slice(at, at + count) if step.is_batch else at))
+            if step.fetches:
+                own = {name: fetched[name] for name in step.fetches}
+                own = nest.taken(own, slice(at, at + count) if step.is_batch else at)
+                answers[-1] = Fetched(answers[-1], own)
             at += count
             if step.session is not None:
                 step.session.steps = 0 if np.any(step.ended) else step.session.steps + 1
@@ -259,10 +307,13 @@ class Version:
         ]
         return nest.joined(parts), [len(nest.a_leaf(part)) for part in parts]
 
-    def _act(self, steps: Sequence[Step], rows: Nest, counts: list[int]) -> Nest:
-        actor = self.actor
+    def _act(
+        self, steps: Sequence[Step], rows: Nest, counts: list[int]
+    ) -> tuple[Nest, Mapping[str, Any]]:
+        """Actions, and what was fetched beside them if somebody asked."""
+        act = self.actor.act_and_fetch if steps[0].fetches else self._without_fetches
         if not self.remembers and not steps[0].explore:
-            return actor.act(rows)
+            return act(rows)
         envs: list[Any] = []
         agents: list[int] = []
         rewards: list[float] = []
@@ -289,24 +340,29 @@ class Version:
             asked["reward"] = np.array(rewards)
         try:
             if not steps[0].explore:
-                return actor.act(rows, **asked)
-            return self._explored(steps[0].session, rows, asked)
+                return act(rows, **asked)
+            with self._exploring(steps[0].session):
+                return act(rows, explore=True, **asked)
         finally:
             if fresh and self.remembers:
-                actor.reset(fresh)
+                self.actor.reset(fresh)
 
-    def _explored(self, session: Session | None, rows: Nest, asked: dict[str, Any]) -> Nest:
+    def _without_fetches(self, rows: Nest, **asked: Any) -> tuple[Nest, Mapping[str, Any]]:
+        return self.actor.act(rows, **asked), {}
+
+    @contextmanager
+    def _exploring(self, session: Session | None) -> Iterator[None]:
         """Explore with the session's own random numbers, and as far as it has come."""
         player = self.player
         if session is None:
             self.actor.rng, player.timestep = self._rng, 0
-            return self.actor.act(rows, explore=True, **asked)
+            yield
+            return
         if session.rng is None:
             session.rng = np.random.default_rng()
         self.actor.rng, player.timestep = session.rng, session.timestep
-        actions = self.actor.act(rows, explore=True, **asked)
+        yield
         session.timestep = player.timestep
-        return actions
 
     def _reward_of(self, session: Session | None) -> float | None:
         """What stands for a reward that was not sent: nothing was earned before the first step."""

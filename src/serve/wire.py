@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgpack  # type: ignore[import-untyped]
 import numpy as np
 
+from ..core import nest
 from ..core.data.msgpack_arrays import decode_msgpack_object, encode_msgpack_object
 from ..core.errors import RlconnectError
 from .errors import ServeError
@@ -33,6 +34,13 @@ class Codec:
     content_type: str
     decode: Callable[[bytes], Any]
     encode: Callable[[Any], bytes]
+
+    def encoded(self, status: int, document: Any) -> tuple[int, bytes]:
+        """An answer's status and body, or those of the reason why it cannot be written."""
+        try:
+            return status, self.encode(document)
+        except ServeError as error:
+            return error.status, self.encode(error.to_dict())
 
 
 def codec_of(content_type: str) -> Codec:
@@ -66,7 +74,13 @@ def _no_constant(name: str) -> Any:
 
 def _to_json(value: Any) -> bytes:
     try:
-        return json.dumps(value, separators=(",", ":"), default=_plain, allow_nan=False).encode()
+        try:
+            return _dumped(value)
+        except ValueError:
+            if not isinstance(value, dict) or "fetches" not in value:
+                raise
+            # A mask's logits are infinite, and no mistake.
+            return _dumped({**value, "fetches": nest.map_structure(_finite, value["fetches"])})
     except ValueError:
         raise ServeError(
             500,
@@ -74,6 +88,18 @@ def _to_json(value: Any) -> bytes:
             "the policy's answer holds NaN or infinity",
             hint="look at the weights and the filter: rlconnect inspect PATH.",
         ) from None
+
+
+def _dumped(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), default=_plain, allow_nan=False).encode()
+
+
+def _finite(leaf: Any) -> Any:
+    """Numbers, with None for those that JSON has no word for."""
+    held = np.asarray(leaf)
+    if held.dtype.kind == "f":
+        held = np.where(np.isfinite(held), held, np.array(None))
+    return held.tolist()
 
 
 def _plain(value: Any) -> Any:

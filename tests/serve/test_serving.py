@@ -381,3 +381,70 @@ def test_box_spaces_of_whole_numbers() -> None:
         for wrong in ([0, 256, 7], [0, -1, 7], [0.5, 1, 2]):
             assert server.ask("POST", "/v1/act", {"obs": wrong})[0] == 400
     assert BOX.shape == (4,)
+
+
+@pytest.mark.parametrize("name", ["plain", "memory"])
+def test_what_the_network_gave_is_fetched(
+    server: Running, plain: Any, memory: Any, name: str, rng: np.random.Generator
+) -> None:
+    """Beside the action, as JSON and msgpack, alone and of a batch; memory moves on as without."""
+    actor = Actor.from_policy(plain if name == "plain" else memory)
+    steps = rng.uniform(-1, 1, (4, 3, 4)).astype(np.float32)
+    some = ["vf_preds", "action_dist_inputs"]
+    with Client(server.url, policy=name) as client:
+        for number, rows in enumerate(steps):
+            wanted, fetched = actor.act_and_fetch(rows, env_ids=[0, 1, 2])
+            ids = {"session": "fetches", "step": number, "batch": True}
+            if number == 1:
+                assert client.act(rows, **ids).action == wanted.tolist()
+                continue
+            acted = client.act(rows, **ids, fetches=some if number else True)
+            assert acted.action == wanted.tolist()
+            assert list(acted.fetches) == (some if number else list(fetched))
+            for column, held in acted.fetches.items():
+                assert np.allclose(held, fetched[column], atol=1e-6)
+        told = client.act(steps[0, 0], fetches=some)
+    as_json = server.act(steps[0, 0].tolist(), policy=name, fetches=some)
+    for column in some:
+        assert np.allclose(as_json["fetches"][column], told.fetches[column], atol=1e-6)
+    assert np.shape(as_json["fetches"]["vf_preds"]) == ()
+    explored = server.act(steps[0, 0].tolist(), policy=name, fetches=True, explore=True, seed=1)
+    assert explored["fetches"]["action_logp"] < 0
+    assert "fetches" not in server.act(steps[0, 0].tolist(), policy=name, fetches=False)
+    for wrong in (["vf_preds", "q_values"], [3], [{}]):
+        asked = {"obs": [0.0] * 4, "policy": name, "fetches": wrong, "session": "none of it"}
+        status, document = server.ask("POST", "/v1/act", asked)
+        assert (status, document["code"]) == (400, "no_fetch"), document
+        assert "vf_preds" in document["hint"]
+    assert (name, "none of it") not in {each.key for each in server.app.sessions}
+    tensor = {"name": "obs", "datatype": "FP32", "shape": [1, 4], "data": steps[0, 0].tolist()}
+    asked = {"inputs": [tensor], "outputs": [{"name": "vf_preds"}]}
+    (output,) = server.ask("POST", f"/v2/models/{name}/infer", asked)[1]["outputs"]
+    assert output == {"name": "vf_preds", "datatype": "FP32", "shape": [1], "data": output["data"]}
+    assert np.allclose(output["data"], told.fetches["vf_preds"], atol=1e-6)
+    for wrong in (3, ["vf_preds"], [{"name": "q_values"}]):
+        status, _ = server.ask("POST", f"/v2/models/{name}/infer", {**asked, "outputs": wrong})
+        assert status == 400
+
+
+def test_numbers_that_json_has_no_word_for() -> None:
+    """An action of them is refused, and the connection goes on; among fetches they are null."""
+    policy = policy_of(action_space=spaces.Box(-1.0, 1.0, (2,), np.float32))
+    with running({"only": policy}) as server:
+        network = server.app.models["only"].current.player.policy.networks
+        weights = network.get_weights()
+        server.call(
+            network.set_weights, {name: np.full_like(own, np.nan) for name, own in weights.items()}
+        )
+        status, document = server.ask("POST", "/v1/act", {"obs": [0.0] * 4})
+        assert (status, document["code"]) == (500, "no_number")
+        with server.websocket("/v1/stream") as socket:
+            for _ in range(2):
+                socket.send(b'{"obs": [0, 0, 0, 0]}')
+                assert json.loads(socket.receive())["code"] == "no_number"
+        server.call(
+            network.set_weights,
+            {n: np.full_like(w, np.nan) if "value" in n else w for n, w in weights.items()},
+        )
+        answer = server.act([0.0] * 4, fetches=["vf_preds", "action_logp"])
+        assert answer["fetches"] == {"vf_preds": None, "action_logp": 0.0}

@@ -20,7 +20,7 @@ from ...core.text.visible import visible
 from ..loading.mapping import Casting, PolicyMapping
 from ..loading.natives import Natives, Source, natives_of, source_of
 from ..triple import V2Triple
-from .asked import Asked, answered, listed
+from .asked import Asked, answered, fetched, listed
 from .episodes import Played, play
 from .player import Player
 from .players import player_of
@@ -215,6 +215,30 @@ class Actor:
             if seed is not None:
                 self.rng = np.random.default_rng(seed)
             return answered(self, obs, asked)
+
+    def act_and_fetch(
+        self,
+        obs: Any,
+        *,
+        env_ids: Any = None,
+        agent_ids: Any = None,
+        reward: Any = None,
+        terminated: Any = None,
+        truncated: Any = None,
+        explore: bool = False,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Act by the only policy, and tell what its network gave beside the actions.
+
+        For an observation or a batch of them; arguments are those of `act`.
+
+        Returns:
+            What `act` gives, and by RLlib's names what the policy has of "vf_preds",
+            "action_dist_inputs", "action_logp", "action_prob", "q_values" and the like, with a row
+            for each observation. Exported programs and policies on a device have none.
+        """
+        asked = Asked(env_ids, agent_ids, reward, terminated, truncated, explore)
+        with self._lock:
+            return fetched(self, self._player("network to fetch from"), obs, asked)
 
     def reset(self, env_ids: Any = None) -> None:
         """Forget what was remembered of environments, whose episodes are over; of all if None."""

@@ -76,6 +76,18 @@ def answered(actor: Actor, obs: Any, asked: Asked) -> Any:
     return nest.taken(actions, 0)
 
 
+def fetched(actor: Actor, player: Player, obs: Any, asked: Asked) -> tuple[Any, dict[str, Any]]:
+    """Actions of one policy, and what its network gave beside them."""
+    rows, is_one = player.form.rows(obs)
+    found: dict[str, Any] = {}
+    player.fetches = found
+    try:
+        actions = _acted(actor, player, rows, is_one, asked)
+    finally:
+        player.fetches = None
+    return nest.taken((actions, found), 0) if is_one else (actions, found)
+
+
 def _acted(actor: Actor, player: Player, rows: Nest, is_one: bool, asked: Asked) -> Nest:
     keys, reward, ended = None, None, None
     if player.remembers:

@@ -19,6 +19,7 @@ from ...core.step.slots import Key, default_keys
 from ...core.types import Nest
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..triple import V2Triple
+from .module_values import fetches_of, values_of
 from .player import Player
 
 
@@ -78,6 +79,9 @@ class EpisodePlayer(Player):
             made = module_to_env(batch=found, shared_data=shared, **common)
         actions = made.pop("actions")
         for_env = made.pop("actions_for_env", actions)
+        if self.fetches is not None:
+            columns = {name: batch(list(column)) for name, column in made.items()}
+            self.fetches.update({**fetches_of(columns), **values_of(module, given)})
         for row, key in enumerate(keys):
             extra = {name: column[row] for name, column in made.items()}
             self._done[key] = {"action": actions[row], "extra_model_outputs": extra}

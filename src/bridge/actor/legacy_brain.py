@@ -14,6 +14,7 @@ from ...core import nest
 from ...core.formulas.categorical import most_probable_of_columns
 from ...core.nets.direct import Direct, quicker
 from ...core.nets.numpy_columns import numpy_serves
+from ...core.step.plan import Choose, Run
 from ...core.types import Array, Nest
 from ...legacy.distributions.families import Categorical, Deterministic
 from ...legacy.exploration.exploration import Exploration
@@ -102,19 +103,45 @@ class LegacyBrain:
 
     def explored(self, inputs: Any, rng: np.random.Generator) -> Nest:
         """Actions as the policy's exploration picks them; counts its timesteps."""
-        policy = self.policy
-        inputs = xp.to_numpy(inputs)
-        actions, _ = choose_actions(
-            self._choosing(len(inputs)).chooser(rng),
+        return self._chosen(xp.to_numpy(inputs), {}, True, rng)[0]
+
+    def fetching(
+        self, explore: bool, rng: np.random.Generator, fetches: dict[str, Any]
+    ) -> tuple[Run, Choose]:
+        """The network with its value estimate and the like, and the choice that reports on it."""
+
+        def run(columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
+            network = self.policy.networks.for_rows(rows_of(columns["obs"]))
+            found = network.run(columns, states, None)
+            fetches.update(found.extra)
+            return found.dist_inputs, found.state_out
+
+        def choose(inputs: Any) -> Nest:
+            actions, found = self._chosen(inputs, dict(fetches), explore, rng)
+            fetches.clear()
+            fetches.update(found)
+            return actions
+
+        return run, choose
+
+    def _chosen(
+        self, inputs: Array, extra: Mapping[str, Array], explore: bool, rng: np.random.Generator
+    ) -> tuple[Nest, dict[str, Array]]:
+        """Actions as the policy picks them, and what it fetches; what was explored is counted."""
+        policy, network = self.policy, self._choosing(len(inputs))
+        actions, fetches = choose_actions(
+            network.chooser(rng),
             inputs,
-            {},
+            extra,
             policy.exploration,
-            explore=True,
+            explore=explore,
             timestep=policy.global_timestep,
             rng=rng,
+            bare_when_greedy=network.bare_when_greedy,
         )
-        policy.global_timestep += len(inputs)
-        return actions
+        if explore:
+            policy.global_timestep += len(inputs)
+        return actions, fetches
 
     def logp(self, inputs: Any, actions: Nest) -> Array | None:
         """The log-probability `(B,)` of given actions; None if there is but one action a row."""

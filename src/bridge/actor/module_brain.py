@@ -17,12 +17,13 @@ from ...core.arrays.tensors import as_tensors
 from ...core.errors import PieceError
 from ...core.nets.direct import Direct, quicker
 from ...core.runtime.torch_draws import drawing
-from ...core.step.plan import Run
+from ...core.step.plan import Choose, Run
 from ...core.types import Array, Nest
 from ...v2.distributions.torch_continuous import TorchDeterministic
 from ...v2.modules.rl_module import RLModule
 from .dense_modules import direct_of
 from .int_actions import as_int32
+from .module_values import fetches_of, values_of
 
 _INPUTS = "action_dist_inputs"
 
@@ -122,6 +123,41 @@ class ModuleBrain:
 
         return on_arrays if tensors is None else on_tensors
 
+    def fetching(
+        self, explore: bool, rng: np.random.Generator, fetches: dict[str, Any]
+    ) -> tuple[Run, Choose]:
+        """The module's forward pass with what it estimates, and the choice with its probability."""
+        tensors = self._tensors
+
+        def run(columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
+            given = tensors.batch(
+                {name: as_tensors(part) for name, part in columns.items()},
+                [as_tensors(part) for part in states],
+            )
+            if explore:
+                with _seeded(rng, given["obs"]), torch.no_grad():
+                    found = tensors.module._forward_exploration(given, t=self.timestep)
+            else:
+                with torch.inference_mode():
+                    found = tensors.module._forward_inference(given)
+            beside = fetches_of(found)
+            if states:
+                beside = nest.map_structure(lambda leaf: leaf[:, 0], beside)
+            fetches.update({**beside, **values_of(tensors.module, given)})
+            inputs, after = tensors.parted(found, bool(states))
+            return nest.map_structure(xp.to_numpy, inputs), [xp.to_numpy(part) for part in after]
+
+        def choose(inputs: Any) -> Nest:
+            actions = self.explored(inputs, rng) if explore else self.greedy(inputs)
+            if not self.gives_actions:
+                # RLlib's zeros are shaped like the best actions; of nested ones, a row each.
+                sure = np.zeros_like(actions if nest.is_leaf(actions) else inputs[:, 0])
+                logp = self.logp(inputs, actions) if explore else None
+                fetches.setdefault("action_logp", sure if logp is None else logp)
+            return actions
+
+        return run, choose
+
     def tensor_module(self) -> Any:
         """The module over columns and states."""
         import copy
@@ -163,6 +199,10 @@ class ModuleTensors(nn.Module):
     def _passed(
         self, forward: Any, columns: Mapping[str, Any], states: list[Tensor]
     ) -> tuple[Any, list[Tensor]]:
+        return self.parted(forward(self.batch(columns, states)), bool(states))
+
+    def batch(self, columns: Mapping[str, Any], states: list[Tensor]) -> dict[str, Any]:
+        """Columns and states as the module takes them."""
         batch = {
             name: nest.map_structure(lambda leaf: leaf[:, None], column) if states else column
             for name, column in columns.items()
@@ -170,7 +210,10 @@ class ModuleTensors(nn.Module):
         }
         if states:
             batch["state_in"] = nest.unflatten_as(self._state, states)
-        found = forward(batch)
+        return batch
+
+    def parted(self, found: Mapping[str, Any], has_states: bool) -> tuple[Any, list[Tensor]]:
+        """What actions are made of, and next states, of what the module put out."""
         self.gives_actions = _INPUTS not in found
         if self.gives_actions and "actions" not in found:
             raise PieceError(
@@ -180,9 +223,9 @@ class ModuleTensors(nn.Module):
                 hint="define _forward(), or _forward_inference() and _forward_exploration().",
             )
         inputs = found["actions" if self.gives_actions else _INPUTS]
-        if states:
+        if has_states:
             inputs = nest.map_structure(lambda leaf: leaf[:, 0], inputs)
-        return inputs, nest.flatten(found["state_out"]) if states else []
+        return inputs, nest.flatten(found["state_out"]) if has_states else []
 
     def greedy(self, inputs: Any) -> Nest:
         """The best actions, whole numbers in 32 bits."""

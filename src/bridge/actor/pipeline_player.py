@@ -80,6 +80,8 @@ class PipelinePlayer(Player):
             )
         if ended is not None and not starts_anew:
             self._end([keys[int(at)] for at in np.flatnonzero(ended)])
+        if self.fetches is not None:
+            self.fetches.update(batch([fetched for _, _, fetched in answers]))
         return batch([nest.map_structure(np.asarray, action) for action, _, _ in answers])
 
     def reset(self, env_ids: Iterable[Hashable] | None) -> None:

@@ -25,13 +25,20 @@ class Player(abc.ABC):
     Args:
         plan: The whole step, or what there is of it.
         is_planned: Whether the plan acts. Otherwise pieces run as they are, and remember.
+
+    Attributes:
+        fetches: Takes what the network gives beside the actions, where it is a dict.
+        needs_reward: Whether it has to see what the last action earned.
     """
+
+    fetches: dict[str, Any] | None = None
 
     def __init__(self, plan: ActPlan, *, is_planned: bool) -> None:
         self.plan = plan
         self.observation_space, self.action_space = plan.observation_space, plan.action_space
         self.form = ObservationForm(plan.observation_space, is_exact=is_planned)
         self.remembers, self.missing = plan.remembers or not is_planned, plan.missing
+        self.needs_reward = plan.needs_reward
 
     @property
     @abc.abstractmethod
@@ -141,9 +148,12 @@ class PlannedPlayer(Player):
         memory = tuple(each[rows] for each in slots.memory)
         earned = self._reward(reward, first, count)
         if self.device is None:
-            chooser = self._chooser(explore, rng)
             brain = self.plan.brain
-            runner = (brain.exploring(rng) if explore else None) or brain.run
+            if self.fetches is None:
+                chooser = self._chooser(explore, rng)
+                runner = (brain.exploring(rng) if explore else None) or brain.run
+            else:
+                runner, chooser = brain.fetching(explore, rng, self.fetches)
             how = Running(runner, chooser, self._constants, self.plan.start)
             actions, after = run_step(self.plan, how, obs, earned, first, memory)
         else:
@@ -216,6 +226,9 @@ class PlannedPlayer(Player):
         brain = self.plan.brain
         if self._observe is not None:
             obs = self._observe(obs)
+        if self.fetches is not None:
+            run, choose = brain.fetching(explore, rng, self.fetches)
+            return self._finished(choose(run({"obs": nest.map_structure(narrowed, obs)}, [])[0]))
         exploring = brain.exploring(rng) if explore else None
         if exploring is not None:
             inputs, _ = exploring({"obs": nest.map_structure(narrowed, obs)}, [])

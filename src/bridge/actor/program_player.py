@@ -41,6 +41,7 @@ class ProgramPlayer(Player):
         self._states = list(start)
         self.remembers = bool(start)
         self._inputs = [port["name"] for port in program.manifest["inputs"]]
+        self.needs_reward = "reward" in self._inputs
         self._actions = [
             port["name"]
             for port in program.manifest["outputs"]

@@ -18,8 +18,7 @@ from ...legacy.connectors.agent.obs_preproc import ObsPreprocessorConnector
 from ...legacy.policy.stages import stages_of
 from ...v2.connectors.stateful_modules import is_stateful
 from ...v2.episodes.single_agent import SingleAgentEpisode
-from ...v2.modules.apis import ValueFunctionAPI
-from ...v2.modules.dqn import DefaultDQNRLModule
+from ..actor.module_values import values_of
 from ..triple import V2Triple
 from ..wrap.policy_module import LegacyPolicyModule
 
@@ -97,7 +96,7 @@ class V2Stages:
         }
         with self._filters_at_rest():
             batch = self.env_to_module(batch={}, **told)
-        seen, value, q_values = self._seen(batch), self._value(batch), self._q_values(batch)
+        seen, values = self._seen(batch), values_of(self.module, batch)
         columns = self.module_to_env(batch=self.module.forward_inference(batch), **told)
         actions = columns.pop(Columns.ACTIONS)
         for_env = columns.pop(Columns.ACTIONS_FOR_ENV, actions)
@@ -112,10 +111,9 @@ class V2Stages:
             for name, column in columns.items()
             if name in (Columns.ACTION_DIST_INPUTS, Columns.VF_PREDS, "q_values")
         }
-        if value is not None:
-            outputs.setdefault(Columns.VF_PREDS, value)
-        if q_values is not None:
-            outputs.setdefault("q_values", q_values)
+        for name, column in (("q_values", "qf_preds"), (Columns.VF_PREDS, Columns.VF_PREDS)):
+            if column in values:
+                outputs.setdefault(name, values[column])
         states = columns.get(Columns.STATE_OUT)
         carried = [] if states is None else self._states(batch_items(list(states)))
         return stages_of(seen, outputs, carried, nest.map_structure(np.asarray, for_env))
@@ -152,26 +150,6 @@ class V2Stages:
         if is_stateful(self.module):
             return nest.map_structure(lambda leaf: leaf[:, 0], found)
         return found
-
-    def _value(self, batch: dict[str, Any]) -> Any:
-        """The values of a native module; a wrapped policy puts its own out."""
-        module = self.module
-        is_native = not isinstance(module, LegacyPolicyModule)
-        if not (is_native and isinstance(module, ValueFunctionAPI)) or self.module.inference_only:
-            return None
-        import torch
-
-        with torch.no_grad():
-            return xp.to_numpy(module.compute_values(batch)).reshape(-1)
-
-    def _q_values(self, batch: dict[str, Any]) -> Any:
-        """The values of all actions, where a native module chooses by them."""
-        if not isinstance(self.module, DefaultDQNRLModule):
-            return None
-        import torch
-
-        with torch.no_grad():
-            return xp.to_numpy(self.module.compute_q_values(batch)["qf_preds"])
 
     def _states(self, state: Any) -> list[Any]:
         """States as an old policy would give them, where there is a like one."""

@@ -65,6 +65,11 @@ class Brain(Protocol):
             tensors: What `tensor_module` gave, to compute with that.
         """
 
+    def fetching(
+        self, explore: bool, rng: np.random.Generator, fetches: dict[str, Any]
+    ) -> tuple[Run, Choose]:
+        """What runs and what chooses, and puts what RLlib calls fetches into a dict; on arrays."""
+
     def tensor_module(self) -> Any:
         """A torch module: `module(columns, states)` as `run`, `module.greedy(inputs)`."""
 

@@ -73,6 +73,38 @@ def test_an_actor_acts_as_recorded(folder):
         assert compared >= recording.meta["policies"][policy_id]["num_steps"] // 2
 
 
+@pytest.mark.parametrize("folder", CASES, ids=[f"{f.parent.name}/{f.name}" for f in CASES])
+def test_an_actor_fetches_as_recorded(folder):
+    """What the network gave beside the actions is what real Ray fetched."""
+    recording = Recording(folder)
+    for policy_id in recording.policy_ids:
+        actor = quiet(Actor.from_policy, recording.load(policy_id, custom_models=MODELS))
+        plain = quiet(Actor.from_policy, recording.load(policy_id, custom_models=MODELS))
+        wanted = recording.rows(policy_id, "out")
+        compared = 0
+
+        for step, env_id, starts, obs, keywords in recording.steps(policy_id):
+            if starts:
+                actor.reset(env_id)
+                plain.reset(env_id)
+            asked = {"env_ids": env_id, "agent_ids": "0", "reward": keywords.get("reward")}
+            action, fetches = actor.act_and_fetch(obs, **asked)
+            same = plain.act(obs, **asked)
+            for path, value in leaves({"fetches": fetches}):
+                if step in wanted[path]:
+                    is_early = recording.release < (2, 1)
+                    why = gap(wanted[path][step], value, is_batched=is_early)
+                    assert not why, (recording.name, step, path, why)
+                    compared += 1
+            for (path, mine), (_, its) in zip(leaves(action), leaves(same), strict=True):
+                assert not gap(mine, its), (recording.name, step, path)
+
+        assert {f"fetches.{name}" for name in fetches} == {
+            path for path in wanted if path.startswith("fetches.")
+        }
+        assert compared >= recording.meta["policies"][policy_id]["num_steps"] // 2
+
+
 @pytest.mark.parametrize("size", [1, 7, 1500])
 @pytest.mark.parametrize("path", [PENDULUM, LSTM], ids=["pendulum", "lstm"])
 def test_a_batch_gets_what_each_row_gets_alone(path, size, rng):

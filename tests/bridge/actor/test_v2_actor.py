@@ -60,6 +60,27 @@ def module_for(observation_space, action_space, **model):
     ).build()
 
 
+@pytest.mark.parametrize("explore", [False, True])
+@pytest.mark.parametrize("name", ["bc", "dqn", "ppo", "ppo_inference", "ppo_lstm", "sac"])
+def test_a_plan_fetches_what_pipelines_put_out(name, explore, rng):
+    """Values, inputs and probabilities by RLlib's names; memory moves on as without them."""
+    triple = V2Triple(None, RLModule.from_checkpoint(MODULES / name), None).with_pipelines()
+    planned, piped = Actor.from_policy(triple), through_pipelines(triple)
+    wanted = {"bc": {"action_dist_inputs", "action_logp"}, "dqn": {"qf_preds"}}.get(name)
+    for _ in range(3):
+        obs = rng.normal(size=(4, *planned.observation_space.shape)).astype(np.float32)
+
+        _, mine = planned.act_and_fetch(obs, explore=explore)
+        _, its = piped.act_and_fetch(obs, explore=explore)
+
+        assert mine.keys() == its.keys() >= (wanted or {"action_dist_inputs"})
+        assert ("vf_preds" in mine) == (name in ("ppo", "ppo_lstm"))
+        for column in mine.keys() - ({"action_logp"} if explore else set()):
+            assert np.allclose(mine[column], its[column], atol=1e-5), column
+            assert len(mine[column]) == 4
+        assert np.isfinite(mine.get("action_logp", 0.0)).all()
+
+
 def same_course(fast, slow, space, rng, *, rows=4, steps=4):
     """Hold two actors to one another over a course, in which one slot ends early."""
     space.seed(7)
