@@ -56,6 +56,10 @@ def serve(
         int | None,
         typer.Option("--policy-server-port", metavar="P", help="Answer Ray's PolicyClients there."),
     ] = None,
+    move_sessions: Annotated[
+        bool,
+        typer.Option("--move-sessions", help="Running sessions go on with a promoted version."),
+    ] = False,
     record: Annotated[
         str | None,
         typer.Option("--record", metavar="DIR", help="Keep the episodes of sessions there."),
@@ -87,6 +91,7 @@ def serve(
         "max_body": max_body, "token": token, "admin_token": admin_token, "tls_cert": tls_cert,
         "tls_key": tls_key, "cors": cors, "access_log": access_log or None, "record": record,
         "policies": policies or None, "policy_server_port": policy_server_port,
+        "move_sessions": move_sessions or None,
     }  # fmt: skip
     told = ServeSettings.read(flags, file=settings)
 
@@ -121,6 +126,13 @@ def serve_admin(
     share: Annotated[
         float | None, typer.Option("--share", help="Of new sessions that a canary gets; 0.05.")
     ] = None,
+    move: Annotated[
+        bool | None,
+        typer.Option(
+            "--move/--stay",
+            help="Whether running sessions go on with it; as the server was told if left out.",
+        ),
+    ] = None,
     token: Annotated[
         str | None, typer.Option("--token", envvar="RLCONNECT_SERVE_ADMIN_TOKEN")
     ] = None,
@@ -133,13 +145,15 @@ def serve_admin(
         if do is None:
             told = client.policies()
         else:
-            fields = {"path": path, "version": version, "share": share}
+            fields = {"path": path, "version": version, "share": share, "move": move}
             told = [client.admin(do, **fields)]
     if as_json:
         print_json({"policies": told})
         return
     for each in told:
         typer.echo(f"{each['name']}: version {each['version']} of {len(each['versions'])} acts")
+        if "moved" in each:
+            typer.echo(f"  {each['moved']:,} sessions moved to it, {each['stayed']:,} stayed")
         for kind, tail in (
             ("canary", "gets {share:.1%} of new sessions"),
             ("shadow", "is compared: {differ:,} of {rows:,} rows differ"),

@@ -22,6 +22,7 @@ _FIELDS: dict[str, Any] = {
     "path": str,
     "version": int,
     "share": (int, float),
+    "move": bool,
 }
 
 
@@ -48,7 +49,8 @@ def change(app: App, asked: Any, reply: Reply) -> None:
     Args:
         app: Whose policies they are.
         asked: `{"do": "load", "policy": NAME, "path": PATH}`, or `"canary"` (with `"share"`),
-            `"shadow"`, `"promote"`, `"rollback"`, each with a `"version"` or a `"path"` to load.
+            `"shadow"`, `"promote"`, `"rollback"`, each with a `"version"` or a `"path"` to load;
+            the last two with `"move"` for sessions that run to go on with it.
         reply: Called with what the policy is like then.
 
     Raises:
@@ -60,8 +62,8 @@ def change(app: App, asked: Any, reply: Reply) -> None:
         raise ServeError(400, "bad_field", f"do has to be one of {', '.join(_VERBS)}")
     model = app.model(fields.get("policy"))
     if "path" not in fields:
-        verb(model, _named(model, fields), fields)
-        reply(200, model.describe())
+        told = verb(model, _named(model, fields), fields)
+        reply(200, {**model.describe(), **(told or {})})
         return
 
     async def load_first() -> None:
@@ -70,8 +72,8 @@ def change(app: App, asked: Any, reply: Reply) -> None:
                 None, next_version, model, fields["path"]
             )
             model.add(version)
-            verb(model, version.number, fields)
-            reply(200, model.describe())
+            told = verb(model, version.number, fields)
+            reply(200, {**model.describe(), **(told or {})})
         except ServeError as error:
             reply(error.status, error.to_dict())
         except RlconnectError as error:
@@ -109,19 +111,19 @@ def _shadow(model: Model, number: int | None, fields: dict[str, Any]) -> None:
         model.follow_as_shadow(model.numbered(number))
 
 
-def _promote(model: Model, number: int | None, fields: dict[str, Any]) -> None:
-    if number is not None:
-        model.promote(model.numbered(number))
+def _promote(model: Model, number: int | None, fields: dict[str, Any]) -> dict[str, int]:
+    assert number is not None
+    return model.promote(model.numbered(number), move=fields.get("move"))
 
 
-def _roll_back(model: Model, number: int | None, fields: dict[str, Any]) -> None:
+def _roll_back(model: Model, number: int | None, fields: dict[str, Any]) -> dict[str, int]:
     """The version before the current one acts again, or the one that is named."""
     if number is None:
         older = [each for each in model.versions if each < model.current.number]
         if not older:
             raise ServeError(409, "no_version", f"policy {model.name!r} has no version before this")
         number = max(older)
-    model.promote(model.numbered(number))
+    return _promote(model, number, fields)
 
 
 def _shadow_off(model: Model, number: int | None, fields: dict[str, Any]) -> None:
@@ -134,7 +136,7 @@ def _canary_off(model: Model, number: int | None, fields: dict[str, Any]) -> Non
     model.collect()
 
 
-_VERBS: dict[str, Callable[[Model, int | None, dict[str, Any]], None]] = {
+_VERBS: dict[str, Callable[[Model, int | None, dict[str, Any]], dict[str, int] | None]] = {
     "load": _load,
     "canary": _canary,
     "canary_off": _canary_off,

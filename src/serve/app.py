@@ -259,6 +259,9 @@ class App:
         self, model: Model, session: Session, fields: dict[str, Any], done: Reply
     ) -> None:
         """Act in a session whose turn it is."""
+        if session.successor is not None:
+            session.version.hand_over([session], session.successor)
+            model.collect()
         number = fields.get("step")
         if number is not None:
             if session.number == number and session.answer is not None:

@@ -28,6 +28,7 @@ class Model:
         first: The version to begin with.
         sessions: All sessions of the server.
         watch: Called with each version before it acts for anybody.
+        moves: Whether sessions move to a version that is promoted, where they can.
 
     Attributes:
         current: What new sessions get.
@@ -43,8 +44,10 @@ class Model:
         first: Version,
         sessions: SessionTable,
         watch: Callable[[Version], None] | None = None,
+        *,
+        moves: bool = False,
     ) -> None:
-        self.name = name
+        self.name, self.moves = name, moves
         self.versions = {first.number: first}
         self.current = first
         self.canary: Version | None = None
@@ -118,13 +121,44 @@ class Model:
             self.current.observers.append(self._compare)
             self._untried.discard(version.number)
 
-    def promote(self, version: Version) -> None:
-        """Give it to all new sessions; those that run keep theirs."""
+    def promote(self, version: Version, *, move: bool | None = None) -> dict[str, int]:
+        """Give it to all new sessions.
+
+        Args:
+            version: What acts from now on.
+            move: Whether sessions that run go on with it, where it remembers the same things; by
+                default as the model is told. Others keep theirs until they end.
+
+        Returns:
+            How many "moved" and how many "stayed".
+        """
         self.follow_as_shadow(None)
         self.canary, self.canary_share = None, 0.0
         self.current = version
         self._untried.discard(version.number)
+        mine = [each for each in self._sessions if each.key[0] == self.name]
+        for session in mine:
+            session.successor = None
+        told = self._move(mine, version) if (self.moves if move is None else move) else {}
         self.collect()
+        return told
+
+    def _move(self, sessions: list[Session], version: Version) -> dict[str, int]:
+        """Let sessions go on with a version: now, or when what they were asked is answered."""
+        idle: dict[Version, list[Session]] = {}
+        told = {"moved": 0, "stayed": 0}
+        for session in sessions:
+            if session.version is version:
+                continue
+            can_move = session.version.hands_over_to(version)
+            told["moved" if can_move else "stayed"] += 1
+            if can_move and session.is_busy:
+                session.successor = version
+            elif can_move:
+                idle.setdefault(session.version, []).append(session)
+        for older, ready in idle.items():
+            older.hand_over(ready, version)
+        return told
 
     def collect(self) -> None:
         """Let go of versions that nobody uses any more.

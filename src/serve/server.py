@@ -45,7 +45,8 @@ def app_of(settings: ServeSettings, **loading: Any) -> App:
             raise ConfigError(
                 f"two policies are called {version.name!r}", hint="name them: --name NAME=PATH."
             )
-        app.models[version.name] = Model(version.name, version, app.sessions, watch)
+        moves = settings.move_sessions
+        app.models[version.name] = Model(version.name, version, app.sessions, watch, moves=moves)
     return app
 
 

@@ -34,11 +34,12 @@ class Session:
         timestep: How many steps were explored in it.
         is_busy: Whether a request of it is being answered.
         waiting: Requests that came meanwhile.
+        successor: The version that it moves to before its next step.
     """
 
     __slots__ = (
-        "answer", "is_busy", "is_over", "key", "number", "rng", "steps", "timestep",
-        "used", "version", "waiting",
+        "answer", "is_busy", "is_over", "key", "number", "rng", "steps", "successor",
+        "timestep", "used", "version", "waiting",
     )  # fmt: skip
 
     def __init__(self, key: Key, version: Any, now: float) -> None:
@@ -46,6 +47,7 @@ class Session:
         self.steps = self.timestep = 0
         self.number: int | None = None
         self.answer: Any = None
+        self.successor: Any = None
         self.rng: np.random.Generator | None = None
         self.is_busy = self.is_over = False
         self.waiting: deque[Callable[[], None]] = deque()

@@ -35,6 +35,8 @@ class ServeSettings:
         cors: The origin whose pages may ask from a browser.
         access_log: Whether each request is told on stderr, as a line of JSON.
         policy_server_port: Where Ray's `PolicyClient`s are answered; nowhere if 0.
+        move_sessions: Whether sessions go on with a version that is promoted, where it remembers
+            the same things; others, and all if not, keep theirs until they end.
         record: A folder that keeps the episodes of all sessions; none if empty.
         policies: Paths of checkpoints by the names they are served under.
 
@@ -59,6 +61,7 @@ class ServeSettings:
     cors: str = ""
     access_log: bool = False
     policy_server_port: int = 0
+    move_sessions: bool = False
     record: str = ""
     policies: Mapping[str, str] = field(default_factory=dict)
 

@@ -209,6 +209,20 @@ class Version:
         if self.remembers:
             self.actor.reset([session.key])
 
+    def hands_over_to(self, other: Version) -> bool:
+        """Whether the other can go on with what sessions of this one remember."""
+        kind = self.player.memory_kind
+        return kind is not None and kind == other.player.memory_kind
+
+    def hand_over(self, sessions: Sequence[Session], other: Version) -> None:
+        """Let the other go on with sessions of which none is acting just now."""
+        if self.remembers:
+            self.actor.hand_over(other.actor, [session.key for session in sessions])
+        for session in sessions:
+            session.version, session.successor = other, None
+        self.sessions -= len(sessions)
+        other.sessions += len(sessions)
+
     def close(self) -> None:
         """Let its thread go."""
         if self._threads is not None:

@@ -42,7 +42,7 @@ def app_with(policies: dict[str, Any], **settings: Any) -> App:
     for name, policy in policies.items():
         version = Version(name, 1, as_policies(policy).only, "", told.max_waiting)
         version.try_out()
-        app.models[name] = Model(name, version, app.sessions, watch)
+        app.models[name] = Model(name, version, app.sessions, watch, moves=told.move_sessions)
     return app
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -76,6 +77,80 @@ def test_sessions_stay_with_their_version(server: Running, checkpoints: dict[str
         assert other.admin("rollback")["version"] == 1
         assert client.act(OBS, session="latest").version == 1
         assert client.act(OBS, session="later").version == 2
+
+
+def test_sessions_move_with_their_memory(server: Running, checkpoints: dict[str, Path]) -> None:
+    """Told so, a promotion takes sessions along: the new version reads what the old one wrote."""
+    old, new = (Actor.from_checkpoint(checkpoints[name]) for name in ("old", "new"))
+    wanted = [int(old.act(OBS * t, env_ids=0)) for t in range(3)]
+    new.load_state_dict(old.state_dict())
+    wanted += [int(new.act(OBS * t, env_ids=0)) for t in range(3, 9)]
+    with Client(server.url) as client, admin(server) as other, client.session() as session:
+        got = [session.act(OBS * t) for t in range(3)]
+        client.act(OBS, session="idle")
+        client.act([OBS, -OBS], session="rows", batch=True)
+        told = other.admin("promote", path=str(checkpoints["new"]), move=True)
+        assert (told["moved"], told["stayed"]) == (3, 0)
+        assert [each["sessions"] for each in told["versions"]] == [0, 3]
+        got += [session.act(OBS * t) for t in range(3, 9)]
+        assert [each.action for each in got] == wanted
+        assert [each.version for each in got] == [1] * 3 + [2] * 6
+        assert client.act([OBS, -OBS], session="rows", batch=True).version == 2
+        assert other.admin("rollback", move=True)["moved"] == 3
+        assert client.act(OBS, session="idle").version == 1
+        client.end("idle")
+        assert server.app.models["main"].current.sessions == 2
+
+
+def test_sessions_stay_where_they_cannot_move(checkpoints: dict[str, Path], tmp_path: Path) -> None:
+    """A version that remembers other things is for new sessions alone, whatever is set."""
+    plain = saved(tmp_path / "plain", policy_of())
+    wide = {"use_lstm": True, "lstm_cell_size": 4, "fcnet_hiddens": [8]}
+    other_size = saved(tmp_path / "wide", policy_of(model=wide))
+    settings = {"admin_token": "secret", "move_sessions": True}
+    with (
+        running({"main": recurrent(seed=1)}, **settings) as server,
+        admin(server) as other,
+        Client(server.url) as client,
+    ):
+        client.act(OBS, session="runs")
+        for number, path in enumerate((plain, other_size), 2):
+            told = other.admin("promote", path=str(path))
+            assert (told["version"], told["moved"], told["stayed"]) == (number, 0, 1)
+        assert client.act(OBS, session="runs").version == 1
+        told = other.admin("promote", path=str(checkpoints["new"]), move=False)
+        assert "moved" not in told
+        told = other.admin("promote", path=str(checkpoints["old"]))
+        assert (told["moved"], told["stayed"]) == (1, 0)
+        assert client.act(OBS, session="runs").version == 5
+
+
+def test_a_session_moves_after_the_answer_that_is_due(checkpoints: dict[str, Path]) -> None:
+    """Who waits for an answer gets it from the version that began it, and then moves."""
+    with running({"main": recurrent(seed=1)}) as server:
+        model = server.app.models["main"]
+        newer = next_version(model, str(checkpoints["new"]))
+
+        async def ask_and_promote() -> list[int]:
+            answers: list[Any] = []
+            asked = {"obs": OBS.tolist(), "session": "busy"}
+            both_in = asyncio.get_running_loop().create_future()
+
+            def take(status: int, document: Any) -> None:
+                answers.append((status, document))
+                if len(answers) == 3:
+                    both_in.set_result(None)
+
+            for _ in range(2):  # the second one waits for the first
+                server.app.act(asked, take)
+            model.add(newer)
+            assert model.promote(newer, move=True) == {"moved": 1, "stayed": 0}
+            server.app.act(asked, take)
+            await both_in
+            return [document["version"] for _, document in answers]
+
+        versions = asyncio.run_coroutine_threadsafe(ask_and_promote(), server.loop).result(60)
+        assert versions == [1, 2, 2]
 
 
 def test_what_is_loaded_waits_to_be_tried(server: Running, checkpoints: dict[str, Path]) -> None:

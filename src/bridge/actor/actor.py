@@ -247,6 +247,22 @@ class Actor:
             for player in self.players.values():
                 player.reset(gone)
 
+    def hand_over(self, other: Actor, env_ids: Any) -> None:
+        """Let another actor go on with some environments, and forget them here.
+
+        What is remembered moves as it is: what the one's network computed, the other's reads.
+
+        Args:
+            other: An actor of one policy, as this one is.
+            env_ids: Which environments.
+
+        Raises:
+            PieceError: The policies do not remember the same things.
+        """
+        mine, its = (each._player("memory to hand over") for each in (self, other))
+        with self._lock, other._lock:
+            mine.hand_over(its, listed(env_ids))
+
     def rollout(
         self,
         env: Any,

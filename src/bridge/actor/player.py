@@ -71,6 +71,28 @@ class Player(abc.ABC):
     def timestep(self, steps: int) -> None:
         self.plan.brain.timestep = steps
 
+    @property
+    def memory_kind(self) -> Hashable | None:
+        """What a slot's memory is made of; None where no other player could go on with it."""
+        return None
+
+    def hand_over(self, other: Player, env_ids: Iterable[Hashable]) -> None:
+        """Let another player with memory of the same kind go on with some environments.
+
+        Raises:
+            PieceError: Its memory is of another kind.
+        """
+        if self.memory_kind is None or self.memory_kind != other.memory_kind:
+            raise PieceError(
+                "running episodes do not move to a policy that remembers other things",
+                expected=_spelt(self.memory_kind),
+                found=_spelt(other.memory_kind),
+                hint="let them end where they began.",
+            )
+        mine: Any = self
+        its: Any = other
+        mine.slots.hand_over(its.slots, env_ids)
+
     @abc.abstractmethod
     def reset(self, env_ids: Iterable[Hashable] | None) -> None:
         """Forget slots."""
@@ -163,6 +185,13 @@ class PlannedPlayer(Player):
         if ended is not None and not starts_anew:
             slots.end(rows, ended)
         return actions
+
+    @property
+    def memory_kind(self) -> Hashable | None:
+        """The names of its arrays, with what a row of each is."""
+        if self.device is not None:
+            return None
+        return arrays_kind(self.plan.memory_names, self.plan.start)
 
     def at_once(self, obs: Any) -> Nest | None:
         """Actions for an array, with or without a leading axis; None with a memory or device."""
@@ -275,3 +304,16 @@ class PlannedPlayer(Player):
                 )
             reward = np.zeros(count)
         return reward if xp.is_tensor(reward) else np.asarray(reward, np.float64).reshape(count)
+
+
+def arrays_kind(names: Iterable[str], start: Iterable[Any]) -> Hashable:
+    """Arrays by name, with the shape and the kind of numbers of a row."""
+    return tuple(
+        (name, np.shape(row), row.dtype.str) for name, row in zip(names, start, strict=True)
+    )
+
+
+def _spelt(kind: Any) -> str:
+    if kind is None:
+        return "what lives in its connectors or on its device"
+    return ", ".join(f"{name} {shape}" for name, shape, _ in kind) or "nothing"

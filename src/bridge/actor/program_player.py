@@ -16,7 +16,7 @@ from ...core.step.slots import Key, Slots
 from ...core.types import Nest
 from ...legacy.batches.step_rows import zero_of
 from ..exported.opened import Artifact
-from .player import Player
+from .player import Player, arrays_kind
 
 
 class ProgramPlayer(Player):
@@ -58,6 +58,11 @@ class ProgramPlayer(Player):
     def sessions(self) -> Sessions:
         """The slots by their use."""
         return self.slots.sessions
+
+    @property
+    def memory_kind(self) -> Hashable:
+        """The names of its states, with what a row of each is."""
+        return arrays_kind(self._states, self.slots.start)
 
     def act(
         self,

@@ -119,6 +119,18 @@ class Slots:
             self.sessions.forget(key)
         self._asked = ()
 
+    def hand_over(self, other: Slots, env_ids: Iterable[Hashable]) -> None:
+        """Let other slots of the same kind go on with some environments, and forget them here."""
+        gone = dict.fromkeys(env_ids)
+        keys = [key for env_id in gone for key in self._agents.get(env_id, ())]
+        here = np.array([self._row_of[key] for key in keys], np.intp)
+        there = other.rows(keys)
+        for given, taken in zip(
+            (self.first, *self.memory), (other.first, *other.memory), strict=True
+        ):
+            taken[there] = given[here]
+        self.reset(gone)
+
     def state_dict(self) -> dict[str, Any]:
         """Every slot and what it remembers, as plain data and arrays."""
         keys = list(self.sessions)
