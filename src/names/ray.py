@@ -130,10 +130,7 @@ compat.aliases.plain_names: LARGE_INTEGER MAX_LOG_NN_OUTPUT MIN_LOG_NN_OUTPUT @ 
 core.formulas.filters: SMALL_NUMBER @ utils.numpy utils.torch_utils utils
 stand-in: MultiAgentPrioritizedEpisodeReplayBuffer MultiAgentReplayBuffer PrioritizedReplayBuffer
     ReplayBuffer @ utils.replay_buffers
-stand-in: EpisodeReplayBuffer @ utils.replay_buffers.episode_replay_buffer utils.replay_buffers
 stand-in: MultiAgentEpisodeReplayBuffer @ utils.replay_buffers.multi_agent_episode_buffer
-    utils.replay_buffers
-stand-in: PrioritizedEpisodeReplayBuffer @ utils.replay_buffers.prioritized_episode_buffer
     utils.replay_buffers
 stand-in: Runner @ utils.runners.runner
 stand-in: RunnerGroup @ utils.runners.runner_group

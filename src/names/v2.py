@@ -234,8 +234,11 @@ V2: Final = """\
 .modules.torch_model: TorchModel @ core.models.torch.base
 .modules.torch_rl_module: WeightShapeError
 .modules.torch_rl_module: TorchRLModule @ core.rl_module.torch.torch_rl_module core.rl_module.torch
-.recorded.episode_buffer: EpisodeReplayBuffer
 .recorded.prelearner: OfflinePreLearner
+.replay.episode_replay_buffer: EpisodeReplayBuffer @ utils.replay_buffers.episode_replay_buffer
+    utils.replay_buffers
+.replay.prioritized_episode_buffer: PrioritizedEpisodeReplayBuffer @
+    utils.replay_buffers.prioritized_episode_buffer utils.replay_buffers
 -.saving.checkpoint_files: CHECKPOINT_VERSION @ policy.policy utils.checkpoints
 .saving.checkpointable: Checkpointable @ utils.checkpoints
 .tuning: tuning=

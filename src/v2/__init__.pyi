@@ -113,8 +113,9 @@ from .modules.schedules import Scheduler as Scheduler
 from .modules.spec import RLModuleSpec as RLModuleSpec, RLModuleSpec as _RLModuleSpec
 from .modules.torch_model import TorchModel as TorchModel, make_target_network as make_target_network, update_target_network as update_target_network
 from .modules.torch_rl_module import TorchRLModule as TorchRLModule, WeightShapeError as WeightShapeError
-from .recorded.episode_buffer import EpisodeReplayBuffer as EpisodeReplayBuffer
 from .recorded.prelearner import OfflinePreLearner as OfflinePreLearner
+from .replay.episode_replay_buffer import EpisodeReplayBuffer as EpisodeReplayBuffer
+from .replay.prioritized_episode_buffer import PrioritizedEpisodeReplayBuffer as PrioritizedEpisodeReplayBuffer
 from .saving.checkpointable import Checkpointable as Checkpointable
 _HOME: dict[str, str]
 _KEPT: dict[str, str]

@@ -14,13 +14,13 @@ from ...core.types import Nest
 from ..episodes.gather import concat_column
 from ..episodes.lookback_buffer import InfiniteLookbackBuffer
 from ..episodes.single_agent import SingleAgentEpisode
-from .step_batches import Steps
+from ..replay.steps import Steps
 
 Pick = tuple[str, int, int]
 """A stretch of an episode: its id, its first step, how many steps."""
 
 
-class EpisodeReplayBuffer:
+class RecordedEpisodeBuffer:
     """Holds episodes and draws from all their steps, each as likely, with replacement.
 
     Args:
@@ -31,7 +31,7 @@ class EpisodeReplayBuffer:
 
     Example:
         >>> from rlconnect.v2 import SingleAgentEpisode
-        >>> buffer = EpisodeReplayBuffer(capacity=100, batch_size_B=4, seed=0)
+        >>> buffer = RecordedEpisodeBuffer(capacity=100, batch_size_B=4, seed=0)
         >>> buffer.add([SingleAgentEpisode("a", observations=[0, 1, 2], actions=[0, 1],
         ...     rewards=[1.0, 2.0], terminated=True, len_lookback_buffer=0)])
         >>> len(buffer.sample())

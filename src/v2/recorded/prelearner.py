@@ -15,8 +15,8 @@ from ...core.vault.decode.msgpack_file import decode_msgpack
 from ..config.connector_builders import env_spaces
 from ..connectors.stateful_modules import max_seq_len, stateful_module
 from ..episodes.single_agent import SingleAgentEpisode
-from .episode_buffer import EpisodeReplayBuffer, Pick
-from .step_batches import Steps, train_batch
+from ..replay.steps import Steps, train_batch
+from .episode_buffer import Pick, RecordedEpisodeBuffer
 
 _IDS = frozenset({Columns.EPS_ID, Columns.AGENT_ID, Columns.MODULE_ID, Columns.T})
 _NO_OUTPUTS = _IDS | {"dones", "agent_index", "type", "unroll_id"}
@@ -35,7 +35,7 @@ class OfflinePreLearner:
         **_: For RLlib's sake.
     """
 
-    default_prelearner_buffer_class: ClassVar[type] = EpisodeReplayBuffer
+    default_prelearner_buffer_class: ClassVar[type] = RecordedEpisodeBuffer
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class OfflinePreLearner:
         if self._module.is_stateful():
             length = max_seq_len(stateful_module(self._module, None), self)
         shortest = getattr(config, "burnin_len", 0)
-        if not isinstance(buffer, EpisodeReplayBuffer):
+        if not isinstance(buffer, RecordedEpisodeBuffer):
             return self._of_ready(
                 buffer.sample(
                     num_items=config.train_batch_size_per_learner,

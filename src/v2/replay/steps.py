@@ -6,11 +6,11 @@ usual pieces and the module has no state, what it makes of these is their column
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, overload
 
 import numpy as np
+from typing_extensions import override
 
 from ...core import nest
 from ...core.columns import Columns
@@ -44,45 +44,86 @@ _OWN: Final = frozenset(
 _STATES: Final = frozenset({Columns.STATE_IN, Columns.STATE_OUT})
 
 
-@dataclass(frozen=True)
-class Steps:
-    """Steps, each by itself: columns with a row for each.
+class Steps(Sequence[SingleAgentEpisode]):
+    """Steps, each by itself: columns with a row for each, and read as episodes of one step each.
 
     Args:
         columns: obs, new_obs, actions, rewards, terminateds, truncateds and outputs of modules, as
-            arrays or nests of arrays.
+            arrays or nests of arrays; infos with each observation but the first.
         ids: Of the episodes the steps are from; none where they are not told.
+        started: At which step of its episode each is; 0 where it is not told.
+        first_infos: Those that came with the observation before each step.
+        settings: Of the episodes: spaces and ids of agent and module.
+
+    Example:
+        >>> one = np.ones(1, np.float32)
+        >>> steps = Steps({"obs": one, "new_obs": 2 * one, "actions": one, "rewards": one,
+        ...     "terminateds": one > 2, "truncateds": one > 2}, ids=("a",))
+        >>> len(steps), steps[0].id_, len(steps[0])
+        (1, 'a', 1)
     """
 
-    columns: Mapping[str, Nest]
-    ids: tuple[str, ...] = ()
+    __slots__ = ("columns", "first_infos", "ids", "settings", "started")
 
+    def __init__(
+        self,
+        columns: Mapping[str, Nest],
+        ids: Sequence[str] = (),
+        *,
+        started: Sequence[int] = (),
+        first_infos: Sequence[Any] = (),
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.columns = columns
+        self.ids = ids
+        self.started = started
+        self.first_infos = first_infos
+        self.settings = settings or {}
+
+    @override
     def __len__(self) -> int:
         return len(nest.flatten(self.columns[Columns.REWARDS])[0])
 
+    @overload
+    def __getitem__(self, index: int) -> SingleAgentEpisode: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[SingleAgentEpisode]: ...
+
+    @override
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return [self._episode(i) for i in range(*index.indices(len(self)))]
+        return self._episode(range(len(self))[index])
+
     def episodes(self) -> list[SingleAgentEpisode]:
         """Each step as an episode of its own."""
-        columns = self.columns
-        outputs = {name: own for name, own in columns.items() if name not in _OWN}
+        return [*self]
 
-        def row(column: Nest, i: int) -> Any:
+    def _episode(self, i: int) -> SingleAgentEpisode:
+        def row(column: Nest) -> Any:
             return nest.map_structure(lambda array: array[i], column)
 
+        columns = self.columns
         infos: Any = columns.get(Columns.INFOS)
-        return [
-            SingleAgentEpisode(
-                self.ids[i] if self.ids else None,
-                observations=[row(columns[Columns.OBS], i), row(columns[Columns.NEXT_OBS], i)],
-                infos=[{}, {} if infos is None else infos[i]],
-                actions=[row(columns[Columns.ACTIONS], i)],
-                rewards=[row(columns[Columns.REWARDS], i)],
-                terminated=bool(row(columns[Columns.TERMINATEDS], i)),
-                truncated=bool(row(columns[Columns.TRUNCATEDS], i)),
-                extra_model_outputs={name: [row(own, i)] for name, own in outputs.items()},
-                len_lookback_buffer=0,
-            )
-            for i in range(len(self))
-        ]
+        return SingleAgentEpisode(
+            self.ids[i] if self.ids else None,
+            observations=[row(columns[Columns.OBS]), row(columns[Columns.NEXT_OBS])],
+            infos=[
+                self.first_infos[i] if self.first_infos else {},
+                {} if infos is None else infos[i],
+            ],
+            actions=[row(columns[Columns.ACTIONS])],
+            rewards=[row(columns[Columns.REWARDS])],
+            terminated=bool(row(columns[Columns.TERMINATEDS])),
+            truncated=bool(row(columns[Columns.TRUNCATEDS])),
+            extra_model_outputs={
+                name: [row(own)] for name, own in columns.items() if name not in _OWN
+            },
+            t_started=int(self.started[i]) if len(self.started) else 0,
+            len_lookback_buffer=0,
+            **self.settings,
+        )
 
 
 def train_batch(steps: Steps, pipeline: Any, rl_module: Any) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""What was lived through, kept to be drawn from again and again: buffers of episodes."""

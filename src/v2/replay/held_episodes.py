@@ -1,0 +1,357 @@
+"""Episodes in columns: how they come, grow and go."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ...core.columns import Columns
+from ...core.data.checked import count
+from ...core.data.damage import at
+from ...core.errors import ConfigError, EpisodeError
+from ...core.types import Array, Nest
+from ..episodes.single_agent import SingleAgentEpisode
+from .buffer_counts import BufferCounts
+from .episode_columns import HAS, OUTPUT, EpisodeColumns
+from .step_rows import StepRows
+
+SLOT, PLACE = "slot", "place"
+"""Columns of the number of a step's episode in the buffer, and of its place in the episode."""
+
+
+@dataclass(eq=False)
+class HeldEpisode:
+    """An episode in a buffer.
+
+    Attributes:
+        id_: Its id.
+        slot: Its number in the buffer.
+        rows: Of its steps, and at the end that of its last observation.
+        first: Which of its steps the first row is; more than 0 once its beginning is gone.
+        t_started: At which step of the real episode step 0 is.
+        settings: Its spaces, and ids of agent and module.
+        is_done: Whether it has ended.
+    """
+
+    id_: str
+    slot: int
+    t_started: int
+    settings: dict[str, Any]
+    first: int = 0
+    is_done: bool = False
+    rows: array[int] = field(default_factory=lambda: array("q"))
+
+    def __len__(self) -> int:
+        return max(len(self.rows) - 1, 0)
+
+    def row_numbers(self, start: int = 0, stop: int | None = None) -> Array:
+        """Some of its rows, as places in columns."""
+        return np.array(self.rows[start:stop], np.int64)
+
+
+class HeldEpisodes:
+    """Episodes whose steps lie in columns, and which go, the oldest first, when there are too many.
+
+    Stretches of one episode that come one after the other become one episode. Whole episodes go
+    once there are more steps than the capacity. The last one stays even if it has more; where it
+    goes on, its oldest steps go.
+
+    Args:
+        capacity: How many steps there may be.
+        window: Over how many changes means are taken.
+    """
+
+    def __init__(self, capacity: int, window: int = 100) -> None:
+        if capacity < 1:
+            raise ConfigError("a replay buffer's capacity", expected="at least 1 step")
+        self.capacity = capacity
+        self._rows = StepRows(capacity + capacity // 16 + 16)
+        self._held: dict[str, HeldEpisode] = {}
+        self._by_slot: dict[int, HeldEpisode] = {}
+        self._free_slots: list[int] = []
+        self._ends = np.zeros(64, np.int64)  # by slot: the place behind the last step
+        self._steps = 0
+        self._added = self._evicted = 0
+        self._counts = BufferCounts(window)
+
+    # What it holds
+
+    def __len__(self) -> int:
+        """How many steps it holds."""
+        return self._steps
+
+    @property
+    def episodes(self) -> list[SingleAgentEpisode]:
+        """What it holds as episodes, the oldest first; they are made anew for each call."""
+        return [self._episode_of(held, 0, len(held)) for held in self._held.values()]
+
+    @property
+    def bytes_per_timestep(self) -> int:
+        """What one step takes in memory; 0 as long as there was none.
+
+        An episode takes one row more than it has steps, and room for `capacity` steps is there
+        from the first one on. Infos are objects and not counted.
+        """
+        return self._rows.bytes_per_row + 8 if self._rows.columns else 0
+
+    def get_num_episodes(self, module_id: str | None = None) -> int:
+        """Give how many episodes it holds."""
+        return len(self._held)
+
+    def get_num_episodes_evicted(self, module_id: str | None = None) -> int:
+        """Give how many episodes went for others."""
+        return self._evicted
+
+    def get_num_timesteps(self, module_id: str | None = None) -> int:
+        """Give how many steps it holds."""
+        return self._steps
+
+    def get_added_timesteps(self, module_id: str | None = None) -> int:
+        """Give how many steps were ever added."""
+        return self._added
+
+    # Coming and going
+
+    def add(self, episodes: SingleAgentEpisode | Iterable[SingleAgentEpisode]) -> None:
+        """Take episodes in, or the next stretches of episodes that are there; copies their data.
+
+        Args:
+            episodes: One or several.
+
+        Raises:
+            EpisodeError: A stretch does not go on where its episode stands, or steps are of
+                another kind than those that are there.
+        """
+        given = [episodes] if isinstance(episodes, SingleAgentEpisode) else list(episodes)
+        self._add_columns(EpisodeColumns.of([each for each in given if len(each)]))
+
+    def _add_columns(self, given: EpisodeColumns) -> Array:
+        """Take columns of episodes in; gives the rows of the steps that are new."""
+        self._check_going_on(given)
+        self._rows.expect({Columns.OBS: given.observations, **given.columns} if given.ids else {})
+        known = set(self._held)
+        gone_episodes, gone_steps = self._evict(given)
+        lost = [place for place, id_ in enumerate(given.ids) if id_ in gone_episodes]
+        kept = given.without(lost) if lost else given
+        rows = self._store(kept)
+        if len(self._held) == 1 and self._steps > self.capacity and known & set(kept.ids):
+            self._shorten(*self._held.values())
+        self._added += given.steps
+        self._evicted += len(gone_episodes)
+        for what, number in (
+            ("episodes_added", len(set(given.ids) - known)),
+            ("steps_added", given.steps),
+            ("episodes_evicted", len(gone_episodes)),
+            ("steps_evicted", gone_steps),
+        ):
+            self._counts.log(what, number, has_lifetime=True)
+        self._counts.note(("num_episodes_stored",), len(self._held))
+        self._counts.note(("num_env_steps_stored",), self._steps)
+        return rows
+
+    def _check_going_on(self, given: EpisodeColumns) -> None:
+        stands: dict[str, tuple[int, bool]] = {}
+        for id_, start, steps, is_done in zip(
+            given.ids, given.started, given.lens, given.is_done, strict=True
+        ):
+            held = self._held.get(id_)
+            if id_ in stands:
+                end, was_done = stands[id_]
+            elif held is not None:
+                end, was_done = held.t_started + held.first + len(held), held.is_done
+            else:
+                end, was_done = start, False
+            if start != end or was_done:
+                raise EpisodeError(
+                    f"episode {id_} does not go on where the replay buffer has it",
+                    expected="a new id" if was_done else f"a stretch from step {end} on",
+                    found=f"one from step {start} on",
+                )
+            stands[id_] = end + steps, is_done
+
+    def _evict(self, given: EpisodeColumns) -> tuple[set[str], int]:
+        """Let the oldest episodes go until what is given has room; some of that may go, too."""
+        over = self._steps + given.steps - self.capacity
+        gone: set[str] = set()
+        if over <= 0:
+            return gone, 0
+        coming: dict[str, int] = {}
+        for id_, steps in zip(given.ids, given.lens, strict=True):
+            coming[id_] = coming.get(id_, 0) + steps
+        left = len(self._held.keys() | coming.keys())
+        gone_steps = 0
+        for id_ in [*chain(self._held, (key for key in coming if key not in self._held))]:
+            if over <= 0 or left <= 1:
+                break
+            held = self._held.get(id_)
+            steps = coming.get(id_, 0) + (0 if held is None else len(held))
+            if held is not None:
+                self._forget(held)
+            gone.add(id_)
+            gone_steps += steps
+            over -= steps
+            left -= 1
+        return gone, gone_steps
+
+    def _forget(self, held: HeldEpisode) -> None:
+        del self._held[held.id_], self._by_slot[held.slot]
+        self._free_slots.append(held.slot)
+        self._steps -= len(held)
+        self._let_go(held.row_numbers())
+
+    def _shorten(self, held: HeldEpisode) -> None:
+        """Let the oldest steps of the only episode go."""
+        over = self._steps - self.capacity
+        rows = held.row_numbers(0, over)
+        del held.rows[:over]
+        held.first += over
+        self._steps -= over
+        self._let_go(rows)
+
+    def _let_go(self, rows: Array) -> None:
+        """Free rows."""
+        self._rows.free(rows)
+
+    def _store(self, given: EpisodeColumns, free: Array | None = None) -> Array:
+        """Write episodes into rows, free ones or some of them; gives those of the steps."""
+        if not given.ids:
+            return np.empty(0, np.int64)
+        is_new = [id_ not in self._held for id_ in dict.fromkeys(given.ids)]
+        fresh = self._rows.take(given.steps + sum(is_new)) if free is None else free
+        seen: list[Array] = []  # rows of each stretch, that of its last observation included
+        slots: list[int] = []
+        places: list[Array] = []
+        begin = 0
+        for which, (id_, steps) in enumerate(zip(given.ids, given.lens, strict=True)):
+            held = self._held.get(id_)
+            if held is None:
+                held = self._new_episode(id_, given.started[which], given.settings[which])
+            count = steps + (not held.rows)
+            own = fresh[begin : begin + count]
+            begin += count
+            if held.rows:
+                own = np.concatenate([[held.rows[-1]], own])
+            place = held.first + len(held)
+            held.rows.frombytes(own[len(own) - count :].tobytes())
+            held.is_done = given.is_done[which]
+            self._ends[held.slot] = place + steps
+            seen.append(own)
+            slots.append(held.slot)
+            places.append(np.arange(place, place + steps))
+        self._steps += given.steps
+        rows = np.concatenate([own[:-1] for own in seen])
+        self._rows.write(Columns.OBS, np.concatenate(seen), given.observations)
+        for name, column in given.columns.items():
+            self._rows.write(name, rows, column)
+        for name in [each for each in self._rows.columns if each.startswith(HAS)]:
+            if name not in given.columns:  # What was in these rows before had it.
+                self._rows.write(name, rows, np.zeros(len(rows), bool))
+        self._rows.write(SLOT, rows, np.repeat(np.array(slots, np.int32), given.lens))
+        self._rows.write(PLACE, rows, np.concatenate(places).astype(np.int32))
+        if given.infos is not None or Columns.INFOS in self._rows.columns:
+            infos = np.empty(given.steps + len(seen), object)
+            infos[:] = [{}] * len(infos) if given.infos is None else given.infos
+            self._rows.write(Columns.INFOS, np.concatenate(seen), infos)
+        self._rows.after[rows] = np.concatenate([own[1:] for own in seen])
+        return rows
+
+    def _new_episode(self, id_: str, t_started: int, settings: dict[str, Any]) -> HeldEpisode:
+        slot = self._free_slots.pop() if self._free_slots else len(self._by_slot)
+        if slot >= len(self._ends):
+            self._ends = np.concatenate([self._ends, np.zeros_like(self._ends)])
+        held = HeldEpisode(id_, slot, t_started, settings)
+        self._held[id_] = self._by_slot[slot] = held
+        return held
+
+    # As episodes and columns
+
+    def _episode_of(
+        self, held: HeldEpisode, start: int, stop: int, lookback: int = 0
+    ) -> SingleAgentEpisode:
+        """Some steps of an episode, with look-back, in arrays."""
+        before = min(start, lookback)
+        rows = held.row_numbers(start - before, stop + 1)
+        steps = rows[:-1]
+        columns: Any = self._rows.columns
+        is_last = stop == len(held) and len(held) > 0
+        return SingleAgentEpisode(
+            held.id_,
+            observations=self._rows.read(Columns.OBS, rows),
+            infos=self._infos(rows) if Columns.INFOS in columns else None,
+            actions=self._rows.read(Columns.ACTIONS, steps),
+            rewards=self._rows.read(Columns.REWARDS, steps),
+            terminated=is_last and bool(columns[Columns.TERMINATEDS][steps[-1]]),
+            truncated=is_last and bool(columns[Columns.TRUNCATEDS][steps[-1]]),
+            extra_model_outputs=self._outputs(steps),
+            t_started=held.t_started + held.first + start,
+            len_lookback_buffer=before,
+            **held.settings,
+        )
+
+    def _outputs(self, rows: Array) -> dict[str, Nest]:
+        """The module's outputs that all of the rows have."""
+        columns: Any = self._rows.columns
+        return {
+            name.removeprefix(OUTPUT): self._rows.read(name, rows)
+            for name in columns
+            if name.startswith(OUTPUT) and columns[HAS + name][rows].all()
+        }
+
+    def _infos(self, rows: Array) -> list[Any]:
+        # Rows from before the first infos hold none.
+        column: Any = self._rows.columns[Columns.INFOS]
+        return [each or {} for each in column[rows]]
+
+    def get_state(self) -> dict[str, Any]:
+        """Give all it holds, in columns."""
+        held = [*self._held.values()]
+        return {
+            "columns": self._columns_of(held).get_state() if held else None,
+            "places": [row for each in held for row in each.rows],
+            "rows": self._rows.get_state(),
+            "num_episodes_evicted": self._evicted,
+            "num_timesteps_added": self._added,
+        }
+
+    def _columns_of(self, held: Sequence[HeldEpisode]) -> EpisodeColumns:
+        seen = np.concatenate([each.row_numbers() for each in held])
+        rows = np.concatenate([each.row_numbers(0, -1) for each in held])
+        columns = self._rows.columns
+        kept = {
+            name: self._rows.read(name, rows)
+            for name in columns
+            if name not in (Columns.OBS, Columns.INFOS, SLOT, PLACE)
+        }
+        return EpisodeColumns(
+            ids=[each.id_ for each in held],
+            started=[each.t_started + each.first for each in held],
+            lens=[len(each) for each in held],
+            is_done=[each.is_done for each in held],
+            settings=[each.settings for each in held],
+            observations=self._rows.read(Columns.OBS, seen),
+            columns=kept,
+            infos=self._infos(seen) if Columns.INFOS in columns else None,
+        )
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what `get_state` gave, or what that of RLlib's buffer did."""
+        for held in [*self._held.values()]:
+            self._forget(held)
+        underscored = "_" if "episodes" in state else ""
+        if underscored:
+            with at("episodes"):
+                self.add([SingleAgentEpisode.from_state(each) for each in state["episodes"]])
+        else:
+            with at("columns"):
+                places = np.array(state["places"], np.int64)
+                self._rows.set_state(state["rows"], places)
+                if state["columns"] is not None:
+                    self._store(EpisodeColumns.from_state(state["columns"]), places)
+        self._counts.reduce()
+        self._evicted = count(state[f"{underscored}num_episodes_evicted"])
+        self._added = count(state[f"{underscored}num_timesteps_added"])
