@@ -7,8 +7,10 @@ from typing import Final
 V2: Final = """\
 .algorithms.algorithm: Algorithm @ = algorithms
 .algorithms.bc: BC BCConfig @ algorithms.bc.bc = algorithms
+.algorithms.cql: CQL CQLConfig @ algorithms.cql.cql = algorithms
 .algorithms.env_runner_group: EnvRunnerGroup @ env.env_runner_group
 .algorithms.episode_files: read_episodes write_episodes
+.algorithms.iql: IQL IQLConfig @ algorithms.iql.iql =
 .algorithms.marwil: MARWIL MARWILConfig @ algorithms.marwil.marwil = algorithms
 .algorithms.ppo: PPO PPOConfig @ algorithms.ppo.ppo = algorithms
 .algorithms.sampling: synchronous_parallel_sample
@@ -115,6 +117,10 @@ V2: Final = """\
 .episodes.lookback_buffer: InfiniteLookbackBuffer @ env.utils.infinite_lookback_buffer
 .episodes.multi_agent: MultiAgentEpisode @ env.multi_agent_episode
 .episodes.single_agent: SingleAgentEpisode @ env.single_agent_episode
+.learning.cql: CQLTorchLearner @ algorithms.cql.torch.cql_torch_learner
+.learning.iql: IQLLearner @ algorithms.iql.iql_learner
+.learning.iql: IQLTorchLearner @ algorithms.iql.torch.iql_torch_learner
+-.learning.iql: VF_LOSS @ algorithms.iql.iql_learner
 .learning.learner: Learner @ core.learner.learner core.learner
 .learning.learner_group: LearnerGroup @ core.learner.learner_group core.learner
 .learning.loss_check: LossError
@@ -124,6 +130,10 @@ V2: Final = """\
 .learning.optimizers: UnknownOptimizerError
 .learning.ppo: PPOLearner @ algorithms.ppo.ppo_learner
 .learning.ppo: PPOTorchLearner @ algorithms.ppo.torch.ppo_torch_learner
+.learning.sac: SACLearner @ algorithms.sac.sac_learner
+.learning.sac: SACTorchLearner @ algorithms.sac.torch.sac_torch_learner
+-.learning.sac: LOGPS_KEY QF_LOSS_KEY QF_MAX_KEY QF_MEAN_KEY QF_MIN_KEY QF_TWIN_LOSS_KEY
+    TD_ERROR_MEAN_KEY @ algorithms.sac.sac_learner
 .learning.torch_learner: TorchLearner @ core.learner.torch.torch_learner
 .logging.loggers: CSVLogger JsonLogger TBXLogger UnifiedLogger
 -.logging.loggers: Logger TBXLogger UnifiedLogger @ /ray.tune.logger
@@ -181,6 +191,7 @@ V2: Final = """\
 -.modules.catalogs: DQNRainbowCatalog>DQNCatalog @ algorithms.dqn.dqn_rainbow_catalog
 -.modules.catalogs: MARWILCatalog=PPOCatalog @ algorithms.marwil.marwil_catalog
 .modules.described: DescribedTorchRLModule
+.modules.cql: DefaultCQLTorchRLModule @ algorithms.cql.torch.default_cql_torch_rl_module
 .modules.dqn: DefaultDQNRLModule @ algorithms.dqn.default_dqn_rl_module
 .modules.dqn: DefaultDQNTorchRLModule @ algorithms.dqn.torch.default_dqn_torch_rl_module
 -.modules.dqn: DQNTorchRLModule=DefaultDQNTorchRLModule
@@ -192,6 +203,9 @@ V2: Final = """\
 .modules.encoders: TorchCNNEncoder TorchGRUEncoder TorchLSTMEncoder TorchMLPEncoder @
     core.models.torch.encoder
 .modules.heads: TorchFreeLogStdMLPHead TorchMLPHead @ core.models.torch.heads
+.modules.iql: DefaultIQLRLModule @ algorithms.iql.default_iql_rl_module
+.modules.iql: DefaultIQLTorchRLModule @ algorithms.iql.torch.default_iql_torch_rl_module
+-.modules.iql: QF_TARGET_PREDS VF_PREDS_NEXT @ algorithms.iql.iql_learner
 .modules.layers: get_activation_fn
 .modules.layers: TorchCNN TorchMLP @ core.models.torch.primitives
 -.modules.layers: LayerNorm1D @ core.models.torch.primitives

@@ -14,8 +14,10 @@ from ..core.rllib_utils.annotations import override as override
 from ..core.rllib_utils.typing_names import AgentID as AgentID, AgentToModuleMappingFn as AgentToModuleMappingFn, AlgorithmConfigDict as AlgorithmConfigDict, ConvFilterSpec as ConvFilterSpec, DeviceType as DeviceType, EnvActionType as EnvActionType, EnvConfigDict as EnvConfigDict, EnvCreator as EnvCreator, EnvID as EnvID, EnvInfoDict as EnvInfoDict, EnvObsType as EnvObsType, EnvType as EnvType, EpisodeID as EpisodeID, EpisodeType as EpisodeType, FileType as FileType, FromConfigSpec as FromConfigSpec, GradInfoDict as GradInfoDict, IsPolicyToTrain as IsPolicyToTrain, LearnerStatsDict as LearnerStatsDict, LearningRateOrSchedule as LearningRateOrSchedule, LocalOptimizer as LocalOptimizer, ModelConfigDict as ModelConfigDict, ModelGradients as ModelGradients, ModelInputDict as ModelInputDict, ModelWeights as ModelWeights, ModuleID as ModuleID, MultiAgentDict as MultiAgentDict, MultiAgentPolicyConfigDict as MultiAgentPolicyConfigDict, MultiEnvDict as MultiEnvDict, NamedParamDict as NamedParamDict, NetworkType as NetworkType, Optimizer as Optimizer, Param as Param, ParamDict as ParamDict, ParamList as ParamList, ParamRef as ParamRef, PartialAlgorithmConfigDict as PartialAlgorithmConfigDict, PolicyID as PolicyID, PolicyState as PolicyState, RLModuleSpecType as RLModuleSpecType, ResultDict as ResultDict, SampleBatchType as SampleBatchType, ShouldModuleBeUpdatedFn as ShouldModuleBeUpdatedFn, SpaceStruct as SpaceStruct, StateBatches as StateBatches, StateDict as StateDict, TFPolicyV2Type as TFPolicyV2Type, TensorShape as TensorShape, TensorStructType as TensorStructType, TensorType as TensorType, UnrollID as UnrollID, ViewRequirementsDict as ViewRequirementsDict
 from .algorithms.algorithm import Algorithm as Algorithm
 from .algorithms.bc import BC as BC, BCConfig as BCConfig
+from .algorithms.cql import CQL as CQL, CQLConfig as CQLConfig
 from .algorithms.env_runner_group import EnvRunnerGroup as EnvRunnerGroup
 from .algorithms.episode_files import read_episodes as read_episodes, write_episodes as write_episodes
+from .algorithms.iql import IQL as IQL, IQLConfig as IQLConfig
 from .algorithms.marwil import MARWIL as MARWIL, MARWILConfig as MARWILConfig
 from .algorithms.ppo import PPO as PPO, PPOConfig as PPOConfig
 from .algorithms.sampling import synchronous_parallel_sample as synchronous_parallel_sample
@@ -81,12 +83,15 @@ from .episodes.errors import MultiAgentEnvError as MultiAgentEnvError
 from .episodes.lookback_buffer import InfiniteLookbackBuffer as InfiniteLookbackBuffer
 from .episodes.multi_agent import MultiAgentEpisode as MultiAgentEpisode
 from .episodes.single_agent import SingleAgentEpisode as SingleAgentEpisode
+from .learning.cql import CQLTorchLearner as CQLTorchLearner
+from .learning.iql import IQLLearner as IQLLearner, IQLTorchLearner as IQLTorchLearner
 from .learning.learner import Learner as Learner
 from .learning.learner_group import LearnerGroup as LearnerGroup
 from .learning.loss_check import LossError as LossError
 from .learning.marwil import BCTorchLearner as BCTorchLearner, MARWILLearner as MARWILLearner, MARWILTorchLearner as MARWILTorchLearner
 from .learning.optimizers import UnknownOptimizerError as UnknownOptimizerError
 from .learning.ppo import PPOLearner as PPOLearner, PPOTorchLearner as PPOTorchLearner
+from .learning.sac import SACLearner as SACLearner, SACTorchLearner as SACTorchLearner
 from .learning.torch_learner import TorchLearner as TorchLearner
 from .logging.loggers import CSVLogger as CSVLogger, JsonLogger as JsonLogger, TBXLogger as TBXLogger, UnifiedLogger as UnifiedLogger
 from .logging.progress_line import ProgressLine as ProgressLine
@@ -96,10 +101,12 @@ from .modules.apis import InferenceOnlyAPI as InferenceOnlyAPI, QNetAPI as QNetA
 from .modules.bc import DefaultBCTorchRLModule as DefaultBCTorchRLModule
 from .modules.catalog import Catalog as Catalog
 from .modules.catalogs import BCCatalog as BCCatalog, DQNCatalog as DQNCatalog, PPOCatalog as PPOCatalog, SACCatalog as SACCatalog
+from .modules.cql import DefaultCQLTorchRLModule as DefaultCQLTorchRLModule
 from .modules.described import DescribedTorchRLModule as DescribedTorchRLModule
 from .modules.dqn import DefaultDQNRLModule as DefaultDQNRLModule, DefaultDQNTorchRLModule as DefaultDQNTorchRLModule
 from .modules.encoders import TorchActorCriticEncoder as TorchActorCriticEncoder, TorchCNNEncoder as TorchCNNEncoder, TorchGRUEncoder as TorchGRUEncoder, TorchLSTMEncoder as TorchLSTMEncoder, TorchMLPEncoder as TorchMLPEncoder, TorchMultiStreamEncoder as TorchMultiStreamEncoder, TorchStatefulActorCriticEncoder as TorchStatefulActorCriticEncoder
 from .modules.heads import TorchFreeLogStdMLPHead as TorchFreeLogStdMLPHead, TorchMLPHead as TorchMLPHead
+from .modules.iql import DefaultIQLRLModule as DefaultIQLRLModule, DefaultIQLTorchRLModule as DefaultIQLTorchRLModule
 from .modules.layers import TorchCNN as TorchCNN, TorchMLP as TorchMLP, get_activation_fn as get_activation_fn
 from .modules.model_config import DefaultModelConfig as DefaultModelConfig
 from .modules.multi_rl_module import MultiRLModule as _MultiRLModule, MultiRLModule as MultiRLModule, UnknownModuleError as UnknownModuleError

@@ -51,10 +51,17 @@ def stub(front):
 
 def keywords():
     """The text of the stub that says what each method of a config takes."""
-    from rlconnect.v2.algorithms import bc, marwil, ppo  # They need torch.
+    from rlconnect.v2.algorithms import bc, cql, iql, marwil, ppo, sac  # They need torch.
     from rlconnect.v2.config import sections
 
-    algorithms = {"PPO": ppo, "MARWIL": marwil, "BC": bc}
+    algorithms = {
+        "PPO": ppo,
+        "MARWIL": marwil,
+        "BC": bc,
+        "SAC": sac,
+        "CQL": cql,
+        "IQL": iql,
+    }
     classes = [_keywords(each.method.title().replace("_", ""), each) for each in sections.ALL]
     common = next(each for each in sections.ALL if each.method == "training")
     classes += [

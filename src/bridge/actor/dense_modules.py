@@ -21,8 +21,10 @@ from ...core.types import Array
 from ...v2.distributions.torch_continuous import TorchDiagGaussian, TorchSquashedGaussian
 from ...v2.distributions.torch_discrete import TorchCategorical
 from ...v2.modules.bc import DefaultBCTorchRLModule
+from ...v2.modules.cql import DefaultCQLTorchRLModule
 from ...v2.modules.encoders import TorchActorCriticEncoder, TorchMLPEncoder
 from ...v2.modules.heads import TorchFreeLogStdMLPHead, TorchMLPHead
+from ...v2.modules.iql import DefaultIQLTorchRLModule
 from ...v2.modules.ppo import DefaultAPPOTorchRLModule, DefaultPPOTorchRLModule
 from ...v2.modules.sac import DefaultSACTorchRLModule
 
@@ -31,6 +33,8 @@ Finish = Callable[[Array], Array]
 _PARTS: Final = {
     DefaultAPPOTorchRLModule: ("encoder", "pi"),
     DefaultBCTorchRLModule: ("_encoder", "_pi_head"),
+    DefaultCQLTorchRLModule: ("pi_encoder", "pi"),
+    DefaultIQLTorchRLModule: ("pi_encoder", "pi"),
     DefaultPPOTorchRLModule: ("encoder", "pi"),
     DefaultSACTorchRLModule: ("pi_encoder", "pi"),
 }

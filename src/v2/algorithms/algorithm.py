@@ -294,7 +294,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
             results = self.learner_group.update(
                 episodes=episodes,
                 batch=batch,
-                timesteps={names.NUM_ENV_STEPS_SAMPLED_LIFETIME: self._sampled()},
+                timesteps={names.NUM_ENV_STEPS_SAMPLED_LIFETIME: self._steps_so_far()},
                 num_epochs=config.num_epochs,
                 minibatch_size=config.minibatch_size,
                 shuffle_batch_per_epoch=config.shuffle_batch_per_epoch,
@@ -354,6 +354,10 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
     def _sampled(self) -> int:
         key = (names.ENV_RUNNER_RESULTS, names.NUM_ENV_STEPS_SAMPLED_LIFETIME)
         return int(self.metrics.peek(key, default=0))
+
+    def _steps_so_far(self) -> int:
+        """By how many steps schedules have come."""
+        return self._sampled()
 
     def _trained(self) -> int:
         key = (names.LEARNER_RESULTS, ALL_MODULES, names.NUM_ENV_STEPS_TRAINED_LIFETIME)

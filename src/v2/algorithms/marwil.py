@@ -135,6 +135,10 @@ class LearningFromRecords(Algorithm):
         self._sync_all_weights()
 
     @override
+    def _steps_so_far(self) -> int:
+        return self._trained() + int(self.config.train_batch_size_per_learner)
+
+    @override
     def get_state(
         self, components: Names = None, *, not_components: Names = None, **kwargs: Any
     ) -> dict[str, Any]:

@@ -306,3 +306,61 @@ class BCTraining(Training, total=False):
     vf_coeff: float | Open
     lambda_: float | Open
     burnin_len: int | Open
+
+class SACTraining(Training, total=False):
+    lr: Any
+    twin_q: bool | Open
+    actor_lr: Schedule | Open
+    critic_lr: Schedule | Open
+    alpha_lr: Schedule | Open
+    initial_alpha: float | Open
+    target_entropy: float | Literal['auto'] | Open
+    tau: float | Open
+    target_network_update_freq: int | Open
+    q_model_config: Any
+    policy_model_config: Any
+    optimization_config: Any
+    _deterministic_loss: Any
+    _use_beta_distribution: Any
+    clip_actions: bool | Open
+
+class CQLTraining(Training, total=False):
+    lr: Any
+    twin_q: bool | Open
+    actor_lr: Schedule | Open
+    critic_lr: Schedule | Open
+    alpha_lr: Schedule | Open
+    initial_alpha: float | Open
+    target_entropy: float | Literal['auto'] | Open
+    tau: float | Open
+    target_network_update_freq: int | Open
+    q_model_config: Any
+    policy_model_config: Any
+    optimization_config: Any
+    _deterministic_loss: Any
+    _use_beta_distribution: Any
+    clip_actions: bool | Open
+    bc_iters: int | Open
+    temperature: float | Open
+    num_actions: int | Open
+    min_q_weight: float | Open
+    deterministic_backup: bool | Open
+    lagrangian: Any
+    lagrangian_thresh: Any
+
+class IQLTraining(Training, total=False):
+    lr: Any
+    beta: float | Open
+    bc_logstd_coeff: float | Open
+    moving_average_sqd_adv_norm_update_rate: float | Open
+    moving_average_sqd_adv_norm_start: float | Open
+    vf_coeff: float | Open
+    lambda_: float | Open
+    burnin_len: int | Open
+    expectile: float | Open
+    twin_q: bool | Open
+    actor_lr: Schedule | Open
+    critic_lr: Schedule | Open
+    value_lr: Schedule | Open
+    tau: float | Open
+    target_network_update_freq: int | Open

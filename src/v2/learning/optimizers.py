@@ -232,13 +232,13 @@ def _fitting(name: str, value: Any, shape: tuple[int, ...] | None) -> Any:
 _ADAMS: Final = frozenset({"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"})
 
 
-def adam(params: Iterable[nn.Parameter], lr: float) -> Adam:
+def adam(params: Iterable[nn.Parameter], lr: float, eps: float = 1e-8) -> Adam:
     """Make Adam in the fastest form there is: fused where torch can, else in bulk."""
     given = list(params)
     try:
-        return Adam(given, lr=lr, fused=True)
+        return Adam(given, lr=lr, eps=eps, fused=True)
     except RuntimeError:  # this torch has no fused form for that device
-        return Adam(given, lr=lr, foreach=True)
+        return Adam(given, lr=lr, eps=eps, foreach=True)
 
 
 def get_lr(optimizer: Optimizer) -> float:

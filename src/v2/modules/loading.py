@@ -46,6 +46,7 @@ _M = TypeVar("_M", bound=RLModule)
 _OURS: Final = f"{__name__.partition('.')[0]}."
 # What the parts of RLlib's own modules are called, and whose they are.
 _OWN_WEIGHTS: Final = (
+    ({"pi_encoder", "qf_encoder", "vf_encoder", "pi", "qf"}, "DefaultIQLTorchRLModule"),
     ({"pi_encoder", "qf_encoder", "pi", "qf"}, "DefaultSACTorchRLModule"),
     ({"encoder", "af"}, "DefaultDQNTorchRLModule"),
     ({"encoder", "pi", "vf"}, "DefaultPPOTorchRLModule"),

@@ -8,6 +8,8 @@ from rlconnect.bridge import Actor
 from rlconnect.bridge.actor.dense_modules import direct_of
 from rlconnect.v2 import RLModule, RLModuleSpec
 from rlconnect.v2.modules.bc import DefaultBCTorchRLModule
+from rlconnect.v2.modules.cql import DefaultCQLTorchRLModule
+from rlconnect.v2.modules.iql import DefaultIQLTorchRLModule
 from rlconnect.v2.modules.ppo import DefaultAPPOTorchRLModule, DefaultPPOTorchRLModule
 from rlconnect.v2.modules.sac import DefaultSACTorchRLModule
 
@@ -24,6 +26,8 @@ KINDS = [
     (DefaultAPPOTorchRLModule, {"fcnet_hiddens": [8]}),
     (DefaultBCTorchRLModule, {"fcnet_activation": "linear"}),
     (DefaultSACTorchRLModule, {"fcnet_hiddens": [8], "fcnet_activation": "relu"}),
+    (DefaultCQLTorchRLModule, {"fcnet_hiddens": [8]}),
+    (DefaultIQLTorchRLModule, {"fcnet_hiddens": [8]}),
 ]
 
 
@@ -44,6 +48,8 @@ def test_numpy_gives_what_torch_gives(kind, model, action_space, rng):
     """The distribution's inputs, deviations included, and the best actions."""
     if model.get("free_log_std") and isinstance(action_space, spaces.Discrete):
         model = {**model, "free_log_std": False}
+    if issubclass(kind, (DefaultCQLTorchRLModule, DefaultIQLTorchRLModule)):
+        action_space = CONTINUOUS
     module = made(kind, action_space, model)
     obs = rng.normal(size=(600, 5)).astype(np.float32) * 3
     wanted = module.forward_inference({"obs": torch.from_numpy(obs)})["action_dist_inputs"]

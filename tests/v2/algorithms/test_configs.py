@@ -34,6 +34,9 @@ WITH_NEXT = [DEFAULTS[0], "AddNextObservationsFromEpisodesToTrainBatch", *DEFAUL
             {},
             ["AddOneTsToEpisodesAndTruncate", *WITH_NEXT, "GeneralAdvantageEstimation"],
         ),
+        ("IQLConfig", "DefaultIQLTorchRLModule", {"twin_q": True}, WITH_NEXT),
+        # There the piece is added twice, where once is enough.
+        ("CQLConfig", "DefaultCQLTorchRLModule", {"twin_q": True, "num_actions": 10}, WITH_NEXT),
     ],
 )
 def test_default_module_and_learner_pipeline(name, module, model_config, pieces):

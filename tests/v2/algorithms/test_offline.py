@@ -227,3 +227,16 @@ def test_settings_that_would_change_results_are_told_to_change_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         BCConfig().offline_data(postprocess_inputs=False, materialize_data=True)
+
+
+def test_schedules_move_with_what_was_learnt_from():
+    """A learning rate falls with the steps that were learnt from, where none are sampled."""
+    config = offline(BCConfig, recorded(), dataset_num_iters_per_learner=2)
+    algo = config.training(lr=[[0, 0.01], [1000, 0.0]]).build_algo()
+
+    rates = [
+        algo.train()["learners"]["default_policy"]["default_optimizer_learning_rate"]
+        for _ in range(2)
+    ]
+
+    assert 0.01 > rates[0] > rates[1] > 0.0

@@ -1,0 +1,112 @@
+"""SAC: its settings, and what an iteration does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from typing_extensions import Self, Unpack, override
+
+from ..config.algorithm_config import AlgorithmConfig
+from ..config.learning_sections import TRAINING as SHARED
+from ..config.rules import AT_LEAST_0, FLAG, POSITIVE, SCHEDULE, SHARE, Rule
+from ..config.section import Setting, takes
+from ..connectors.common.add_observations import AddObservationsFromEpisodesToBatch
+from ..connectors.learner.add_next_observations import AddNextObservationsFromEpisodesToTrainBatch
+from ..connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline
+from ..modules.spec import RLModuleSpec
+
+if TYPE_CHECKING:
+    from ..config import keywords
+    from ..learning.learner import Learner
+
+_RATES: Final = "set actor_lr, critic_lr and alpha_lr"
+_NETWORKS: Final = "use config.rl_module(model_config=...)"
+_OLD_NETWORK: Final[dict[str, Any]] = {
+    "fcnet_hiddens": [256, 256],
+    "fcnet_activation": "relu",
+    "post_fcnet_hiddens": [],
+    "post_fcnet_activation": None,
+    "custom_model": None,
+    "custom_model_config": {},
+}
+ENTROPY: Final = Rule(
+    lambda value: (
+        value == "auto" or (isinstance(value, (int, float)) and not isinstance(value, bool))
+    ),
+    "a number, or 'auto'",
+    "float | Literal['auto']",
+)
+
+TRAINING: Final = SHARED.with_settings(
+    lr=Setting(None, instead=_RATES),
+    twin_q=Setting(True, FLAG, "Whether two networks estimate action values, the lower counts."),
+    actor_lr=Setting(3e-5, SCHEDULE, "Learning rate of the policy, or [[step, rate], ...]."),
+    critic_lr=Setting(3e-4, SCHEDULE, "That of action values."),
+    alpha_lr=Setting(3e-4, SCHEDULE, "That of the worth of entropy."),
+    initial_alpha=Setting(1.0, POSITIVE, "What entropy is worth at first."),
+    target_entropy=Setting("auto", ENTROPY, "Entropy wanted; by itself -1 a number of an action."),
+    tau=Setting(5e-3, SHARE, "How far copies move towards their networks."),
+    target_network_update_freq=Setting(0, AT_LEAST_0, "Steps sampled between their moves."),
+    q_model_config=Setting(_OLD_NETWORK, instead=_NETWORKS),
+    policy_model_config=Setting(_OLD_NETWORK, instead=_NETWORKS),
+    optimization_config=Setting(
+        {
+            "actor_learning_rate": 3e-4,
+            "critic_learning_rate": 3e-4,
+            "entropy_learning_rate": 3e-4,
+        },
+        attribute="optimization",
+        instead=_RATES,
+    ),
+    _deterministic_loss=Setting(False, instead="set a small initial_alpha and alpha_lr"),
+    _use_beta_distribution=Setting(False, instead="give the module a distribution class"),
+    clip_actions=Setting(False, FLAG, "Whether actions are clipped to their space."),
+)
+
+
+class SACConfig(AlgorithmConfig):
+    """The settings of soft actor-critic.
+
+    Example:
+        >>> SACConfig().training(critic_lr=1e-3).tau
+        0.005
+    """
+
+    SECTIONS: ClassVar = {**AlgorithmConfig.SECTIONS, "training": TRAINING}
+    own_defaults: ClassVar = {
+        "rollout_fragment_length": "auto",
+        "train_batch_size": 256,
+        "train_batch_size_per_learner": 256,
+        "min_time_s_per_iteration": 1,
+        "min_sample_timesteps_per_iteration": 100,
+    }
+
+    @override
+    @takes(TRAINING)
+    def training(self, **settings: Unpack[keywords.SACTraining]) -> Self:
+        """Say how SAC learns."""
+        return self._apply("training", self._for_training(settings))
+
+    @override
+    def get_default_rl_module_spec(self) -> RLModuleSpec:
+        from ..modules.sac import DefaultSACTorchRLModule
+
+        return RLModuleSpec(DefaultSACTorchRLModule)
+
+    @override
+    def get_default_learner_class(self) -> type[Learner]:
+        from .. import SACTorchLearner  # Needed only by those who learn.
+
+        return SACTorchLearner
+
+    @property
+    @override
+    def _model_config_auto_includes(self) -> dict[str, Any]:
+        return {**super()._model_config_auto_includes, "twin_q": self.twin_q}
+
+    @override
+    def _add_learner_pieces(self, pipeline: LearnerConnectorPipeline) -> None:
+        super()._add_learner_pieces(pipeline)
+        pipeline.insert_after(
+            AddObservationsFromEpisodesToBatch, AddNextObservationsFromEpisodesToTrainBatch()
+        )

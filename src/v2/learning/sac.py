@@ -1,0 +1,197 @@
+"""Learners of SAC: action values, a policy, and how much its entropy is worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from torch import Tensor
+from typing_extensions import override
+
+from ...core.columns import Columns
+from ...core.data.checked import number
+from ...core.data.damage import at
+from ...core.rllib_utils.container_values import LambdaDefaultDict
+from ..metrics import names
+from ..modules import sac as outputs
+from ..modules.apis import QNetAPI, TargetNetworkAPI
+from ..modules.multi_spec import MultiRLModuleSpec
+from .loss_per_network import LossPerNetworkLearner
+from .soft_losses import critic_loss, q_targets, soft_values, td_errors, temperature_loss
+from .target_networks import TargetNetworkLearner
+from .train_batch import needed
+
+QF_LOSS_KEY: Final = "qf_loss"
+QF_TWIN_LOSS_KEY: Final = "qf_twin_loss"
+QF_MEAN_KEY: Final = "qf_mean"
+QF_MAX_KEY: Final = "qf_max"
+QF_MIN_KEY: Final = "qf_min"
+LOGPS_KEY: Final = "logps"
+TD_ERROR_MEAN_KEY: Final = "td_error_mean"
+ALPHA_LOSS_KEY: Final = "alpha_loss"
+
+_NEEDED = (
+    Columns.ACTIONS,
+    Columns.REWARDS,
+    Columns.NEXT_OBS,
+    Columns.TERMINATEDS,
+    "weights",
+    "n_step",
+)
+
+
+class SACLearner(TargetNetworkLearner):
+    """What SAC keeps beside the modules: how much entropy is worth, and how much is wanted.
+
+    Attributes:
+        curr_log_alpha: Module id to the logarithm of entropy's worth, a tensor that is trained.
+        target_entropy: Module id to how much entropy is wanted, a tensor.
+    """
+
+    curr_log_alpha: dict[str, Any]
+    target_entropy: dict[str, Any]
+
+    @override
+    def build(self) -> None:
+        self.curr_log_alpha = LambdaDefaultDict(  # Optimisers are made of it while it builds.
+            lambda module_id: self._get_tensor_variable(
+                [math.log(self._config_of(module_id).initial_alpha)], trainable=True
+            )
+        )
+        self.target_entropy = LambdaDefaultDict(
+            lambda module_id: self._get_tensor_variable(self._get_target_entropy(module_id))
+        )
+        super().build()
+
+    @classmethod
+    def rl_module_required_apis(cls) -> list[type]:
+        """What a module has to promise."""
+        return [QNetAPI, TargetNetworkAPI]
+
+    def _get_target_entropy(self, module_id: str) -> float:
+        """How much entropy is wanted; by itself, -1 for each number of an action."""
+        wanted = self._config_of(module_id).target_entropy
+        if wanted is None or wanted == "auto":
+            wanted = -np.prod(self.module[module_id].action_space.shape)
+        return float(wanted)
+
+    @override
+    def remove_module(self, module_id: str, **kwargs: Any) -> MultiRLModuleSpec:
+        spec = super().remove_module(module_id, **kwargs)
+        self.curr_log_alpha.pop(module_id, None)
+        self.target_entropy.pop(module_id, None)
+        return spec
+
+    @override
+    def get_state(self, components: Any = None, **kwargs: Any) -> dict[str, Any]:
+        state = super().get_state(components, **kwargs)
+        state["curr_log_alpha"] = {key: each.item() for key, each in self.curr_log_alpha.items()}
+        return state
+
+    @override
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        super().set_state(state)
+        with at("curr_log_alpha"), torch.no_grad():
+            for module_id, log_alpha in state.get("curr_log_alpha", {}).items():
+                self.curr_log_alpha[module_id].fill_(number(log_alpha))
+
+
+class SACTorchLearner(LossPerNetworkLearner, SACLearner):
+    """SAC on torch modules, for flat Box and for Discrete actions."""
+
+    @override
+    def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
+        """Register Adam for each of `qf`, `qf_twin`, `policy` and `alpha`."""
+        settings = self._config_of(module_id) if config is None else config
+        self._register_q_networks(module_id, settings)
+        self._register_network(module_id, "policy", settings.actor_lr)
+        self._register(module_id, "alpha", [self.curr_log_alpha[module_id]], settings.alpha_lr)
+
+    @override
+    def compute_loss_for_module(
+        self,
+        *,
+        module_id: str,
+        config: Any,
+        batch: dict[str, Any],
+        fwd_out: dict[str, Any],
+    ) -> Tensor:
+        """Compute SAC's losses; they go to `metrics`, with the errors of action values."""
+        needed(batch, _NEEDED, type(self).__name__, module_id)
+        log_alpha = self.curr_log_alpha[module_id]
+        alpha = log_alpha.detach().exp()
+        qs = [fwd_out[key] for key in Q_PREDS if key in fwd_out]
+        if isinstance(self.module[module_id].action_space, spaces.Discrete):
+            probs, log_probs = fwd_out[outputs.ACTION_PROBS], fwd_out[outputs.ACTION_LOG_PROBS]
+            told = qs[0]
+            smallest = qs[0] if len(qs) == 1 else torch.minimum(*qs)
+            policy_loss = -soft_values(probs, log_probs, smallest.detach(), alpha).mean()
+            logp, logps = (log_probs * probs).sum(-1), log_probs
+            next_values = soft_values(
+                fwd_out[outputs.ACTION_PROBS_NEXT],
+                fwd_out[outputs.ACTION_LOG_PROBS_NEXT],
+                fwd_out[outputs.QF_TARGET_NEXT],
+                alpha,
+            )
+            chosen = batch[Columns.ACTIONS].long().unsqueeze(-1)
+            qs = [each.gather(-1, chosen).squeeze(-1) for each in qs]
+        else:
+            logp = logps = fwd_out[outputs.LOGP_RESAMPLED]
+            told = fwd_out[outputs.Q_CURR]
+            policy_loss = (alpha * logp - told).mean()
+            next_values = (
+                fwd_out[outputs.QF_TARGET_NEXT] - alpha * fwd_out[outputs.LOGP_NEXT_RESAMPLED]
+            )
+        targets = q_targets(
+            batch[Columns.REWARDS],
+            batch[Columns.TERMINATEDS],
+            next_values,
+            config.gamma ** batch["n_step"],
+        )
+        errors = td_errors(qs, targets)
+        self.metrics.log_value((module_id, names.TD_ERROR_KEY), errors, reduce="item_series")
+        losses = {
+            names.POLICY_LOSS_KEY: policy_loss,
+            ALPHA_LOSS_KEY: temperature_loss(log_alpha, logp, self.target_entropy[module_id]),
+            **{
+                key: critic_loss(q, targets, batch["weights"])
+                for key, q in zip(Q_LOSSES, qs, strict=False)
+            },
+        }
+        self._tell(module_id, losses, alpha, logps, told, errors)
+        self._keep_losses(module_id, losses)
+        return torch.stack([*losses.values()]).sum()
+
+    def _tell(
+        self,
+        module_id: str,
+        losses: Mapping[str, Tensor],
+        alpha: Tensor,
+        logps: Tensor,
+        values: Tensor,
+        errors: Tensor,
+    ) -> None:
+        """Keep for `metrics` what came of a minibatch."""
+        target_entropy = self.target_entropy[module_id]
+        self._keep_terms(
+            module_id,
+            losses,
+            late=lambda: {
+                "alpha_value": alpha[0],
+                "log_alpha_value": alpha[0].log(),
+                "target_entropy": target_entropy,
+                LOGPS_KEY: logps.mean(),
+                QF_MEAN_KEY: values.mean(),
+                QF_MAX_KEY: values.max(),
+                QF_MIN_KEY: values.min(),
+                TD_ERROR_MEAN_KEY: errors.mean(),
+            },
+        )
+
+
+Q_PREDS: Final = (outputs.QF_PREDS, outputs.QF_TWIN_PREDS)
+Q_LOSSES: Final = (QF_LOSS_KEY, QF_TWIN_LOSS_KEY)

@@ -1,0 +1,84 @@
+"""A learner of modules with copies that follow slowly: made with them, moved after updates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from typing_extensions import override
+
+from ...core.data.checked import count
+from ...core.data.damage import at
+from ..metrics import names
+from ..modules.apis import TargetNetworkAPI
+from ..modules.multi_spec import MultiRLModuleSpec
+from ..modules.torch_model import update_target_network
+from .learner import Learner
+
+
+class TargetNetworkLearner(Learner):
+    """Makes the copies and lets them follow, every `target_network_update_freq` sampled steps.
+
+    Attributes:
+        last_update_ts_by_mid: Module id to how many steps were sampled when its copies last moved.
+    """
+
+    last_update_ts_by_mid: dict[str, int]
+
+    @override
+    def build(self) -> None:
+        super().build()
+        self.last_update_ts_by_mid = {}
+        for module in self.module.values():
+            _make_copies(module)
+
+    @override
+    def add_module(self, *, module_id: str, **kwargs: Any) -> MultiRLModuleSpec:
+        spec = super().add_module(module_id=module_id, **kwargs)
+        _make_copies(self.module[module_id])
+        return spec
+
+    @override
+    def remove_module(self, module_id: str, **kwargs: Any) -> MultiRLModuleSpec:
+        spec = super().remove_module(module_id, **kwargs)
+        self.last_update_ts_by_mid.pop(module_id, None)
+        return spec
+
+    @override
+    def after_gradient_based_update(self, *, timesteps: Mapping[Any, Any]) -> None:
+        """Move the copies whose time has come by `tau` towards what they follow."""
+        super().after_gradient_based_update(timesteps=timesteps)
+        step = timesteps.get(names.NUM_ENV_STEPS_SAMPLED_LIFETIME, 0)
+        for module_id, each in self.module.items():
+            module, config = each.unwrapped(), self._config_of(module_id)
+            if not isinstance(module, TargetNetworkAPI):
+                continue
+            if step - self.last_update_ts_by_mid.get(module_id, 0) < (
+                config.target_network_update_freq
+            ):
+                continue
+            for main_net, target_net in module.get_target_network_pairs():
+                update_target_network(main_net=main_net, target_net=target_net, tau=config.tau)
+            self.last_update_ts_by_mid[module_id] = step
+            log = self.metrics.log_value
+            log((module_id, names.NUM_TARGET_UPDATES), 1, reduce="lifetime_sum")
+            log((module_id, names.LAST_TARGET_UPDATE_TS), step, reduce="max")
+
+    @override
+    def get_state(self, components: Any = None, **kwargs: Any) -> dict[str, Any]:
+        state = super().get_state(components, **kwargs)
+        state["last_target_update_ts"] = dict(self.last_update_ts_by_mid)
+        return state
+
+    @override
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        super().set_state(state)
+        with at("last_target_update_ts"):
+            for module_id, step in state.get("last_target_update_ts", {}).items():
+                self.last_update_ts_by_mid[module_id] = count(step)
+
+
+def _make_copies(module: Any) -> None:
+    inner = module.unwrapped()
+    if isinstance(inner, TargetNetworkAPI):
+        inner.make_target_networks()
