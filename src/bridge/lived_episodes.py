@@ -6,14 +6,22 @@ import os
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from ..core import nest
+from ..core.data.budget import one_load
+from ..core.data.checked import flag, mapping
+from ..core.data.damage import at
+from ..core.errors import CorruptCheckpointError
 from ..core.formulas.actions import normalize_action
 from ..v2.algorithms.episode_files import EpisodeWriter
 from ..v2.episodes.single_agent import SingleAgentEpisode
 from ..v2.recorded.episode_parquet import EpisodeParquetWriter
 from .episode_recorder import FOR_ENV
+
+_MOST_ID: Final = 128
 
 
 class LivedEpisode:
@@ -93,6 +101,37 @@ class LivedEpisode:
         self._actions, self._rewards = self._actions[count:], []
         self.size = _size(self._obs[0], self._infos[0])
         return episode
+
+
+def sent_episodes(states: Any) -> list[SingleAgentEpisode]:
+    """The episodes that a client sent as data, as their `get_state()` gives it.
+
+    Those without a step are left out.
+
+    Raises:
+        CorruptCheckpointError: One of them is none.
+    """
+    found = []
+    with one_load():
+        if not isinstance(states, (list, tuple)):
+            raise CorruptCheckpointError("episodes are no list", found=type(states).__name__)
+        for place, state in enumerate(states):
+            with at("episodes", place):
+                found.append(_sent(mapping(state)))
+    return [episode for episode in found if len(episode)]
+
+
+def _sent(state: Mapping[str, Any]) -> SingleAgentEpisode:
+    id_ = state["id_"]
+    if not isinstance(id_, str) or not 0 < len(id_) <= _MOST_ID or not id_.isprintable():
+        raise ValueError(f"id_ is no text of 1 to {_MOST_ID} characters")
+    for name in ("is_terminated", "is_truncated"):
+        flag(state[name])
+    episode = SingleAgentEpisode.from_state(state).to_numpy()
+    rewards = np.asarray(episode.get_rewards())
+    if rewards.dtype.kind not in "biuf" or not np.isfinite(rewards).all():
+        raise ValueError("rewards are no finite numbers")
+    return episode
 
 
 def _size(obs: Any, info: Any) -> int:

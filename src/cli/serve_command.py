@@ -60,6 +60,10 @@ def serve(
         bool,
         typer.Option("--move-sessions", help="Running sessions go on with a promoted version."),
     ] = False,
+    rllink_port: Annotated[
+        int | None,
+        typer.Option("--rllink-port", metavar="P", help="And the new stack's external clients."),
+    ] = None,
     record: Annotated[
         str | None,
         typer.Option("--record", metavar="DIR", help="Keep the episodes of sessions there."),
@@ -92,6 +96,7 @@ def serve(
         "tls_key": tls_key, "cors": cors, "access_log": access_log or None, "record": record,
         "policies": policies or None, "policy_server_port": policy_server_port,
         "move_sessions": move_sessions or None,
+        "rllink_port": rllink_port,
     }  # fmt: skip
     told = ServeSettings.read(flags, file=settings)
 

@@ -346,8 +346,12 @@ class App:
         self.models[policy].collect()
         return True
 
+    def end_sessions(self, id_: str) -> list[str]:
+        """End the sessions of a name; the policies that they were with."""
+        return [name for name in [*self.models] if self.end_session(name, id_)]
+
     def _end_session(self, id_: str) -> Response:
-        ended = [name for name in [*self.models] if self.end_session(name, id_)]
+        ended = self.end_sessions(id_)
         if not ended:
             raise ServeError(404, "no_session", f"no session {id_[:_MOST_NAME]!r}")
         return json_response({"session": id_, "ended": ended})

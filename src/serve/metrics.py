@@ -17,6 +17,9 @@ _SECONDS_KEPT: Final = 120
 class Metrics:
     """Counts of requests, and how long they took.
 
+    Attributes:
+        counts: What else is counted, by the name of the measure.
+
     Example:
         >>> metrics = Metrics()
         >>> metrics.observe("cartpole", 200, 0.0002)
@@ -26,6 +29,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.started = time.time()
+        self.counts: Counter[str] = Counter()
         self._requests: Counter[tuple[str, int]] = Counter()
         self._buckets: dict[str, list[int]] = {}
         self._seconds: Counter[str] = Counter()
@@ -82,6 +86,7 @@ class Metrics:
             label = labels(policy=policy)
             lines.append(f"rlconnect_request_seconds_sum{label} {self._seconds[policy]:.6f}")
             lines.append(f"rlconnect_request_seconds_count{label} {total}")
+        gauges = {**gauges, **self.counts}
         kinds = dict.fromkeys(name.partition("{")[0] for name in gauges)
         for kind in kinds:
             is_count = kind.endswith("_total")

@@ -18,6 +18,7 @@ class ObservationReader:
 
     Args:
         space: What the policy's environment gives.
+        name: What a refusal calls them.
 
     Example:
         >>> reader = ObservationReader(spaces.Box(-1, 1, (2,)))
@@ -26,8 +27,8 @@ class ObservationReader:
                [0.5, 0.5]], dtype=float32)
     """
 
-    def __init__(self, space: spaces.Space[Any]) -> None:
-        self.space = space
+    def __init__(self, space: spaces.Space[Any], name: str = "obs") -> None:
+        self.space, self._name = space, name
 
     def rows(self, values: Sequence[Any]) -> Nest:
         """One row for each value.
@@ -35,7 +36,7 @@ class ObservationReader:
         Raises:
             ServeError: One of them is no observation of the space.
         """
-        return _read(values, self.space, "obs", are_columns=False)
+        return _read(values, self.space, self._name, are_columns=False)
 
     def batch(self, value: Any) -> Nest:
         """A list of observations, or arrays with a row for each.
@@ -45,15 +46,15 @@ class ObservationReader:
         """
         if isinstance(value, list):
             if not value:
-                raise _misfit("obs", self.space, "an empty list")
+                raise _misfit(self._name, self.space, "an empty list")
             return self.rows(value)
         if isinstance(self.space, (spaces.Dict, spaces.Tuple)) or isinstance(value, np.ndarray):
-            held = _read(value, self.space, "obs", are_columns=True)
+            held = _read(value, self.space, self._name, are_columns=True)
             counts = {len(leaf) for leaf in nest.flatten(held)}
             if len(counts) != 1 or 0 in counts:
-                raise _misfit("obs", self.space, f"parts of {sorted(counts)} rows")
+                raise _misfit(self._name, self.space, f"parts of {sorted(counts)} rows")
             return held
-        raise _misfit("obs", self.space, type(value).__name__)
+        raise _misfit(self._name, self.space, type(value).__name__)
 
 
 def _read(given: Any, space: spaces.Space[Any], name: str, *, are_columns: bool) -> Nest:

@@ -7,6 +7,7 @@ import os
 import re
 import threading
 import time
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -79,6 +80,19 @@ class Recorder:
 
     # In the loop.
 
+    def keep(
+        self, version: Version, episodes: Sequence[Any], size: int, done: Callable[[], object]
+    ) -> None:
+        """Keep episodes that a client played by itself.
+
+        Args:
+            version: Whose weights it had.
+            episodes: As `sent_episodes` reads them.
+            size: About how many bytes they hold.
+            done: Called in the thread when they are taken, and the client may send others.
+        """
+        self._events.put((version, episodes, size, done))
+
     def _acted(self, version: Version, turn: Turn) -> None:
         sessions = [
             None if step.session is None or step.session.is_over else step.session
@@ -108,6 +122,8 @@ class Recorder:
                     return
                 if isinstance(event, Session):
                     self._leave(event)
+                elif callable(event[-1]):
+                    self._take(*event)
                 else:
                     self._live(*event)
                     if self._lived > _MOST_BYTES // 2:
@@ -160,6 +176,21 @@ class Recorder:
                 if episode is not None and not is_over:
                     episode.act(action)
 
+    def _take(
+        self, version: Version, episodes: Sequence[Any], size: int, done: Callable[[], object]
+    ) -> None:
+        """Keep episodes that are whole already."""
+        try:
+            for episode in episodes:
+                told = {"policy": version.name, "version": version.number}
+                episode.custom_data = {**episode.custom_data, **told}
+                self._put(version.name, episode)
+            self._lived += size
+            if self._lived > _MOST_BYTES // 2:
+                self._unload()
+        finally:
+            done()
+
     def _leave(self, session: Session) -> None:
         """Keep what there is of a session that is over."""
         for episode in self._open.pop(session, {}).values():
@@ -181,10 +212,13 @@ class Recorder:
         self._write()
 
     def _keep(self, name: str, episode: LivedEpisode, **ended: bool) -> None:
+        self._put(name, episode.taken(**ended))
+
+    def _put(self, name: str, episode: Any) -> None:
         if not self._count:
             self._due = time.monotonic() + _SECONDS
         self._count += 1
-        self._over.setdefault(name, []).append(episode.taken(**ended))
+        self._over.setdefault(name, []).append(episode)
 
     def _write(self) -> None:
         over, self._over, self._count = self._over, {}, 0

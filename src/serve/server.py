@@ -10,6 +10,7 @@ import ssl
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from ..core.errors import CheckpointNotFoundError, ConfigError, RlconnectError
@@ -93,14 +94,19 @@ class Server:
             max_connections=settings.max_connections,
             read_timeout=settings.read_timeout,
         )
-        self._connections = Connections(app, limits)
-        self._client_connections: Connections | None = None
+        self._ports = [("--port", settings.port, Connections(app, limits))]
+        words: dict[str, Any] = {"token": settings.token, "access_log": settings.access_log}
         if settings.policy_server_port:
             from .policy_server import PolicyServer
 
-            self._client_connections = Connections(
-                PolicyServer(app, settings.token, access_log=settings.access_log), limits
-            )
+            own = Connections(PolicyServer(app, **words), limits)
+            self._ports.append(("--policy-server-port", settings.policy_server_port, own))
+        if settings.rllink_port:
+            from .rllink import RLlink
+
+            patient = replace(limits, idle_timeout=settings.session_ttl)
+            own = RLlink(app, **words).connections(patient)
+            self._ports.append(("--rllink-port", settings.rllink_port, own))
         self._servers: list[asyncio.Server] = []
         self._ends = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -113,18 +119,15 @@ class Server:
             ConfigError: Nobody can listen there.
         """
         loop = asyncio.get_running_loop()
-        self.address = await self._listen(self._connections, self.settings.port, "--port")
-        self._tasks = [
-            loop.create_task(self._connections.watch()),
-            loop.create_task(self._sweep()),
-        ]
-        if self._client_connections is not None:
-            port = self.settings.policy_server_port
-            await self._listen(self._client_connections, port, "--policy-server-port")
-            self._tasks.append(loop.create_task(self._client_connections.watch()))
+        for each in self._ports:
+            await self._listen(*each)
+        host, port = self._servers[0].sockets[0].getsockname()[:2]
+        self.address = host, port
+        self._tasks = [loop.create_task(each.watch()) for _, _, each in self._ports]
+        self._tasks.append(loop.create_task(self._sweep()))
         self.app.is_ready = True
 
-    async def _listen(self, connections: Connections, port: int, flag: str) -> tuple[str, int]:
+    async def _listen(self, flag: str, port: int, connections: Connections) -> None:
         settings = self.settings
         try:
             server = await asyncio.get_running_loop().create_server(
@@ -138,8 +141,6 @@ class Server:
                 hint=f"name another one: {flag} PORT.",
             ) from None
         self._servers.append(server)
-        host, port = server.sockets[0].getsockname()[:2]
-        return host, port
 
     async def run(self, started: Callable[[Server], None] | None = None) -> None:
         """Serve until somebody asks to end, by `stop` or by a signal.
@@ -176,7 +177,7 @@ class Server:
         self.app.is_ready = False
         for server in self._servers:
             server.close()
-        parts = [each for each in (self._connections, self._client_connections) if each is not None]
+        parts = [connections for _, _, connections in self._ports]
         for part in parts:
             part.is_draining = True
         loop = asyncio.get_running_loop()

@@ -37,6 +37,7 @@ class ServeSettings:
         policy_server_port: Where Ray's `PolicyClient`s are answered; nowhere if 0.
         move_sessions: Whether sessions go on with a version that is promoted, where it remembers
             the same things; others, and all if not, keep theirs until they end.
+        rllink_port: Where external environments of RLlib's new stack are; nowhere if 0.
         record: A folder that keeps the episodes of all sessions; none if empty.
         policies: Paths of checkpoints by the names they are served under.
 
@@ -62,6 +63,7 @@ class ServeSettings:
     access_log: bool = False
     policy_server_port: int = 0
     move_sessions: bool = False
+    rllink_port: int = 0
     record: str = ""
     policies: Mapping[str, str] = field(default_factory=dict)
 

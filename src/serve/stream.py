@@ -20,7 +20,6 @@ def mount(app: App) -> None:
 def open_stream(app: App, request: Request, answer: Answer) -> WebSocket:
     """A WebSocket on which each message is a step, and a session that ends with it."""
     own = {"policy": request.query.get("policy"), "session": app.sessions.new_id()}
-    used: set[tuple[str, str]] = set()
 
     def on_message(socket: WebSocket, message: Message) -> None:
         codec: Codec = JSON_CODEC if isinstance(message, str) else MSGPACK_CODEC
@@ -36,16 +35,9 @@ def open_stream(app: App, request: Request, answer: Answer) -> WebSocket:
         except ServeError as error:
             reply(error.status, error.to_dict())
             return
-        if isinstance(fields, dict):
-            fields = {**own, **fields}
-            if fields["session"] == own["session"]:
-                name = fields["policy"] or next(iter(app.models))
-                if isinstance(name, str):
-                    used.add((name, own["session"] or ""))
-        app.act(fields, reply)
+        app.act({**own, **fields} if isinstance(fields, dict) else fields, reply)
 
     def on_end() -> None:
-        for key in used:
-            app.end_session(*key)
+        app.end_sessions(own["session"] or "")
 
     return WebSocket(accept(request), on_message, on_end, app.max_message)

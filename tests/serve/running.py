@@ -40,10 +40,19 @@ def app_with(policies: dict[str, Any], **settings: Any) -> App:
     app = empty_app(told)
     watch = None if app.recorder is None else app.recorder.watch
     for name, policy in policies.items():
-        version = Version(name, 1, as_policies(policy).only, "", told.max_waiting)
+        loaded = as_policies(policy).only
+        version = Version(name, 1, loaded, loaded.path, told.max_waiting)
         version.try_out()
         app.models[name] = Model(name, version, app.sessions, watch, moves=told.move_sessions)
     return app
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 class RawWebSocket:
@@ -113,9 +122,9 @@ class Running:
         self.port = server.address[1]
         self.url = f"http://127.0.0.1:{self.port}"
 
-    def raw(self, data: bytes, *, then_close: bool = True) -> bytes:
+    def raw(self, data: bytes, *, then_close: bool = True, port: int = 0) -> bytes:
         """What is answered to bytes, until the server hangs up."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
+        with socket.create_connection(("127.0.0.1", port or self.port), timeout=20) as connection:
             try:
                 connection.sendall(data)
                 if then_close:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from gymnasium import spaces
 from rlconnect.serve.client_pickles import read_request, write_answer
 from rlconnect.serve.errors import ServeError
 
-from .running import Running, policy_of, running
+from .running import Running, free_port, policy_of, running
 
 BODIES = {
     name: bytes.fromhex(body)
@@ -25,13 +24,6 @@ BODIES = {
     )["bodies"].items()
 }
 OBS = np.linspace(-0.5, 0.5, 8, dtype=np.float32)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Clients:
@@ -43,15 +35,14 @@ class Clients:
 
     def __init__(self, server: Running) -> None:
         self.server = server
-        self._own = Running(server.app, server.server, server.loop)
-        self._own.port = server.server.settings.policy_server_port
 
     def send(self, body: bytes, head: str = "POST / HTTP/1.1", more: str = "") -> tuple[int, bytes]:
         """Status and body of an answer."""
-        got = self._own.raw(
+        got = self.server.raw(
             f"{head}\r\nhost: h\r\nconnection: close\r\n{more}content-length: {len(body)}\r\n\r\n"
             "".encode()
-            + body
+            + body,
+            port=self.server.server.settings.policy_server_port,
         )
         top, _, rest = got.partition(b"\r\n\r\n")
         return int(top[9:12]), rest

@@ -41,20 +41,11 @@ from ...v2.connectors.env_to_module.env_to_module_pipeline import EnvToModulePip
 from ...v2.connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ...v2.modules.multi_rl_module import MultiRLModule
 from ...v2.modules.multi_spec import MultiRLModuleSpec
-from ...v2.modules.spec import RLModuleSpec
 from ...v2.saving.checkpoint_files import write_component
+from .ray_config import BY_MODULE, is_plain, named, spec_of
 from .ray_parts import is_face
 from .training_settings import training_settings
 
-_BY_MODULE: Final = {
-    "DefaultAPPOTorchRLModule": ("APPO",),
-    "DefaultDQNTorchRLModule": ("DQN",),
-    "DefaultPPOTorchRLModule": ("PPO", "IMPALA"),
-    "DefaultSACTorchRLModule": ("SAC",),
-    "DescribedTorchRLModule": ("PPO",),
-    "LegacyPolicyModule": ("PPO",),
-}
-"""Class of a module -> the algorithms of Ray's that learn with it, the usual one first."""
 _OF_MODULES: Final = {
     "DQN": ("double_q", "dueling", "epsilon", "num_atoms", "v_max", "v_min"),
     "SAC": ("twin_q",),
@@ -64,12 +55,7 @@ _FOR_ANY: Final = frozenset({"gamma", "lr", "grad_clip", _BATCH})
 """What all of them learn by; the rest is PPO's."""
 
 
-def _named(module: str, name: str) -> Any:
-    """Something that is saved as a reference to a class or function of Ray's."""
-    return type(name, (), {"saved_as": (module, name)})
-
-
-_given: Final = _named("ray.rllib.utils.framework", "get_variable")
+_given: Final = named("ray.rllib.utils.framework", "get_variable")
 """A function of Ray's that gives back its first argument, whatever else it is called with."""
 
 
@@ -123,7 +109,7 @@ class RayAlgorithm:
         self.name = _algorithm_of(acting)
         self.env = _name_of(self.first.config.get("env")) if env is None else env
         self.mapping: Any = policy_mapping_fn
-        self.specs = {name: _spec_of(module) for name, module in acting.modules.items()}
+        self.specs = {name: spec_of(module) for name, module in acting.modules.items()}
 
     def facts(self) -> dict[str, str]:
         """What has to be told of it, by the names of `RayNeeds`."""
@@ -136,10 +122,10 @@ class RayAlgorithm:
     def save(self, folder: Path) -> None:
         """Write it."""
         home = f"ray.rllib.algorithms.{self.name.lower()}.{self.name.lower()}"
-        config = _named(home, f"{self.name}Config")
+        config = named(home, f"{self.name}Config")
         _write(
             folder,
-            _named(home, self.name),
+            named(home, self.name),
             {"class": config, **self._settings()},
             state=ALGORITHM_STATE,
             metadata=ALGORITHM_JSON,
@@ -148,11 +134,9 @@ class RayAlgorithm:
         )
         _write(
             folder / LEARNER_GROUP,
-            _named("ray.rllib.core.learner.learner_group", "LearnerGroup"),
+            named("ray.rllib.core.learner.learner_group", "LearnerGroup"),
         )
-        _write(
-            folder / LEARNER_GROUP / LEARNER, _named("ray.rllib.core.learner.learner", "Learner")
-        )
+        _write(folder / LEARNER_GROUP / LEARNER, named("ray.rllib.core.learner.learner", "Learner"))
         modules = MultiRLModule()
         for name, module in self.acting.modules.items():
             modules.add_module(name, module)
@@ -160,7 +144,7 @@ class RayAlgorithm:
         modules.save_to_path(folder / LEARNT_MODULE)
         kind = "SingleAgentEnvRunner" if self.is_single else "MultiAgentEnvRunner"
         home = "single_agent_env_runner" if self.is_single else "multi_agent_env_runner"
-        _write(folder / ENV_RUNNER, _named(f"ray.rllib.env.{home}", kind))
+        _write(folder / ENV_RUNNER, named(f"ray.rllib.env.{home}", kind))
         self.acting.save_pipelines(folder / ENV_RUNNER)
 
     def _settings(self) -> dict[str, Any]:
@@ -178,7 +162,7 @@ class RayAlgorithm:
             **learning,
             **self._told_of_modules(),
             "env": self.env or None,
-            "env_config": dict(env_config or {}) if _is_plain(env_config) else {},
+            "env_config": dict(env_config or {}) if is_plain(env_config) else {},
             "explore": bool(config.get("explore", True)),
             "num_env_runners": 0,
             "num_learners": 0,
@@ -233,7 +217,7 @@ class RayAlgorithm:
             has_value = family_of(policy.algorithm) == "actor_critic"
             if kind == "DescribedTorchRLModule":
                 has_value = "value" in module.network.outputs
-            learns = self.name in _BY_MODULE.get(kind, ())
+            learns = self.name in BY_MODULE.get(kind, ())
             if not learns or (self.name == "PPO" and not has_value):
                 return f"{self.name} does not learn with the network of {policy.algorithm}"
         return ""
@@ -243,20 +227,10 @@ def _algorithm_of(acting: Acting) -> str:
     """The algorithm of Ray's that goes on with most of the modules."""
     named = []
     for name, module in acting.modules.items():
-        possible = _BY_MODULE.get(type(module).__name__, ("PPO",))
+        possible = BY_MODULE.get(type(module).__name__, ("PPO",))
         own = acting.policies[name].algorithm
         named.append(own if own in possible else possible[0])
     return max(named, key=named.count)
-
-
-def _spec_of(module: Any) -> RLModuleSpec:
-    kwargs = module.get_ctor_args_and_kwargs()[1]
-    return RLModuleSpec(
-        type(module),
-        module.observation_space,
-        module.action_space,
-        model_config=kwargs["model_config"],
-    )
 
 
 def _builds(pieces: Iterable[ConnectorV2]) -> list[tuple[Any, ...]]:
@@ -273,14 +247,6 @@ def _name_of(env: Any) -> str:
     """An environment's name as a config has it; the last part of a class's."""
     name = env if isinstance(env, str) else getattr(env, "name", getattr(env, "__name__", ""))
     return str(name or "").rpartition(".")[2] if not isinstance(env, str) else env
-
-
-def _is_plain(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return all(isinstance(key, str) and _is_plain(each) for key, each in value.items())
-    if isinstance(value, (list, tuple)):
-        return all(map(_is_plain, value))
-    return value is None or isinstance(value, (str, int, float, bool))
 
 
 def _write(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import ClassVar
 from typing import Protocol as Interface
 
 from .messages import BadRequestError, Request, Response, error_response
@@ -30,19 +31,23 @@ class Connections:
     Args:
         app: What answers.
         limits: How much and how long.
+        kind: What each connection is.
 
     Attributes:
         is_draining: Whether each connection ends with its next answer.
     """
 
-    def __init__(self, app: App, limits: HttpLimits) -> None:
+    def __init__(
+        self, app: App, limits: HttpLimits, kind: type[HttpConnection] | None = None
+    ) -> None:
         self.app, self.limits = app, limits
         self.open: set[HttpConnection] = set()
         self.is_draining = False
+        self._kind = kind or HttpConnection
 
     def protocol(self) -> HttpConnection:
         """For a new connection."""
-        return HttpConnection(self)
+        return self._kind(self)
 
     async def watch(self) -> None:
         """End connections that are late, for as long as the server runs."""
@@ -65,14 +70,21 @@ class HttpConnection(asyncio.Protocol):
         is_busy: Whether a request waits for its answer.
     """
 
+    refusal: ClassVar[Callable[..., Response]] = staticmethod(error_response)
+    """Makes the answer that says what is wrong, of a status and a text."""
+
     def __init__(self, connections: Connections) -> None:
         self._all = connections
         self._limits = connections.limits
-        self._parser = RequestParser(connections.limits)
+        self._parser = self.new_parser(connections.limits)
         self._socket: WebSocket | None = None
         self._is_ending = self._is_full = self._is_eof = False
         self.is_busy = False
         self.deadline = 0.0
+
+    def new_parser(self, limits: HttpLimits) -> RequestParser:
+        """What cuts requests out of the bytes that come."""
+        return RequestParser(limits)
 
     # What asyncio calls.
 
@@ -85,7 +97,7 @@ class HttpConnection(asyncio.Protocol):
         self._peer = str(peer[0]) if isinstance(peer, tuple) else ""
         self.deadline = self._clock() + self._limits.read_timeout
         if len(self._all.open) >= self._limits.max_connections:
-            self._end(error_response(503, "too many connections", retry_after="1"))
+            self._end(self.refusal(503, "too many connections", retry_after="1"))
             return
         self._all.open.add(self)
 
@@ -144,7 +156,7 @@ class HttpConnection(asyncio.Protocol):
         elif self.is_busy:
             self._rest()  # it is we who are late
         elif self._parser.is_begun:
-            self._end(error_response(408, "the request did not come to its end in time"))
+            self._end(self.refusal(408, "the request did not come to its end in time"))
         else:
             self._transport.close()
 
@@ -164,7 +176,7 @@ class HttpConnection(asyncio.Protocol):
         try:
             request = self._parser.next_request()
         except BadRequestError as error:
-            self._end(error_response(error.status, str(error)))
+            self._end(self.refusal(error.status, str(error)))
             return
         if request is None:
             if self._is_eof:
@@ -190,7 +202,7 @@ class HttpConnection(asyncio.Protocol):
             self._socket = self._all.app.handle(request, answer)
         except Exception:
             _log.exception("a request could not be answered")
-            answer(error_response(500, "the server made a mistake; its log tells which"))
+            answer(self.refusal(500, "the server made a mistake; its log tells which"))
         if self._socket is not None:
             self.is_busy = False
             self.deadline = float("inf")

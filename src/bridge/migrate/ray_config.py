@@ -1,0 +1,86 @@
+"""Ray's classes and settings by their names: what Ray itself makes objects of.
+
+A config is written as its class, called by Ray, and settings laid over its defaults: whatever else
+that release of Ray knows stays as it is there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ...core.vault.decode.standins import class_path
+from ...v2.modules.spec import RLModuleSpec
+from ...v2.saving import reference_pickle
+
+BY_MODULE: Final = {
+    "DefaultAPPOTorchRLModule": ("APPO",),
+    "DefaultDQNTorchRLModule": ("DQN",),
+    "DefaultPPOTorchRLModule": ("PPO", "IMPALA"),
+    "DefaultSACTorchRLModule": ("SAC",),
+    "DescribedTorchRLModule": ("PPO",),
+    "LegacyPolicyModule": ("PPO",),
+}
+"""Class of a module -> the algorithms of Ray's that learn with it, the usual one first."""
+_CONFIG: Final = re.compile(r"ray\.rllib\.algorithms\.(\w+)\.\1\.\w+Config")
+
+
+def named(module: str, name: str) -> Any:
+    """Something that is saved as a reference to a class or function of Ray's."""
+    return type(name, (), {"saved_as": (module, name)})
+
+
+def spec_of(module: Any) -> RLModuleSpec:
+    """What Ray builds a module of."""
+    kwargs = module.get_ctor_args_and_kwargs()[1]
+    return RLModuleSpec(
+        type(module),
+        module.observation_space,
+        module.action_space,
+        model_config=kwargs["model_config"],
+    )
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a setting is a value, not an object."""
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and is_plain(each) for key, each in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(map(is_plain, value))
+    return value is None or isinstance(value, (str, int, float, bool))
+
+
+def config_for_clients(module: Any, held: Mapping[str, Any]) -> bytes:
+    """The pickle of Ray's config of who acts by a module, as RLlib sends it to external clients.
+
+    Args:
+        module: The module; clients build it by the config's spec.
+        held: Settings as a checkpoint of an algorithm holds them; those that are values count.
+    """
+    name = BY_MODULE.get(type(module).__name__, ("PPO",))[0]
+    path = class_path(held.get("class"))
+    if not _CONFIG.fullmatch(path):
+        path = f"ray.rllib.algorithms.{name.lower()}.{name.lower()}.{name}Config"
+    settings = {
+        key: value
+        for key, value in held.items()
+        if value is not None and key not in ("class", "policies", "model") and is_plain(value)
+    }
+    settings |= {
+        "observation_space": module.observation_space,
+        "action_space": module.action_space,
+        "_rl_module_spec": spec_of(module),
+    }
+    home, _, name = path.rpartition(".")
+    return reference_pickle.dump(_Made(named(home, name), settings))
+
+
+class _Made:
+    """Something that is pickled as what its class makes of no arguments, with a state on top."""
+
+    def __init__(self, cls: Any, state: Mapping[str, Any]) -> None:
+        self._cls, self._state = cls, state
+
+    def __reduce__(self) -> Any:
+        return self._cls, (), dict(self._state)
