@@ -20,7 +20,6 @@ from ...core.runtime.torch_draws import drawing
 from ...core.step.plan import Choose, Run
 from ...core.types import Array, Nest
 from ...v2.distributions.torch_continuous import TorchDeterministic
-from ...v2.modules.rl_module import RLModule
 from .dense_modules import direct_of
 from .int_actions import as_int32
 from .module_values import fetches_of, values_of
@@ -100,9 +99,7 @@ class ModuleBrain:
             rng: Seeds torch's generator for the pass.
             tensors: Computes, and gives tensors; by default this brain, which gives arrays.
         """
-        kind = type(self._tensors.module)
-        passes = kind._forward_exploration, kind._forward_inference
-        is_same = passes == (RLModule._forward_exploration, RLModule._forward_inference)
+        is_same = not self._tensors.module.explores_apart()
         if is_same and tensors is None:
             return None
 
@@ -136,10 +133,10 @@ class ModuleBrain:
             )
             if explore:
                 with _seeded(rng, given["obs"]), torch.no_grad():
-                    found = tensors.module._forward_exploration(given, t=self.timestep)
+                    found = tensors.module.bare_pass(True)(given, t=self.timestep)
             else:
                 with torch.inference_mode():
-                    found = tensors.module._forward_inference(given)
+                    found = tensors.module.bare_pass(False)(given)
             beside = fetches_of(found)
             if states:
                 beside = nest.map_structure(lambda leaf: leaf[:, 0], beside)
@@ -182,7 +179,7 @@ class ModuleTensors(nn.Module):
 
     def forward(self, columns: Mapping[str, Any], states: list[Tensor]) -> tuple[Any, list[Tensor]]:
         """What actions are made of, and next states; rows have no time axis."""
-        return self._passed(self.module._forward_inference, columns, states)
+        return self._passed(self.module.bare_pass(False), columns, states)
 
     def explored(
         self,
@@ -193,7 +190,7 @@ class ModuleTensors(nn.Module):
     ) -> tuple[Any, list[Tensor]]:
         """The same while exploring, with torch's generator seeded for the pass and put back."""
         with _seeded(rng, columns["obs"]), torch.no_grad():
-            forward = partial(self.module._forward_exploration, t=timestep)
+            forward = partial(self.module.bare_pass(True), t=timestep)
             return self._passed(forward, columns, states)
 
     def _passed(

@@ -99,8 +99,7 @@ def _agent_side(piece: Any) -> list[Part] | None:
     if getattr(piece, "multi_agent", False):
         return None
     if kind is FlattenObservations or kind is PreprocessObservations:
-        _ = piece.observation_space  # planned when it is asked for
-        plan = piece._plans.get(None)
+        plan = piece.lone_plan()
         return None if plan is None else [Part(name, plan.transform_batch)]
     if kind is MeanStdFilter:
         return _filter(piece, name)
@@ -120,7 +119,7 @@ def _filter(piece: MeanStdFilter, name: str) -> list[Part]:
         "destd": piece.de_std_to_one,
         "clip": piece.clip_by_value,
     }
-    frozen = [FrozenFilter.of(stat, **settings) for stat in piece._stats_of(None)]
+    frozen = [FrozenFilter.of(stat, **settings) for stat in piece.stats_of(None)]
     space = piece.input_observation_space
     is_flat = not isinstance(space, (spaces.Dict, spaces.Tuple))
     filters = frozen[0] if is_flat else nest.unflatten_as(zero_of(space), frozen)

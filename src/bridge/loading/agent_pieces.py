@@ -153,7 +153,7 @@ def _own(piece: Any, agent: Any) -> Any:
     settings = {name: changed.get(name, value) for name, value in settings.items()}
     made = type(piece)(*args, **settings)
     if type(piece) is MeanStdFilter:
-        made._stats[None] = piece._stats_of(agent if piece.multi_agent else None)
+        made.stats_of(None)[:] = piece.stats_of(agent if piece.multi_agent else None)
     return made
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from .functions import array, called, constant
-from .recorded import Recorded, has_recorded, is_recorded
+from .recorded import Recorded, example_of, has_recorded, is_recorded, tape_of
 from .tape import Operand, Tape, Untraceable
 
 _ARRAYS: Final = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfarray")
@@ -66,16 +66,16 @@ class Table(np.ndarray[Any, Any]):
 
     def __getitem__(self, index: Any) -> Any:
         """A part of it, or the entry at a recorded number."""
-        if not (is_recorded(index) and np.asarray(index._example).dtype.kind == "i"):
+        if not (is_recorded(index) and np.asarray(example_of(index)).dtype.kind == "i"):
             return super().__getitem__(index)
         known = np.asarray(self)
-        example = known[index._example]
+        example = known[example_of(index)]
         operands = [
             Operand.of(known, known.dtype),
-            Operand(index.at, np.shape(index._example), np.dtype(np.int64)),
+            Operand(index.at, np.shape(example_of(index)), np.dtype(np.int64)),
         ]
-        at = index._tape.write(_entries, operands, np.shape(example), known.dtype)
-        return Recorded(index._tape, at, example)
+        at = tape_of(index).write(_entries, operands, np.shape(example), known.dtype)
+        return Recorded(tape_of(index), at, example)
 
 
 def _entries(rows: int, table: Any, index: Any) -> Any:
@@ -102,7 +102,7 @@ class Kind:
         if args and has_recorded(args[0]):
             made = array(args[0], self.dtype, is_scalar=True)
             if not issubclass(self._real, np.generic):
-                made._example = self._real(made._example)
+                return Recorded(tape_of(made), made.at, self._real(example_of(made)))
             return made
         return self._real(*args)
 

@@ -116,8 +116,8 @@ def constant(tape: Any, value: Any) -> Recorded:
 def converted(value: Recorded, dtype: Any) -> Recorded:
     """`astype`: a value in another dtype."""
     with np.errstate(all="ignore"):
-        example = value._example.astype(dtype)
-    numbers = Numbering(value._tape)
+        example = example_of(value).astype(dtype)
+    numbers = Numbering(tape_of(value))
     return numbers.taken(numbers.ids(value), example)
 
 
@@ -129,7 +129,7 @@ def matrix_product(left: Any, right: Any, *, example: Any) -> Recorded:
     dtype = np.asarray(example).dtype
     whole = (sides[0] @ sides[1]).astype(dtype)
     found = written(elementwise("matmul"), (row, column), whole, [dtype, dtype])
-    numbers = Numbering(found._tape)
+    numbers = Numbering(tape_of(found))
     return numbers.taken(numbers.ids(found), example)
 
 
@@ -166,12 +166,12 @@ def _reduced(
     name = _REDUCING[function.__name__]
     value = value if is_recorded(value) else array(value)
     settings = {} if dtype is None else {"dtype": dtype}
-    example = function(value._example, axis=axis, keepdims=keepdims, **settings)
-    depth = np.ndim(value._example)
+    example = function(example_of(value), axis=axis, keepdims=keepdims, **settings)
+    depth = np.ndim(example_of(value))
     axes = range(depth) if axis is None else np.atleast_1d(axis).tolist()
     gone = [each % depth for each in axes] if depth else []
     order = [each for each in range(depth) if each not in gone] + gone
-    shape = np.shape(value._example)
+    shape = np.shape(example_of(value))
     kept = tuple(shape[each] for each in order[: depth - len(gone)])
     last: Any = np.transpose(value, order) if depth else value
     last = np.reshape(last, (*kept, -1))
@@ -182,7 +182,7 @@ def _reduced(
     elif name in ("argmax", "argmin"):
         wide = np.dtype(np.uint8) if last.dtype == bool else last.dtype
     whole = np.zeros(kept, own)
-    tape = last._tape
+    tape = tape_of(last)
     at = tape.write(along_last(name), [Operand(last.at, last.shape, wide)], kept, own)
     found = Recorded(tape, at, whole)
     numbers = Numbering(tape)
@@ -252,7 +252,7 @@ def _dot(left: Any, right: Any) -> Any:
 def _cumulated(value: Any, axis: Any = None) -> Any:
     value = np.ravel(value) if axis is None else value
     last: Any = np.moveaxis(value, -1 if axis is None else axis, -1)
-    example = np.cumsum(last._example, -1)
+    example = np.cumsum(example_of(last), -1)
     found = written(along_last("cumsum"), (last,), example, [example.dtype])
     return np.moveaxis(cast("Any", found), -1, -1 if axis is None else axis)
 

@@ -75,7 +75,7 @@ def image_stack(blocks: Iterable[nn.Module], image: Sequence[int]) -> Stack:
     layers, filters, activations = [], [], set()
     probe = torch.zeros(1, image[2], image[0], image[1])
     for block in blocks:
-        parts = list(block._model)  # type: ignore[arg-type]  # a Sequential
+        parts = _parts(block)
         is_padded = isinstance(parts[0], nn.ZeroPad2d)
         conv: Any = parts[1 if is_padded else 0]
         layers.append((conv.weight, conv.bias))
@@ -96,23 +96,22 @@ def trunk_stack(model: Any) -> Stack:
     """What an old network does before its outputs."""
     if isinstance(model, AttentionWrapper):
         raise NoTwin("V2 has no default network with attention")
-    if isinstance(model, FullyConnectedNetwork):
-        return dense_stack(model._hidden_layers, prod(model.obs_space.shape or ()))
-    if isinstance(model, VisionNetwork):
-        return image_stack(_convolutions(model._convs), model.obs_space.shape or ())
-    raise NoTwin(f"V2 has no default network like {type(model).__name__}")
+    if not isinstance(model, (FullyConnectedNetwork, VisionNetwork)):
+        raise NoTwin(f"V2 has no default network like {type(model).__name__}")
+    return _stack(model, model.layers_by_use().trunk)
 
 
 def critic_stack(model: Any) -> Stack | None:
     """The value branch's own layers; None where it shares the trunk."""
-    separate = model._value_branch_separate
+    critic = model.layers_by_use().critic
+    return None if critic is None else _stack(model, critic)
+
+
+def _stack(model: Any, blocks: nn.Sequential) -> Stack:
+    shape = model.obs_space.shape or ()
     if isinstance(model, VisionNetwork):
-        if separate is None:
-            return None
-        return image_stack(list(separate)[:-1], model.obs_space.shape or ())
-    if separate is None:
-        return None
-    return dense_stack(separate, prod(model.obs_space.shape or ()))
+        return image_stack(_convolutions(blocks), shape)
+    return dense_stack(blocks, prod(shape))
 
 
 def linear_layer(block: nn.Module) -> Layer:
@@ -160,14 +159,21 @@ def _convolutions(layers: nn.Sequential) -> list[nn.Module]:
 
 
 def _linear_of(block: Any) -> tuple[nn.Linear, str]:
-    parts = list(block._model)
-    return parts[0], _name_of(parts[1:])
+    linear, *activation = _parts(block)
+    return linear, _name_of(activation)
+
+
+def _parts(block: nn.Module) -> list[Any]:
+    """The layers of a block that have no layers in them, in order."""
+    return [part for part in block.modules() if not any(True for _ in part.children())]
 
 
 def _name_of(activation: Sequence[nn.Module]) -> str:
     """An activation as native settings spell it."""
     if not activation:
         return "linear"
+    if len(activation) > 1:
+        raise NoTwin(f"it has several activations after a layer: {activation!r}")
     kind = type(activation[0])
     try:
         is_plain = repr(kind()) == repr(activation[0])

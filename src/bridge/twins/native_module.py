@@ -14,7 +14,6 @@ from ...core.algorithms import family_of
 from ...core.errors import RlconnectError
 from ...legacy.heads.described_model import DescribedModel
 from ...legacy.models.complex import ComplexInputNetwork
-from ...legacy.models.fcnet import FullyConnectedNetwork
 from ...legacy.models.lstm import LSTMWrapper
 from ...legacy.models.rlmodule import RLModuleNet
 from ...legacy.models.visionnet import VisionNetwork
@@ -141,7 +140,7 @@ def _actor_critic(policy: Policy, model: Any) -> RLModule:
         fill(module.encoder.actor_encoder, trunk.layers)
         fill(module.encoder.critic_encoder, critic.layers)
     _fill_head(module.pi, _output_layer(model, trunk), model, has_free_std)
-    fill(module.vf, [_value_layer(model)])
+    fill(module.vf, [linear_layer(model.layers_by_use().value)])
     return module  # type: ignore[no-any-return]  # Any above
 
 
@@ -157,11 +156,12 @@ def seen_by_network(policy: Policy) -> Box:
 
 
 def _output_layer(model: Any, trunk: Stack) -> Layer:
-    if isinstance(model, LSTMWrapper):
-        return linear_layer(model._logits_branch)
-    if model._logits is None:
+    output = model.layers_by_use().output
+    if output is None:
         return identity_layer(trunk.width)
-    last = linear_layer(model._logits)
+    last = linear_layer(output)
+    if isinstance(model, LSTMWrapper):
+        return last
     between = _dense_after_convolutions(model)
     for block in reversed(between):
         last = merged(linear_layer(block), last)
@@ -174,7 +174,7 @@ def _dense_after_convolutions(model: Any) -> list[nn.Module]:
         return []
     dense = [
         block
-        for block in model._convs
+        for block in model.layers_by_use().trunk
         if any(isinstance(part, nn.Linear) for part in block.modules())
     ]
     if len(dense) > 1:
@@ -182,18 +182,11 @@ def _dense_after_convolutions(model: Any) -> list[nn.Module]:
     return dense
 
 
-def _value_layer(model: Any) -> Layer:
-    if isinstance(model, (LSTMWrapper, FullyConnectedNetwork)):
-        return linear_layer(model._value_branch)
-    separate = model._value_branch_separate
-    return linear_layer(model._value_branch if separate is None else separate[-1])
-
-
 def _fill_head(head: Any, layer: Layer, model: Any, has_free_std: bool) -> None:
     fill(head, [layer])
     if has_free_std:
         with torch.no_grad():
-            head.log_std.copy_(model._append_free_log_std.log_std)
+            head.log_std.copy_(model.layers_by_use().log_std)
 
 
 def _fill_encoder(encoder: Any, trunk: Stack, model: Any) -> None:

@@ -36,11 +36,11 @@ def nested_module(policy: Policy, model: ComplexInputNetwork, bound: float) -> R
         (model.one_hot if str(place) in model.one_hot else model.flatten)[str(place)]
         for place in range(len(model.flattened_input_space))
     ]
-    stacks = [dense_stack(t._hidden_layers, t.obs_space.shape[0]) for t in trunks]
+    stacks = [dense_stack(t.layers_by_use().trunk, t.obs_space.shape[0]) for t in trunks]
     joined = _side_by_side(stacks)
     # Actor and critic share the layers that join the trunks; native heads have one copy each.
-    last: Any = model.post_fc_stack
-    after = dense_stack(last._hidden_layers, joined.width) if len(last._hidden_layers) else None
+    last = model.post_fc_stack.layers_by_use().trunk
+    after = dense_stack(last, joined.width) if len(last) else None
     assert model.logits_layer is not None, "a policy's network has outputs"
     assert model.value_layer is not None, "and a value"
     settings = with_rest(joined.settings, vf_share_layers=True, log_std_clip_param=bound)

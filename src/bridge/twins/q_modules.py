@@ -79,7 +79,7 @@ def _branches(model: Any, trunk: Stack) -> _Branches:
     if not advantage:
         if is_branched and model.dueling:
             raise NoTwin("it duels without layers, which V2's DQN cannot")
-        last = model._logits
+        last = model.layers_by_use().output
         return _Branches(
             [identity_layer(trunk.width) if last is None else linear_layer(last)], None
         )
@@ -171,8 +171,8 @@ def sac_module(policy: Policy, model: Any) -> RLModule:
         model_config=settings,
     )
     fill(module.pi_encoder, trunk.layers)
-    last = identity_layer(trunk.width) if actor._logits is None else linear_layer(actor._logits)
-    fill(module.pi, [last])
+    last = actor.layers_by_use().output
+    fill(module.pi, [identity_layer(trunk.width) if last is None else linear_layer(last)])
     if has_q:
         for name, (stack, head) in zip(("qf", "qf_twin"), critics, strict=False):
             fill(getattr(module, f"{name}_encoder"), stack.layers)
@@ -185,10 +185,5 @@ def _critics(model: Any) -> list[tuple[Stack, Layer]]:
     nets = [net for net in (model.q_net, model.twin_q_net) if net is not None]
     if not all(isinstance(net, FullyConnectedNetwork) for net in nets):
         return []
-    return [
-        (
-            dense_stack(net._hidden_layers, net.obs_space.shape[0]),
-            linear_layer(net._logits),
-        )
-        for net in nets
-    ]
+    uses = [(net.layers_by_use(), net.obs_space.shape[0]) for net in nets]
+    return [(dense_stack(use.trunk, width), linear_layer(use.output)) for use, width in uses]

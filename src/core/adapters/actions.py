@@ -71,10 +71,10 @@ class ExtendAction(Step):
     def _bind_numbers(self, space: Any) -> Bound:
         values = np.array(self.values)
         if self.positions is not None or (values < 0).any() or (values % 1).any():
-            raise self._mismatch("whole numbers at the end", space)
+            raise self.mismatch("whole numbers at the end", space)
         is_single = isinstance(space, spaces.Discrete)
         if (int(space.start) if is_single else np.any(getattr(space, "start", 0))) != 0:
-            raise self._mismatch("numbers from 0 on", space)
+            raise self.mismatch("numbers from 0 on", space)
         sizes = np.concatenate([np.atleast_1d(space.n if is_single else space.nvec), values + 1])
 
         def formula(value: Any, values: Any) -> Any:
@@ -136,7 +136,7 @@ class MaskActions(Step):
         start, end = int(space.start), int(space.start + space.n)
         for number in (*self.forbidden, self.instead):
             if not start <= number < end:
-                raise self._mismatch(f"an action {number}", space)
+                raise self.mismatch(f"an action {number}", space)
         numbers = [self.instead if n in self.forbidden else n for n in range(start, end)]
         return MapActions(tuple(numbers), int(space.n), start).bind(space)
 
@@ -165,7 +165,7 @@ class Undiscretise(Step):
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Look vectors up by number."""
         if not isinstance(space, spaces.Discrete) or space.n != len(self.vectors):
-            raise self._mismatch(f"a Discrete of {len(self.vectors)} actions", space)
+            raise self.mismatch(f"a Discrete of {len(self.vectors)} actions", space)
         vectors = np.array(self.vectors, np.float32)
         low = vectors.min() if self.low is None else self.low
         high = vectors.max() if self.high is None else self.high
@@ -189,7 +189,7 @@ class Discretise(Step):
         """Measure squared distances; of two as near the first is taken."""
         box = self._vector(space)
         if {len(row) for row in self.vectors} != {box.shape[0]}:
-            raise self._mismatch(f"vectors of length {box.shape[0]}", space)
+            raise self.mismatch(f"vectors of length {box.shape[0]}", space)
         vectors = np.array(self.vectors, box.dtype)
         start = self.start
 

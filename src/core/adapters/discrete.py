@@ -88,7 +88,7 @@ def table(owner: Any, space: spaces.Discrete) -> tuple[Any, tuple[Any, ...]]:
     """
     numbers = np.array(owner.numbers)
     if len(numbers) != space.n:
-        raise owner._mismatch(f"{len(numbers)} values", space)
+        raise owner.mismatch(f"{len(numbers)} values", space)
     return looked_up(int(space.start)), (numbers,)
 
 

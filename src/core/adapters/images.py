@@ -56,7 +56,7 @@ class CropImage(Step):
         rows = slice(self.top, self.top + self.height)
         columns = slice(self.left, self.left + self.width)
         if min(self.top, self.left) < 0 or rows.stop > box.shape[0] or columns.stop > box.shape[1]:
-            raise self._mismatch(f"at least {rows.stop} x {columns.stop} pixels", space)
+            raise self.mismatch(f"at least {rows.stop} x {columns.stop} pixels", space)
         out = box_between(box.low[rows, columns], box.high[rows, columns])
         return Bound(out, lambda frames: frames[..., rows, columns, :])
 
@@ -75,7 +75,7 @@ class Grayscale(Step):
         """One weight for each channel."""
         box = _frames(self, space)
         if box.shape[2] != len(self.weights):
-            raise self._mismatch(f"{len(self.weights)} channels", space)
+            raise self.mismatch(f"{len(self.weights)} channels", space)
         weights = np.array(self.weights, np.float32)
         is_counted = box.dtype.kind in "iu"
 
@@ -117,7 +117,7 @@ class MoveChannels(Step):
 
 def _frames(owner: Step, space: spaces.Space[Any]) -> spaces.Box:
     if not isinstance(space, spaces.Box) or len(space.shape) != 3:
-        raise owner._mismatch("a Box of height, width and channels", space)
+        raise owner.mismatch("a Box of height, width and channels", space)
     return space
 
 

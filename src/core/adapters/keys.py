@@ -54,7 +54,7 @@ class RenameKeys(Step):
         space = self._dict(space)
         names = {key: self.names.get(key, key) for key in space.spaces}
         for missing in self.names.keys() - space.spaces.keys():
-            raise self._mismatch(f"a key {missing!r}", space)
+            raise self.mismatch(f"a key {missing!r}", space)
         if len(set(names.values())) < len(names):
             raise PieceError("RenameKeys gives two parts one name", found=f"{names}")
         out = spaces.Dict({names[key]: part for key, part in space.spaces.items()})
@@ -114,7 +114,7 @@ class ConcatKeys(Step):
         parts = [part_of(space, (key,)) for key in keys]
         for key, part in zip(keys, parts, strict=True):
             if not isinstance(part, spaces.Box):
-                raise self._mismatch(f"a Box at {key!r}", part)
+                raise self.mismatch(f"a Box at {key!r}", part)
         boxes: list[Any] = parts
         dtype = np.result_type(*(box.dtype for box in boxes))
         low, high = (
@@ -153,7 +153,7 @@ class SplitFeatures(Step):
         box = self._vector(space)
         ends = np.cumsum([*self.sizes.values()]).tolist()
         if not ends or ends[-1] != box.shape[0] or min(self.sizes.values()) < 1:
-            raise self._mismatch(f"{sum(self.sizes.values())} features", space)
+            raise self.mismatch(f"{sum(self.sizes.values())} features", space)
         cuts = {
             key: slice(end - size, end)
             for (key, size), end in zip(self.sizes.items(), ends, strict=True)

@@ -39,7 +39,7 @@ class Scale(Step):
         factor, offset = (np.asarray(each, dtype) for each in (self.factor, self.offset))
         for each in (factor, offset):
             if each.ndim > 1 or (each.ndim and (not box.shape or each.shape[0] != box.shape[-1])):
-                raise self._mismatch(f"a last axis of {each.shape[0]}", space)
+                raise self.mismatch(f"a last axis of {each.shape[0]}", space)
         with np.errstate(invalid="ignore", over="ignore"):
             ends = [end.astype(dtype) * factor + offset for end in (box.low, box.high)]
         ends = [np.where(np.isnan(end), offset, end) for end in ends]  # 0 times infinity
@@ -80,7 +80,7 @@ class Rescale(Step):
             for end, given in ((box.low, self.from_low), (box.high, self.from_high))
         ]
         if not np.isfinite(old).all() or np.any(old[0] >= old[1]):
-            raise self._mismatch(
+            raise self.mismatch(
                 "finite bounds, lower below upper", space, "give from_low and from_high."
             )
         new = [

@@ -76,7 +76,7 @@ class Step(abc.ABC):
     def _from_settings(cls, settings: Mapping[str, Any]) -> Self:
         return cls(**{name: _live(value) for name, value in settings.items()})
 
-    def _mismatch(self, expected: str, space: spaces.Space[Any], hint: str = "") -> SpaceError:
+    def mismatch(self, expected: str, space: spaces.Space[Any], hint: str = "") -> SpaceError:
         """The error for a space this step cannot work on."""
         return SpaceError(
             f"{type(self).__name__} cannot work on this space",
@@ -87,29 +87,29 @@ class Step(abc.ABC):
 
     def _box(self, space: spaces.Space[Any], expected: str = "a Box") -> spaces.Box:
         if not isinstance(space, spaces.Box):
-            raise self._mismatch(expected, space)
+            raise self.mismatch(expected, space)
         return space
 
     def _discrete(self, space: spaces.Space[Any]) -> spaces.Discrete:
         if not isinstance(space, spaces.Discrete):
-            raise self._mismatch("a Discrete", space)
+            raise self.mismatch("a Discrete", space)
         return space
 
     def _dict(self, space: spaces.Space[Any]) -> spaces.Dict:
         if not isinstance(space, spaces.Dict):
-            raise self._mismatch("a Dict", space)
+            raise self.mismatch("a Dict", space)
         return space
 
     def _features(self, space: spaces.Space[Any]) -> spaces.Box:
         box = self._box(space)
         if not box.shape:
-            raise self._mismatch("a Box of at least one axis", space)
+            raise self.mismatch("a Box of at least one axis", space)
         return box
 
     def _vector(self, space: spaces.Space[Any]) -> spaces.Box:
         box = self._box(space, "a Box of one axis")
         if len(box.shape) != 1:
-            raise self._mismatch("a Box of one axis", space, "flatten it first.")
+            raise self.mismatch("a Box of one axis", space, "flatten it first.")
         return box
 
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ...core.errors import ConfigError, PieceError
 from ...core.runtime.sharing import PerThread
 from .base import LegacyModel, ModelOutput
-from .layers import AppendBiasLayer, SlimFC, dense_stack, normc_initializer
+from .layers import AppendBiasLayer, LayersByUse, SlimFC, dense_stack, normc_initializer
 
 
 class FullyConnectedNetwork(LegacyModel):
@@ -65,6 +65,12 @@ class FullyConnectedNetwork(LegacyModel):
         if self.free_log_std:
             outputs = self._append_free_log_std(outputs)
         return outputs, state
+
+    def layers_by_use(self) -> LayersByUse:
+        """Tell what its layers are for."""
+        free = self._append_free_log_std.log_std if self.free_log_std else None
+        critic = self._value_branch_separate
+        return LayersByUse(self._hidden_layers, self._logits, self._value_branch, critic, free)
 
     def value_function(self) -> Tensor:
         """Give the value estimates `(B,)` of the last `forward`."""

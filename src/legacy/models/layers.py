@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -180,6 +181,25 @@ class SlimConv2d(nn.Module):
         """Map `(B, in_channels, H, W)` to `(B, out_channels, H', W')`."""
         out: Tensor = self._model(x)
         return out
+
+
+@dataclass(frozen=True)
+class LayersByUse:
+    """The layers of a network by what they are for.
+
+    Args:
+        trunk: What comes first.
+        output: Gives the outputs; None where the trunk does.
+        value: Gives the value.
+        critic: What comes before the value; None where that is the trunk.
+        log_std: Free log deviations, if there are any.
+    """
+
+    trunk: nn.Sequential
+    output: nn.Module | None
+    value: nn.Module
+    critic: nn.Sequential | None = None
+    log_std: nn.Parameter | None = None
 
 
 class AppendBiasLayer(nn.Module):

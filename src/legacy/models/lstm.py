@@ -13,7 +13,7 @@ from ...core.errors import ConfigError, PieceError
 from ...core.runtime.sharing import PerThread
 from .base import ModelOutput, TorchModelV2
 from .encodings import encode_actions
-from .layers import SlimFC
+from .layers import LayersByUse, SlimFC
 from .leaves import action_width
 
 
@@ -120,6 +120,11 @@ class LSTMWrapper(RecurrentNetwork):
         hidden, (h, c) = self.lstm(inputs, (state[0].unsqueeze(0), state[1].unsqueeze(0)))
         self._features = hidden
         return self._logits_branch(hidden), [h.squeeze(0), c.squeeze(0)]
+
+    def layers_by_use(self) -> LayersByUse:
+        """Tell what the layers are for before the cells, and the two behind them."""
+        inner: LayersByUse = super().layers_by_use()  # type: ignore[misc]  # the wrapped network's
+        return LayersByUse(inner.trunk, self._logits_branch, self._value_branch)
 
     def value_function(self) -> Tensor:
         """Give the value estimates `(B * T,)` of the last `forward`."""

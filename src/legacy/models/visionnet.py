@@ -14,7 +14,7 @@ from ...core.runtime.sharing import PerThread
 from .base import LegacyModel, ModelOutput
 from .defaults import get_filter_config
 from .keras_layers import KERAS_LAYERS
-from .layers import SlimConv2d, SlimFC, dense_stack, normc_initializer, same_padding
+from .layers import LayersByUse, SlimConv2d, SlimFC, dense_stack, normc_initializer, same_padding
 
 
 class VisionNetwork(LegacyModel):
@@ -104,6 +104,14 @@ class VisionNetwork(LegacyModel):
         if self.last_layer_is_flattened:
             return features, state
         return _flat(features if self._logits is None else self._logits(features)), state
+
+    def layers_by_use(self) -> LayersByUse:
+        """Tell what its layers are for."""
+        if self._value_branch_separate is not None:
+            *critic, value = self._value_branch_separate
+            return LayersByUse(self._convs, self._logits, value, nn.Sequential(*critic))
+        assert self._value_branch is not None  # one of the two branches always exists
+        return LayersByUse(self._convs, self._logits, self._value_branch)
 
     def value_function(self) -> Tensor:
         """Give the value estimates `(B,)` of the last `forward`."""

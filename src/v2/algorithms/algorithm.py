@@ -201,7 +201,8 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
             module_id: Which one.
         """
         if self.env_runner_group is None:
-            made: RLModule = self.learner_group._learner.module.get(module_id)
+            (found,) = self.learner_group.foreach_learner(lambda own: own.module.get(module_id))
+            made: RLModule = found.get()
         else:
             made = module_of(self.env_runner, module_id)
         return made

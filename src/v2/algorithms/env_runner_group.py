@@ -238,7 +238,7 @@ def _spaces_of(runner: Any) -> Any:
 
 def _set_state(runner: Any, state: Mapping[str, Any], is_forced: bool) -> None:
     if is_forced:
-        runner._weights_seq_no = -1
+        runner.take_any_weights()
     runner.set_state(state)
 
 

@@ -158,8 +158,7 @@ class AlgorithmConfig(SettingMethods):
     @property
     def rl_module_spec(self) -> RLModuleSpec | MultiRLModuleSpec:
         """The user's spec, filled with the algorithm's defaults; without spaces."""
-        spec: RLModuleSpec | MultiRLModuleSpec = module_specs.own_spec(self)
-        return spec
+        return module_specs.with_defaults(self, self._rl_module_spec)
 
     def get_default_rl_module_spec(self) -> RLModuleSpec:
         """Give the spec of what acts when the user names no class.

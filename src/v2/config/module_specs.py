@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from .algorithm_config import AlgorithmConfig
 
 
-def own_spec(config: AlgorithmConfig) -> Any:
-    """The user's spec with the algorithm's defaults, or these alone; without spaces."""
-    given = config._rl_module_spec
+def with_defaults(
+    config: AlgorithmConfig, given: RLModuleSpec | MultiRLModuleSpec | None
+) -> RLModuleSpec | MultiRLModuleSpec:
+    """A user's spec with the algorithm's defaults, or these alone; without spaces."""
     if isinstance(given, MultiRLModuleSpec):
         return replace(
             given,
@@ -52,7 +53,7 @@ def single_spec(
     Raises:
         ConfigError: Specs are given by id, and the default id is not among them.
     """
-    spec = own_spec(config)
+    spec: Any = config.rl_module_spec
     if isinstance(spec, MultiRLModuleSpec):
         if DEFAULT_MODULE_ID not in spec:
             raise ConfigError(
@@ -73,7 +74,7 @@ def multi_spec(
     single: RLModuleSpec | None,
 ) -> MultiRLModuleSpec:
     """The specs of all modules of a config."""
-    given = own_spec(config)
+    given: Any = config.rl_module_spec
     is_multi = isinstance(given, MultiRLModuleSpec)
     default: Any = config.get_default_rl_module_spec() if is_multi else (single or given)
     if isinstance(default, MultiRLModuleSpec):  # of an algorithm for several modules alone

@@ -234,7 +234,7 @@ class _RunnerActor:
     def set_state(self, state: Mapping[str, Any], is_forced: bool) -> None:
         """Give the runner a state."""
         if is_forced:
-            self._runner._weights_seq_no = -1
+            self._runner.take_any_weights()
         self._runner.set_state(state)
 
 

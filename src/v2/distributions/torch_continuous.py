@@ -76,7 +76,7 @@ class TorchDiagGaussian(TorchDistribution):
     """
 
     def __init__(self, loc: Any, scale: Any) -> None:
-        self.loc = loc
+        self.loc, self.scale = loc, scale
         super().__init__(loc=loc, scale=scale)
 
     @override

@@ -229,6 +229,10 @@ class EnvRunner(Checkpointable):
         if weights_seq_no:
             self._weights_seq_no = weights_seq_no
 
+    def take_any_weights(self) -> None:
+        """Take the next weights over, even if their number is older than that of its own."""
+        self._weights_seq_no = -1
+
     def _own_weights(self, weights: Mapping[str, Any]) -> Mapping[str, Any]:
         """The part of some weights that the module takes."""
         return weights

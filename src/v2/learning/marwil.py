@@ -144,4 +144,4 @@ class BCTorchLearner(MARWILTorchLearner):
 
 def _log_std(policy: Any) -> Any:
     """The logarithm of a policy's deviation, its mean over the action's numbers; else None."""
-    return policy._dist.scale.log().mean(-1) if isinstance(policy, TorchDiagGaussian) else None
+    return policy.scale.log().mean(-1) if isinstance(policy, TorchDiagGaussian) else None

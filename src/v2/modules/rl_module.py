@@ -8,7 +8,7 @@ A subclass builds its layers in `setup` and computes in `_forward`, or in `_forw
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -184,6 +184,16 @@ class RLModule(Checkpointable):
                 hint="build it with inference_only=False.",
             )
         return self._forward_train(batch, **kwargs)
+
+    def bare_pass(self, explore: bool) -> Callable[..., dict[str, Any]]:
+        """Give the pass that acts as its author wrote it, for who minds modes and gradients."""
+        return self._forward_exploration if explore else self._forward_inference
+
+    @classmethod
+    def explores_apart(cls) -> bool:
+        """True if exploring or acting best is a pass of its own."""
+        passes = cls._forward_exploration, cls._forward_inference
+        return passes != (RLModule._forward_exploration, RLModule._forward_inference)
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         """Compute the outputs, where all three passes are the same."""

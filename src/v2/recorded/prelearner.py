@@ -13,6 +13,7 @@ from ...core.data.budget import one_load
 from ...core.errors import ConfigError
 from ...core.vault.decode.msgpack_file import decode_msgpack
 from ..config.connector_builders import env_spaces
+from ..connectors.learner.general_advantage_estimation import GeneralAdvantageEstimation
 from ..connectors.stateful_modules import max_seq_len, stateful_module
 from ..episodes.single_agent import SingleAgentEpisode
 from ..replay.steps import Steps, train_batch
@@ -59,6 +60,12 @@ class OfflinePreLearner:
         size = config.train_batch_size_per_learner
         settings = {"capacity": 10 * size, "batch_size_B": size, "seed": config.seed}
         self.episode_buffer: Any = made(**{**settings, **config.prelearner_buffer_kwargs})
+
+    @property
+    def needs_values(self) -> bool:
+        """Whether train batches hold what the modules think of them, and age with the weights."""
+        pieces = self._learner_connector.connectors
+        return any(isinstance(each, GeneralAdvantageEstimation) for each in pieces)
 
     def set_module_state(self, state: Mapping[str, Any]) -> None:
         """Take weights over, by module id."""

@@ -11,7 +11,6 @@ import numpy as np
 from ...core.data.recorded_data import RecordedData
 from ...core.errors import ConfigError
 from ...core.formulas.actions import get_base_struct_from_space, normalize_action
-from ..connectors.learner.general_advantage_estimation import GeneralAdvantageEstimation
 from ..episodes.single_agent import SingleAgentEpisode
 from .columns import by_episode, joined_columns, of_one_agent, taken_rows
 from .prelearner import OfflinePreLearner
@@ -46,10 +45,7 @@ class TrainBatches:
             and not config.actions_in_input_normalized
         )
         self._action_space = spaces[1]
-        pipeline = self._prelearner._learner_connector
-        self.needs_values = any(
-            isinstance(each, GeneralAdvantageEstimation) for each in pipeline.connectors
-        )
+        self.needs_values = self._prelearner.needs_values
         self._period = config.prelearner_module_synch_period
         self._given = 0
         self._batches = self._rows() if self._of_rows else self._draws()

@@ -95,7 +95,7 @@ def filtered(rng, *, is_alike=True):
     piece = MeanStdFilter(multi_agent=True, update_stats=False)
     parts = made(FlattenObservations(multi_agent=True), piece)
     for at, agent in enumerate(SPACES.spaces):
-        for stat in piece._stats_of(agent):
+        for stat in piece.stats_of(agent):
             seed = 1 if is_alike and agent != "cat" else at
             stat.push_batch(np.random.default_rng(seed).normal(2, 3, (30, *stat.mean.shape)))
     return parts

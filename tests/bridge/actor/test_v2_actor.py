@@ -141,7 +141,7 @@ def test_pieces_become_parts(lstm, rng):
     ]
     to_module = env_to_module_pipeline(given, acts, custom=pieces)
     module = module_for(to_module.observation_space, acts, use_lstm=lstm, max_seq_len=4)
-    for stat in mean_std._stats_of(None):
+    for stat in mean_std.stats_of(None):
         stat.push_batch(rng.normal(2, 3, (50, 4)))
     wider = AdaptActions(None, acts, chain=AdapterChain(action=[MapActions([4, 1])]))
     to_env = module_to_env_pipeline(given, acts, custom=[])

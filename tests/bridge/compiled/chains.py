@@ -168,7 +168,7 @@ def new_chains(draw):
     to_module = env_to_module_pipeline(wide, acts, custom=[*pieces, *filters])
     rng = np.random.default_rng(0)
     for each in filters:
-        for stat in each._stats_of(None):
+        for stat in each.stats_of(None):
             stat.push_batch(rng.normal(1, 2, (20, *to_module.observation_space.shape)))
     torch.manual_seed(0)
     module = RLModuleSpec(

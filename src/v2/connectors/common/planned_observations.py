@@ -66,6 +66,11 @@ class PlannedObservations(ConnectorV2):
             self._write_last(None, acting)
         return batch
 
+    def lone_plan(self) -> PreprocessPlan | None:
+        """What happens to a single agent's observations; None where agents have their own ways."""
+        _ = self.observation_space  # computes the plans, should they be stale
+        return self._plans.get(None)
+
     def _write_last(self, agent_id: Any, episodes: Sequence[Any]) -> None:
         space = self.observation_space  # computes the plans, should they be stale
         plan = self._plans.get(agent_id) or self._plan_of(agent_id)

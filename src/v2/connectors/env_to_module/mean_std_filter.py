@@ -111,7 +111,7 @@ class MeanStdFilter(ConnectorV2):
 
     def _filter(self, agent_id: Any, episodes: Sequence[Any]) -> None:
         """Filter the last observations of one agent, in the order of the episodes."""
-        stats = self._stats_of(agent_id)
+        stats = self.stats_of(agent_id)
         last = LastObservations(episodes)
         observations = last.seen
         space = own_space(self.observation_space, episodes[0])
@@ -148,7 +148,8 @@ class MeanStdFilter(ConnectorV2):
             self.lone_variance, np.dtype(np.float32 if self.is_narrow else np.float64)
         )
 
-    def _stats_of(self, agent_id: Any) -> list[RunningStat]:
+    def stats_of(self, agent_id: Any) -> list[RunningStat]:
+        """Give an agent's statistics, one a leaf; of None, a single agent's."""
         if agent_id not in self._stats:
             self._stats[agent_id] = [
                 RunningStat(leaf.shape or (), tracks_delta=True)
@@ -195,7 +196,7 @@ class MeanStdFilter(ConnectorV2):
     ) -> dict[Any, Any]:
         """Give settings and statistics by agent id, None for a single agent."""
         for agent_id in self._expected_agents():
-            self._stats_of(agent_id)
+            self.stats_of(agent_id)
         return {
             agent_id: {
                 # An array, as RLlib has it: it takes a tuple for a nest of shapes.
