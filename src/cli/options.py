@@ -142,7 +142,9 @@ class Loading:
     mapping: Annotated[
         list[str] | None,
         typer.Option(
-            "--map", metavar="AGENT=ID", help="Which policy plays an agent; may be repeated."
+            "--map",
+            metavar="AGENT=ID",
+            help="Which policy plays an agent, or all of a pattern (car_*=ID); may be repeated.",
         ),
     ] = None
 

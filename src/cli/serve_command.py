@@ -94,9 +94,8 @@ def serve(
         "host": host, "port": port, "max_sessions": max_sessions, "session_ttl": session_ttl,
         "max_body": max_body, "token": token, "admin_token": admin_token, "tls_cert": tls_cert,
         "tls_key": tls_key, "cors": cors, "access_log": access_log or None, "record": record,
-        "policies": policies or None, "policy_server_port": policy_server_port,
-        "move_sessions": move_sessions or None,
-        "rllink_port": rllink_port,
+        "policies": policies or None, "agents": loading.agents(), "rllink_port": rllink_port,
+        "policy_server_port": policy_server_port, "move_sessions": move_sessions or None,
     }  # fmt: skip
     told = ServeSettings.read(flags, file=settings)
 
@@ -106,7 +105,7 @@ def serve(
         served = ", ".join(server.app.models)
         typer.echo(f"serving {served} at {url}; a page to look at is there, too", err=True)
 
-    run(told, started, policy_ids=chosen.ids, agents=loading.agents(), options=loading.words())
+    run(told, started, policy_ids=chosen.ids, options=loading.words())
 
 
 def serve_admin(

@@ -20,6 +20,7 @@ from .versions import Step
 from .wire import codec_of, depth_of, fields_of
 
 if TYPE_CHECKING:
+    from ..bridge.loading.mapping import Casting
     from .recording import Recorder
 
 _FIELDS: Final[Mapping[str, Any]] = {
@@ -57,6 +58,7 @@ class App:
 
     Attributes:
         models: The policies by name.
+        casting: Which policy plays an agent, where that was told.
         mounted: What answers below a path, instead of the app itself.
         is_ready: Whether every policy has acted once, and the server does not end.
     """
@@ -73,6 +75,7 @@ class App:
     ) -> None:
         self.sessions, self.recorder = sessions, recorder
         self.models: dict[str, Model] = {}
+        self.casting: Casting | None = None
         self.metrics = Metrics()
         self.is_ready = False
         self.mounted: dict[str, Mounted] = {}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from ..bridge.front.load import as_policies
+from ..bridge.loading.mapping import Casting
 from ..core.errors import ConfigError
 from .models import Model
 from .settings import ServeSettings
@@ -16,25 +17,24 @@ from .versions import Version
 def first_versions(
     settings: ServeSettings,
     policy_ids: Sequence[str] | None = None,
-    agents: Any = None,
     options: Mapping[str, Any] = MappingProxyType({}),
-) -> Iterator[Version]:
-    """The policies that a server begins with; each has acted once.
+) -> tuple[list[Version], Casting | None]:
+    """The policies that a server begins with; each has acted once. And who plays whom, if told.
 
     Args:
         settings: What to serve.
         policy_ids: Only these policies of each checkpoint.
-        agents: Which policy plays an agent.
         options: Of `rlconnect.load`.
 
     Raises:
-        ConfigError: No policy is named.
+        ConfigError: No policy is named, or an agent's is none of them.
         CheckpointError: One cannot be read.
     """
+    versions, agents = [], dict(settings.agents)
     if not settings.policies:
         raise ConfigError("there is nothing to serve", expected="the path of a checkpoint")
     for prefix, path in settings.policies.items():
-        loading = {**options, "policy_mapping_fn": agents}
+        loading = {**options, "policy_mapping_fn": settings.agents or None}
         policies = as_policies(path, **loading)
         for id_, policy in policies.items():
             if policy_ids is not None and id_ not in policy_ids:
@@ -42,7 +42,17 @@ def first_versions(
             name = id_ if not prefix else prefix if len(policies) == 1 else f"{prefix}/{id_}"
             version = Version(name, 1, policy, path, settings.max_waiting, loading)
             version.try_out()
-            yield version
+            versions.append(version)
+            own = policies.policy_mapping_fn
+            if not settings.agents and isinstance(own, Mapping):
+                agents |= {agent: name for agent, played in own.items() if played == id_}
+    names = [version.name for version in versions]
+    for agent, name in agents.items():
+        if name not in names:
+            raise ConfigError(
+                f"agent {agent!r} has no policy {name!r}", expected=", ".join(names[:20])
+            )
+    return versions, Casting(names, agents) if agents else None
 
 
 def next_version(model: Model, path: str) -> Version:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from gymnasium import spaces
 
-from ..core.errors import RlconnectError
+from ..core.errors import RlconnectError, UnknownNameError
 from .answers import log, logged, status_of
 from .app import App
 from .client_pickles import read_request, write_answer
@@ -38,6 +38,8 @@ _MOST_FINISHED: Final = 100_000
 _MOST_NAME: Final = 128
 _ALONE: Final = None
 """What the only agent of an episode is called."""
+_RAYS: Final = "agent0"
+"""And what Ray calls it, where a mapping asks."""
 Reply = Callable[[Any], None]
 """Called with what is answered: a dict, or what is wrong."""
 
@@ -278,13 +280,24 @@ class PolicyServer:
         return obs, True
 
     def _model(self, agent: Any) -> Model:
-        """The policy of an agent: the only one, or the one that is called like it."""
-        if agent is not _ALONE and type(agent) not in (str, int):
-            raise ServeError(400, "bad_field", "an agent's id has to be a text or a whole number")
-        models = self._app.models
-        if len(models) > 1 and str(agent) in models:
-            return models[str(agent)]
-        return self._app.model(None)
+        """The policy of an agent: as was told, or the one that is called like it, or the only."""
+        fits = len(agent) <= _MOST_NAME if type(agent) is str else (
+            type(agent) is int and abs(agent) < 1 << 63
+        )  # fmt: skip
+        if agent is not _ALONE and not fits:
+            raise ServeError(400, "bad_field", "an agent's id has to be a whole number or a text "
+                             f"of up to {_MOST_NAME} characters")  # fmt: skip
+        app = self._app
+        if app.casting is not None:
+            try:
+                return app.models[app.casting(_RAYS if agent is _ALONE else agent)]
+            except UnknownNameError as error:
+                raise ServeError(404, "no_policy", error.summary,
+                                 hint="the server's --map '*=POLICY' says who plays all others.",
+                                 ) from None  # fmt: skip
+        if len(app.models) > 1 and str(agent) in app.models:
+            return app.models[str(agent)]
+        return app.model(None)
 
 
 def _act(

@@ -36,12 +36,13 @@ def app_of(settings: ServeSettings, **loading: Any) -> App:
         **loading: As for `first_versions`.
 
     Raises:
-        ConfigError: No policy is named, or two by one name.
+        ConfigError: No policy is named, two by one name, or an agent's is none of them.
         CheckpointError: One cannot be read.
     """
     app = empty_app(settings)
     watch = None if app.recorder is None else app.recorder.watch
-    for version in first_versions(settings, **loading):
+    versions, app.casting = first_versions(settings, **loading)
+    for version in versions:
         if version.name in app.models:
             raise ConfigError(
                 f"two policies are called {version.name!r}", hint="name them: --name NAME=PATH."

@@ -12,6 +12,7 @@ from ..core.errors import CheckpointNotFoundError, ConfigError
 from ..core.nets.files import parse_toml
 
 PREFIX: Final = "RLCONNECT_SERVE_"
+_TABLES: Final = {"policies": "paths by name", "agents": "names of policies by agent"}
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class ServeSettings:
         rllink_port: Where external environments of RLlib's new stack are; nowhere if 0.
         record: A folder that keeps the episodes of all sessions; none if empty.
         policies: Paths of checkpoints by the names they are served under.
+        agents: Names of policies by the agents that they play, or by patterns of those (`"car_*"`);
+            if none are told, as the checkpoint says, or by their own names.
 
     Example:
         >>> ServeSettings.read({"port": 9000}, {"RLCONNECT_SERVE_MAX_BODY": "1000"}).max_body
@@ -66,6 +69,7 @@ class ServeSettings:
     rllink_port: int = 0
     record: str = ""
     policies: Mapping[str, str] = field(default_factory=dict)
+    agents: Mapping[Any, str] = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -79,7 +83,7 @@ class ServeSettings:
         Args:
             flags: By name; those that are None were not given.
             environment: Variables of the process; `RLCONNECT_SERVE_PORT` is the port.
-            file: Of TOML: `port = 8000`, and a table `[policies]` of paths by name.
+            file: Of TOML: `port = 8000`, and the tables `[policies]` and `[agents]`.
 
         Raises:
             ConfigError: A setting is unknown, or of a wrong type.
@@ -88,7 +92,7 @@ class ServeSettings:
         told: dict[str, Any] = _of_file(Path(file)) if file is not None else {}
         for name in kinds:
             text = environment.get(f"{PREFIX}{name.upper()}")
-            if text is not None and name != "policies":
+            if text is not None and name not in _TABLES:
                 told[name] = text
         told |= {name: own for name, own in flags.items() if own is not None}
         unknown = sorted(told.keys() - kinds.keys())
@@ -110,7 +114,7 @@ def _of_file(path: Path) -> dict[str, Any]:
 
 def _typed(value: Any, known: Any) -> Any:
     kind = type(known.default)
-    if known.name == "policies":
+    if known.name in _TABLES:
         if isinstance(value, Mapping) and all(isinstance(each, str) for each in value.values()):
             return dict(value)
     elif isinstance(value, str) and kind is not str:
@@ -128,6 +132,6 @@ def _typed(value: Any, known: Any) -> Any:
         return float(value)
     raise ConfigError(
         f"the setting {known.name!r} of a server",
-        expected="paths by name" if known.name == "policies" else f"{kind.__name__}",
+        expected=_TABLES.get(known.name) or kind.__name__,
         found=repr(value)[:80],
     )

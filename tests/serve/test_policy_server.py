@@ -12,16 +12,20 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium import spaces
+from rlconnect.bridge.actor.actor import Actor
+from rlconnect.bridge.loading.mapping import Casting
+from rlconnect.core.errors import ConfigError
+from rlconnect.serve import ServeSettings, app_of
 from rlconnect.serve.client_pickles import read_request, write_answer
 from rlconnect.serve.errors import ServeError
 
 from .running import Running, free_port, policy_of, running
 
-BODIES = {
-    name: bytes.fromhex(body)
-    for name, body in json.loads(
-        (Path(__file__).parents[1] / "golden" / "serve" / "policy_client.json").read_text()
-    )["bodies"].items()
+GOLDEN = {
+    version: json.loads(
+        (Path(__file__).parents[1] / "golden/serve" / f"policy_client_{version}.json").read_text()
+    )
+    for version in ("2.7.2", "2.60.0")
 }
 OBS = np.linspace(-0.5, 0.5, 8, dtype=np.float32)
 
@@ -73,11 +77,16 @@ def plain() -> Iterator[Clients]:
         yield Clients(server)
 
 
-def test_recorded_conversation(plain: Clients) -> None:
+@pytest.mark.parametrize("version", GOLDEN)
+def test_recorded_conversation(version: str) -> None:
     """What a real client sent is answered; each form of an array gets what JSON gets."""
+    with clients({"default_policy": policy_of()}) as server:
+        _converse(Clients(server), GOLDEN[version]["bodies"])
 
+
+def _converse(plain: Clients, bodies: dict[str, str]) -> None:
     def say(name: str) -> Any:
-        status, body = plain.send(BODIES[name])
+        status, body = plain.send(bytes.fromhex(bodies[name]))
         assert status == 200, (name, body)
         return pickle.loads(body)
 
@@ -92,7 +101,31 @@ def test_recorded_conversation(plain: Clients) -> None:
     assert say("act_agents") == {"action": dict(zip("ab", both, strict=True))}
     assert say("end") == {}
     for name in ("start", "act", "returns", "end"):
-        assert plain.send(BODIES[name])[0] == 409
+        assert plain.send(bytes.fromhex(bodies[name]))[0] == 409
+
+
+@pytest.mark.parametrize("version", GOLDEN)
+def test_recorded_game(version: str) -> None:
+    """Two episodes of two agents at once, as a real client played them, with memory and rewards."""
+    policy = policy_of(model={"use_lstm": True, "lstm_cell_size": 8, "lstm_use_prev_reward": True})
+    with clients({"default_policy": policy}) as server:
+        earned: dict[str, float] = {}
+        acted = 0
+        for body in map(bytes.fromhex, GOLDEN[version]["played"]):
+            asked = read_request(body)
+            status, answer = Clients(server).send(body)
+            assert status == 200, answer
+            episode = asked["episode_id"]
+            if asked["command"] == "LOG_RETURNS":
+                earned |= {f"{episode}{agent}": each for agent, each in asked["reward"].items()}
+            elif asked["command"] == "GET_ACTION":
+                for agent, obs in asked["observation"].items():
+                    own = f"{episode}{agent}"
+                    wanted = server.act(obs.tolist(), session=own, reward=earned.get(own, 0.0))
+                    assert pickle.loads(answer)["action"][agent] == wanted["action"]
+                    acted += 1
+        assert acted == 16
+        assert server.app.models["default_policy"].current.sessions == 4  # HTTP's alone
 
 
 def test_memory_of_episodes_and_agents() -> None:
@@ -125,6 +158,54 @@ def test_memory_of_episodes_and_agents() -> None:
             assert asking.ask("END_EPISODE", name, observation={"a": OBS[:4]}) == {}
         assert server.app.models["default_policy"].current.sessions == 4
         assert len(server.app.sessions) == 4
+
+
+def test_who_plays_whom(tmp_path: Path) -> None:
+    """Agents are played as the server was told, by name, number or pattern, else by their names."""
+    rng = np.random.default_rng(1)
+    seen = rng.uniform(-1, 1, (60, 4)).astype(np.float32)
+    policies = {"default_policy": policy_of(seed=1), "b": policy_of(seed=2), "c": policy_of(seed=9)}
+    told = {"car_*": "b", "4": "c", "agent0": "b", "b": "c"}
+    with clients(policies) as server, clients(policies) as untold:
+        server.app.casting = Casting([*policies], told)
+        played = {
+            name: [server.act(obs.tolist(), policy=name)["action"] for obs in seen]
+            for name in policies
+        }
+        assert len({tuple(each) for each in played.values()}) == 3
+        for asking, wanted in (
+            (Clients(server), {"car_1": "b", "car_22": "b", 4: "c", "b": "c"}),
+            (Clients(untold), {"b": "b", "c": "c", "other": "default_policy", 4: "default_policy"}),
+        ):
+            asking.ask("START_EPISODE")
+            got = [asking.act(dict.fromkeys(wanted, obs)) for obs in seen]
+            for agent, name in wanted.items():
+                assert [each[agent] for each in got] == played[name], agent
+        assert [Clients(server).act(obs) for obs in seen] == played["b"]
+        for agent in ("bus", 5):
+            assert Clients(server).ask("GET_ACTION", observation={agent: OBS[:4]}) == 404
+        for agent in (10**5000, -(1 << 70), "a" * 129):
+            assert Clients(untold).ask("GET_ACTION", observation={agent: OBS[:4]}) == 400
+
+
+def test_mapping_of_a_checkpoint_and_of_settings(tmp_path: Path) -> None:
+    """A saved actor says who plays whom; settings say otherwise; a name that is none is told."""
+    actor = Actor.from_policy(
+        {"walker": policy_of(seed=1), "runner": policy_of(seed=2)},
+        policy_mapping_fn={"left": "walker", "right": "runner"},
+    )
+    actor.save(tmp_path / "actor")
+    path = str(tmp_path / "actor")
+    casting = app_of(ServeSettings(policies={"": path})).casting
+    assert casting is not None
+    assert [casting(agent) for agent in ("left", "right")] == ["walker", "runner"]
+    named = {"policies": {"p": path}, "agents": {"*": "p/runner"}}
+    casting = app_of(ServeSettings.read(named, {})).casting
+    assert casting is not None
+    assert casting("left") == "p/runner"
+    (tmp_path / "serve.toml").write_text(f'[policies]\np = "{path}"\n[agents]\n"*" = "runner"\n')
+    with pytest.raises(ConfigError, match="'runner'"):
+        app_of(ServeSettings.read({}, {}, tmp_path / "serve.toml"))
 
 
 def test_continuous_actions() -> None:

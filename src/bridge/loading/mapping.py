@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 from ...core.errors import UnknownNameError
@@ -18,12 +19,15 @@ class Casting:
 
     Args:
         names: The policies there are.
-        mapping: A `policy_mapping_fn` in any of RLlib's signatures, a dict, or None: then an
-            agent is played by the policy of its own name, or by the only one.
+        mapping: A `policy_mapping_fn` in any of RLlib's signatures, a dict by agent or by pattern
+            (`"car_*"`, the first that fits), or None: then an agent is played by the policy of its
+            own name, or by the only one.
 
     Example:
         >>> Casting(["walker", "runner"], lambda agent_id, *rest, **more: "runner")(7)
         'runner'
+        >>> Casting(["walker", "runner"], {"slow_*": "walker", "*": "runner"})("slow_3")
+        'walker'
     """
 
     def __init__(self, names: Sequence[str], mapping: PolicyMapping = None) -> None:
@@ -53,6 +57,10 @@ class Casting:
                 name = self.names[0]
         elif isinstance(self.mapping, Mapping):
             name = self.mapping.get(agent_id)
+            if name is None:
+                patterns = [each for each in self.mapping if isinstance(each, str)]
+                fits = (each for each in patterns if fnmatchcase(str(agent_id), each))
+                name = self.mapping.get(next(fits, None))
         else:
             name = self.mapping(*_arguments(self.mapping, agent_id))
         if name not in self.names:

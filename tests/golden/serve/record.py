@@ -1,6 +1,7 @@
 """Record what a real `PolicyClient` sends: run with a Ray that has it.
 
-Each line of `policy_client.json` is a command, what it was asked with, and the body in hex.
+`policy_client_VERSION.json` holds bodies in hex: of single commands by name, and of two episodes of
+two agents, played at once.
 """
 
 import json
@@ -58,10 +59,25 @@ ask("returns_agents", "log_returns", "e", {"a": 1.0, "b": 2.0}, None, {"a": True
 ask("end", "end_episode", "e", obs[:4])
 ask("end_agents", "end_episode", "e", {"b": obs[4:]})
 
+session.bodies, bodies = [], session.bodies
+rng = np.random.default_rng(0)
+for name in "xy":
+    client.start_episode(name)
+for step in range(5):
+    for name in "xy":
+        agents = ["b", 4] if step < 3 else ["b"]
+        client.get_action(name, {agent: rng.uniform(-1, 1, 4).astype("f4") for agent in agents})
+        earned = {agent: float(rng.normal()) for agent in agents}
+        over = {4: True, "__all__": False} if step == 2 else None
+        client.log_returns(name, earned, {agent: {} for agent in agents}, over)
+for name in "xy":
+    client.end_episode(name, {"b": obs[:4]})
+
 recorded = {
     "ray": ray.__version__,
     "numpy": np.__version__,
-    "bodies": {name: body.hex() for name, body in zip(names, session.bodies, strict=True)},
+    "bodies": {name: body.hex() for name, body in zip(names, bodies, strict=True)},
+    "played": [body.hex() for body in session.bodies],
 }
-target = Path(__file__).parent / "policy_client.json"
+target = Path(__file__).parent / f"policy_client_{ray.__version__}.json"
 target.write_text(json.dumps(recorded, indent=1) + "\n")
