@@ -27,9 +27,11 @@ _OURS: Final = __name__.partition(".")[0]
 _KNOWN: Final = frozenset(sys.stdlib_module_names) - {"__main__"} | {
     _OURS,
     "gymnasium",
+    "h5py",
     "msgpack",
     "numpy",
     "optree",
+    "pyarrow",
     "safetensors",
     "torch",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 from typing_extensions import Self
 
 from ...core.data.budget import Budget, Limits, corrupt
@@ -91,7 +92,10 @@ def _episode_of(row: dict[str, Any], budget: Budget) -> Episode:
 
 
 def _whole(episode: SingleAgentEpisode) -> SingleAgentEpisode:
-    """The episode, if it has as many steps as it says."""
+    """The episode, if it has as many steps as it says, and they are told in plain values."""
+    outcomes = (episode.is_terminated, episode.is_truncated)
+    if not isinstance(episode.id_, (str, int)) or any(map(np.shape, outcomes)):
+        raise corrupt("this episode has an id or an outcome that is none", found=outcomes)
     if len(episode.rewards) != episode.t - episode.t_started:
         raise corrupt(
             "this episode has other steps than it says",

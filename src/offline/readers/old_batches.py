@@ -28,6 +28,7 @@ _NUMBERS_ALONE: Final = frozenset(
     {"rewards", "dones", "terminateds", "truncateds", "eps_id", "agent_index", "t"}
 )
 _WHOLE: Final = frozenset({"eps_id", "agent_index", "t"})
+_BEYOND: Final = 2.0**63
 _DTYPES: Final = {float: np.float64, int: np.int64, bool: np.bool_}
 _NUMBERS: Final = frozenset({int, float, bool})
 
@@ -79,7 +80,7 @@ def _sample_batch(record: Any, budget: Budget) -> SampleBatch:
         if np.shape(columns[name]) != (rows,):
             raise corrupt(f"column {name!r} has no one number a row")
     for name in _WHOLE & set(columns):
-        if columns[name].dtype.kind == "f" and not np.isfinite(columns[name]).all():
+        if columns[name].dtype.kind == "f" and not (np.abs(columns[name]) < _BEYOND).all():
             raise corrupt(f"column {name!r} holds what is no step and no number")
     if "dones" in columns and "terminateds" not in columns:
         columns["terminateds"] = columns.pop("dones")

@@ -90,7 +90,7 @@ def _write(group: Any, episode: SingleAgentEpisode, number: int) -> None:
     group.attrs["total_steps"] = steps
     _tree(group, "observations", episode.get_observations(slice(0, steps + 1)))
     _tree(group, "actions", episode.get_actions(slice(0, steps)))
-    _tree(group, "rewards", np.asarray(episode.get_rewards(slice(0, steps)), np.float64))
+    _tree(group, "rewards", _numbers(episode.get_rewards(slice(0, steps)), "rewards") * 1.0)
     _tree(group, "terminations", ends[0])
     _tree(group, "truncations", ends[1])
     own = group.create_group(OWN)
@@ -116,13 +116,17 @@ def _tree(group: Any, name: str, column: Any) -> None:
         for place, part in enumerate(column):
             _tree(inner, f"_index_{place}", part)
     else:
-        array = np.asarray(column)
-        if array.dtype.kind not in "biuf":
-            raise ConfigError(
-                f"column {name!r} of {array.dtype} has no place in a dataset of Minari",
-                expected="numbers",
-            )
-        group.create_dataset(name, data=array)
+        group.create_dataset(name, data=_numbers(column, name))
+
+
+def _numbers(column: Any, name: str) -> Any:
+    array = np.asarray(column)
+    if array.dtype.kind not in "biuf":
+        raise ConfigError(
+            f"column {name!r} of {array.dtype} has no place in a dataset of Minari",
+            expected="numbers",
+        )
+    return array
 
 
 def _joined_infos(infos: list[Any]) -> dict[str, Any]:
@@ -158,7 +162,7 @@ def _implied(column: Any) -> Any:
         return gym_spaces.Dict({str(key): _implied(part) for key, part in column.items()})
     if isinstance(column, tuple):
         return gym_spaces.Tuple([_implied(part) for part in column])
-    array = np.asarray(column)
+    array = _numbers(column, "observations or actions")
     if array.dtype.kind not in "iu":
         return gym_spaces.Box(-np.inf, np.inf, array.shape[1:], array.dtype)
     if array.ndim == 1:

@@ -181,6 +181,15 @@ HOSTILE = {
 }
 
 
+def test_steps_beyond_whole_numbers_are_told(tmp_path):
+    """A time step that no counter reaches is damage of its line, not of what is made of it."""
+    path = written(tmp_path, batch(), batch(t=[0.0, -1e308, 2.0]))
+
+    (found,) = open_dataset(path).info()["damaged"]
+
+    assert found["line"] == 2
+
+
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_columns_are_refused_with_their_place(kind, tmp_path):
     """A column that lies costs its line: told by a known error, in bounded memory."""

@@ -13,6 +13,7 @@ from rlconnect.offline import DamagedDataWarning, open_dataset
 from rlconnect.offline.readers import episode_reader
 from rlconnect.offline.readers.episode_items import quick_state
 from rlconnect.v2 import SingleAgentEpisode
+from rlconnect.v2.saving.checkpoint_files import packed_state, plain_state
 
 from tests.offline.columns import leaves
 
@@ -212,3 +213,20 @@ def _packed(value):
 def test_hostile_items_are_left_to_the_vault(data):
     """Lengths that lie, depth, extensions and odd keys are not taken on in C."""
     assert quick_state(data, Budget()) is None
+
+
+@pytest.mark.parametrize(
+    "odd", [{"id_": [["e"]]}, {"is_terminated": [True, False]}, {"is_truncated": [[1]]}]
+)
+def test_an_episode_with_an_odd_id_or_outcome_is_told(tmp_path, odd):
+    """An id or an outcome of several parts costs the row it lies in, and nothing after it."""
+    whole, broken = (an_episode().to_numpy().get_state() for _ in "ab")
+    rows = [packed_state(plain_state(state)) for state in ({**broken, **odd}, whole)]
+    parquet.write_table(pa.table({"item": pa.array(rows, pa.binary())}), tmp_path / "a.parquet")
+    data = open_dataset(tmp_path)
+
+    with pytest.warns(DamagedDataWarning):
+        batches = list(data.sample_batches(1))
+
+    assert [each.count for each in batches] == [2]
+    assert [each["line"] for each in data.info()["damaged"]] == [1]

@@ -154,3 +154,15 @@ def test_a_folder_of_other_data_is_left_alone(tmp_path):
         data.write(tmp_path / "begun")
     with pytest.raises(ConfigError, match="no format"):
         data.write(tmp_path / "new", "xml")
+
+
+def test_texts_for_minari_are_refused(tmp_path):
+    """Observations that are no numbers have no place in Minari's files, which is told."""
+    episode = SingleAgentEpisode(
+        "e", observations=["a", "b"], actions=[0], rewards=[1.0], terminated=True,
+        len_lookback_buffer=0,
+    )  # fmt: skip
+    write_episodes(tmp_path / "own/all", [episode])
+
+    with pytest.raises(ConfigError, match="no place in a dataset of Minari"):
+        open_dataset(tmp_path / "own").write(tmp_path / "out", "minari")
