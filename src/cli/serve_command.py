@@ -56,6 +56,10 @@ def serve(
         int | None,
         typer.Option("--policy-server-port", metavar="P", help="Answer Ray's PolicyClients there."),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="How many processes answer; 1."),
+    ] = None,
     move_sessions: Annotated[
         bool,
         typer.Option("--move-sessions", help="Running sessions go on with a promoted version."),
@@ -81,7 +85,7 @@ def serve(
     What a flag does not say is taken from variables such as RLCONNECT_SERVE_PORT, then from the
     settings file. SIGTERM ends when what was accepted is answered, SIGHUP loads policies again.
     """
-    from ..serve.server import run
+    from ..serve.process import run
     from ..serve.settings import ServeSettings
 
     policies = {"": path} if path is not None else {}
@@ -96,6 +100,7 @@ def serve(
         "tls_key": tls_key, "cors": cors, "access_log": access_log or None, "record": record,
         "policies": policies or None, "agents": loading.agents(), "rllink_port": rllink_port,
         "policy_server_port": policy_server_port, "move_sessions": move_sessions or None,
+        "workers": workers,
     }  # fmt: skip
     told = ServeSettings.read(flags, file=settings)
 
@@ -105,7 +110,9 @@ def serve(
         served = ", ".join(server.app.models)
         typer.echo(f"serving {served} at {url}; a page to look at is there, too", err=True)
 
-    run(told, started, policy_ids=chosen.ids, options=loading.words())
+    code = run(told, started, policy_ids=chosen.ids, options=loading.words())
+    if code:
+        raise typer.Exit(code)
 
 
 def serve_admin(

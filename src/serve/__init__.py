@@ -1,7 +1,8 @@
 """Policies behind a port: sessions with memory, batched, swapped while they run.
 
 `server` is where to begin reading: it loads policies into an `App` (the endpoints), which puts
-each request into a `Session` and lets a `Version` of a `Model` act. `http` needs none of these.
+each request into a `Session` and lets a `Version` of a `Model` act. `http` needs none of these;
+`process` begins, with several `workers` if asked.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _HOME: Final = {
     "Server": ".server",
     "SessionGoneError": ".errors",
     "app_of": ".server",
-    "run": ".server",
+    "run": ".process",
 }
 
 __all__ = sorted(_HOME)

@@ -2,6 +2,7 @@
 from .app import App as App
 from .client import Acted as Acted, AsyncClient as AsyncClient, Client as Client, ClientSession as ClientSession
 from .errors import ServeError as ServeError, SessionGoneError as SessionGoneError
-from .server import Server as Server, app_of as app_of, run as run
+from .process import run as run
+from .server import Server as Server, app_of as app_of
 from .settings import ServeSettings as ServeSettings
 _HOME: dict[str, str]

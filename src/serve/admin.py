@@ -14,6 +14,7 @@ from .http.messages import Request, json_response
 from .http.protocol import Answer
 from .loading import next_version
 from .models import Model
+from .versions import Version
 from .wire import codec_of, fields_of
 
 _FIELDS: dict[str, Any] = {
@@ -26,8 +27,17 @@ _FIELDS: dict[str, Any] = {
 }
 
 
-def mount(app: App, token: str) -> None:
-    """Let those change policies who show a token; nobody if it is empty."""
+Change = Callable[[App, Any, Reply], None]
+
+
+def mount(app: App, token: str, change: Change | None = None) -> None:
+    """Let those change policies who show a token; nobody if it is empty.
+
+    Args:
+        app: Whose policies they are.
+        token: What has to be shown.
+        change: Does what they ask; `change` of this module if None.
+    """
 
     def handle(app: App, request: Request, answer: Answer) -> None:
         if request.method != "POST":
@@ -38,9 +48,22 @@ def mount(app: App, token: str) -> None:
         if not may(request, token):
             raise ServeError(401, "unauthorized", "the admin's token is needed")
         asked = codec_of(request.content_type).decode(request.body)
-        change(app, asked, lambda status, told: answer(json_response(told, status)))
+        do(app, asked, lambda status, told: answer(json_response(told, status)))
 
+    do = change or _change
     app.mounted["/v1/admin"] = handle
+
+
+def checked(asked: Any) -> dict[str, Any]:
+    """The fields of what an admin asks.
+
+    Raises:
+        ServeError: It is nothing that can be done.
+    """
+    fields = fields_of(asked, _FIELDS)
+    if fields.get("do", "") not in _VERBS:
+        raise ServeError(400, "bad_field", f"do has to be one of {', '.join(_VERBS)}")
+    return fields
 
 
 def change(app: App, asked: Any, reply: Reply) -> None:
@@ -56,10 +79,8 @@ def change(app: App, asked: Any, reply: Reply) -> None:
     Raises:
         ServeError: It cannot be done.
     """
-    fields = fields_of(asked, _FIELDS)
-    verb = _VERBS.get(fields.get("do", ""))
-    if verb is None:
-        raise ServeError(400, "bad_field", f"do has to be one of {', '.join(_VERBS)}")
+    fields = checked(asked)
+    verb = _VERBS[fields["do"]]
     model = app.model(fields.get("policy"))
     if "path" not in fields:
         told = verb(model, _named(model, fields), fields)
@@ -68,20 +89,42 @@ def change(app: App, asked: Any, reply: Reply) -> None:
 
     async def load_first() -> None:
         try:
-            version = await asyncio.get_running_loop().run_in_executor(
-                None, next_version, model, fields["path"]
-            )
-            model.add(version)
+            version = await load(model, fields["path"])
             told = verb(model, version.number, fields)
             reply(200, {**model.describe(), **(told or {})})
-        except ServeError as error:
-            reply(error.status, error.to_dict())
         except RlconnectError as error:
-            reply(409, {"error": error.summary, "code": "not_loaded", "hint": error.hint})
+            reply(*not_loaded(error))
 
     task = asyncio.get_running_loop().create_task(load_first())
     _running.add(task)
     task.add_done_callback(_running.discard)
+
+
+_change = change
+
+
+async def load(model: Model, path: str, number: int | None = None) -> Version:
+    """Load another version of a model; it acts for nobody yet.
+
+    Args:
+        model: It.
+        path: Where the version is.
+        number: Its number; the next one if None.
+
+    Raises:
+        RlconnectError: It cannot be read, or is for another environment.
+    """
+    loop = asyncio.get_running_loop()
+    version = await loop.run_in_executor(None, next_version, model, path, number)
+    model.add(version)
+    return version
+
+
+def not_loaded(error: RlconnectError) -> tuple[int, dict[str, str]]:
+    """The status and the document for a version that is not there."""
+    if isinstance(error, ServeError):
+        return error.status, error.to_dict()
+    return 409, {"error": error.summary, "code": "not_loaded", "hint": error.hint}
 
 
 _running: set[Any] = set()

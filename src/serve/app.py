@@ -61,6 +61,8 @@ class App:
         casting: Which policy plays an agent, where that was told.
         mounted: What answers below a path, instead of the app itself.
         is_ready: Whether every policy has acted once, and the server does not end.
+        passes_on: Lets another worker answer a request, if the request is its to answer.
+        ends_elsewhere: Lets another worker end a session, if the session is its own.
     """
 
     def __init__(
@@ -79,6 +81,8 @@ class App:
         self.metrics = Metrics()
         self.is_ready = False
         self.mounted: dict[str, Mounted] = {}
+        self.passes_on: Callable[[Any, Reply], bool] | None = None
+        self.ends_elsewhere: Callable[[str, str], bool] | None = None
         self._access_log = access_log
         self._token, self._cors = token, cors
         self.max_message = max_message
@@ -86,9 +90,9 @@ class App:
             ("GET", "/healthz"): lambda _: json_response({"status": "ok"}),
             ("GET", "/readyz"): self._ready,
             ("GET", "/metrics"): self._metrics,
-            ("GET", "/v1/policies"): self._policies,
-            ("GET", "/v1/sessions"): self._list_sessions,
-            ("GET", "/v1/statistics"): self._statistics,
+            ("GET", "/v1/policies"): lambda _: json_response({"policies": self.described()}),
+            ("GET", "/v1/sessions"): lambda _: json_response(self.listed_sessions()),
+            ("GET", "/v1/statistics"): lambda _: json_response(self.statistics()),
             ("GET", "/openapi.json"): self._openapi,
             ("GET", "/"): self._page,
         }
@@ -118,12 +122,13 @@ class App:
 
     def _other(self, request: Request, answer: Answer) -> WebSocket | None:
         path, method = request.path, request.method
-        if path.startswith("/v1/sessions/") and method == "DELETE":
-            answer(self._end_session(path.removeprefix("/v1/sessions/")))
-            return None
         for prefix, handle in self.mounted.items():
             if path == prefix or path.startswith(f"{prefix}/"):
                 return handle(self, request, answer)
+        if path.startswith("/v1/sessions/") and method == "DELETE":
+            id_ = path.removeprefix("/v1/sessions/")
+            answer(self.ended(id_, self.end_sessions(id_)))
+            return None
         if method == "OPTIONS" and self._cors:
             answer(Response(204, b"", "text/plain", self._cors_headers()))
             return None
@@ -183,6 +188,8 @@ class App:
             reply(status, document)
 
         try:
+            if self.passes_on is not None and self.passes_on(asked, reply):
+                return
             fields = fields_of(asked, _FIELDS)
             model = self.model(fields.get("policy"))
             name = model.name
@@ -341,7 +348,12 @@ class App:
     # Sessions.
 
     def end_session(self, policy: str, id_: str) -> bool:
-        """End a session of a policy; whether there was one."""
+        """End a session of a policy; whether there was one.
+
+        One that another worker has ends there, soon.
+        """
+        if self.ends_elsewhere is not None and self.ends_elsewhere(policy, id_):
+            return True
         session = self.sessions.live((policy, id_))
         if session is None:
             return False
@@ -353,13 +365,18 @@ class App:
         """End the sessions of a name; the policies that they were with."""
         return [name for name in [*self.models] if self.end_session(name, id_)]
 
-    def _end_session(self, id_: str) -> Response:
-        ended = self.end_sessions(id_)
+    def ended(self, id_: str, ended: list[str]) -> Response:
+        """The answer to who ended the sessions of a name.
+
+        Raises:
+            ServeError: There was none.
+        """
         if not ended:
             raise ServeError(404, "no_session", f"no session {id_[:_MOST_NAME]!r}")
         return json_response({"session": id_, "ended": ended})
 
-    def _list_sessions(self, request: Request) -> Response:
+    def listed_sessions(self) -> dict[str, Any]:
+        """How many sessions there are, and the last ones used."""
         most = 1000
         listed = [
             {
@@ -370,7 +387,7 @@ class App:
             }
             for each in [*self.sessions][-most:]
         ]
-        return json_response({"count": len(self.sessions), "sessions": listed})
+        return {"count": len(self.sessions), "sessions": listed}
 
     # What there is.
 
@@ -379,23 +396,24 @@ class App:
             return json_response({"status": "ready"})
         return error_response(503, "not ready: loading, or about to end", retry_after="1")
 
-    def _policies(self, request: Request) -> Response:
-        return json_response({"policies": [each.describe() for each in self.models.values()]})
+    def described(self) -> list[dict[str, Any]]:
+        """Every policy with its versions."""
+        return [each.describe() for each in self.models.values()]
 
-    def _statistics(self, request: Request) -> Response:
-        return json_response(
-            {
-                "version": __version__,
-                "started": self.metrics.started,
-                "sessions": len(self.sessions),
-                "evicted": self.sessions.evicted,
-                "expired": self.sessions.expired,
-                "recent": self.metrics.recent(),
-                "policies": [each.describe() for each in self.models.values()],
-            }
-        )
+    def statistics(self) -> dict[str, Any]:
+        """What the page shows."""
+        return {
+            "version": __version__,
+            "started": self.metrics.started,
+            "sessions": len(self.sessions),
+            "evicted": self.sessions.evicted,
+            "expired": self.sessions.expired,
+            "recent": self.metrics.recent(),
+            "policies": self.described(),
+        }
 
-    def _metrics(self, request: Request) -> Response:
+    def gauges(self) -> dict[str, float]:
+        """What is measured just now, by name with its labels."""
         gauges: dict[str, float] = {
             "rlconnect_sessions": len(self.sessions),
             "rlconnect_sessions_evicted_total": self.sessions.evicted,
@@ -408,7 +426,10 @@ class App:
                 gauges[f"rlconnect_forward_passes_total{label}"] = version.batches
                 gauges[f"rlconnect_waiting{label}"] = len(version)
             gauges[f"rlconnect_version{labels(policy=model.name)}"] = model.current.number
-        text = self.metrics.text(gauges)
+        return gauges
+
+    def _metrics(self, request: Request) -> Response:
+        text = self.metrics.text(self.gauges())
         return Response(200, text.encode(), "text/plain; version=0.0.4; charset=utf-8")
 
     def _openapi(self, request: Request) -> Response:

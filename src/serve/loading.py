@@ -55,8 +55,13 @@ def first_versions(
     return versions, Casting(names, agents) if agents else None
 
 
-def next_version(model: Model, path: str) -> Version:
+def next_version(model: Model, path: str, number: int | None = None) -> Version:
     """Another version of a model, loaded from a path; it acts for nobody yet.
+
+    Args:
+        model: It.
+        path: Where the version is.
+        number: Its number; the next one if None.
 
     Raises:
         CheckpointError: It cannot be read.
@@ -72,6 +77,6 @@ def next_version(model: Model, path: str) -> Version:
                 f"{path} has no policy for {model.name!r}", found=", ".join([*policies][:10])
             )
         id_ = next(iter(policies))
-    return Version(
-        model.name, model.next_number(), policies[id_], path, current.most_waiting, current.loading
-    )
+    number = model.next_number() if number is None else number
+    waiting, loading = current.most_waiting, current.loading
+    return Version(model.name, number, policies[id_], path, waiting, loading)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections import Counter, deque
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 _BOUNDS: Final = (
@@ -36,6 +37,28 @@ class Metrics:
         self._second = 0
         self._now: list[float] = []
         self._recent: deque[tuple[int, int, float, float]] = deque(maxlen=_SECONDS_KEPT)
+
+    @classmethod
+    def of(cls, counted: Sequence[Mapping[str, Any]]) -> Metrics:
+        """What several processes counted, together."""
+        found = cls()
+        for each in counted:
+            found.counts.update(each["counts"])
+            for policy, status, count in each["requests"]:
+                found._requests[policy, status] += count
+            for policy, seconds, buckets in each["times"]:
+                known = found._buckets.get(policy, [0] * len(buckets))
+                found._buckets[policy] = [a + b for a, b in zip(known, buckets, strict=True)]
+                found._seconds[policy] += seconds
+        return found
+
+    def counted(self) -> dict[str, Any]:
+        """What was counted so far, as plain data."""
+        return {
+            "counts": dict(self.counts),
+            "requests": [[*key, count] for key, count in self._requests.items()],
+            "times": [[name, self._seconds[name], own] for name, own in self._buckets.items()],
+        }
 
     def observe(self, policy: str, status: int, seconds: float) -> None:
         """Count one answer."""

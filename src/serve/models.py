@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import blake2b
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -55,7 +54,7 @@ class Model:
         self.shadow: Version | None = None
         self.differences: Counter[str] = Counter()
         self.largest_difference = 0.0
-        self._numbers = count(first.number + 1)
+        self._next, self._before = first.number + 1, 0
         self._untried: set[int] = set()
         self._sessions, self._watch = sessions, watch
         if watch is not None:
@@ -76,7 +75,8 @@ class Model:
 
     def next_number(self) -> int:
         """A number that no version had before."""
-        return next(self._numbers)
+        self._next += 1
+        return self._next - 1
 
     def add(self, version: Version) -> None:
         """Hold another version, which acts for nobody yet.
@@ -96,6 +96,9 @@ class Model:
                     found=str(other)[:200],
                     hint="adapt it to the environment of those who ask, or serve it by a new name.",
                 )
+        if version.number in self.versions:
+            raise ConfigError(f"policy {self.name!r} has a version {version.number} already")
+        self._next = max(self._next, version.number + 1)
         version.try_out()
         if self._watch is not None:
             self._watch(version)
@@ -134,7 +137,8 @@ class Model:
         """
         self.follow_as_shadow(None)
         self.canary, self.canary_share = None, 0.0
-        self.current = version
+        if version is not self.current:
+            self.current, self._before = version, self.current.number
         self._untried.discard(version.number)
         mine = [each for each in self._sessions if each.key[0] == self.name]
         for session in mine:
@@ -160,12 +164,20 @@ class Model:
             older.hand_over(ready, version)
         return told
 
+    def drop(self, number: int) -> None:
+        """Let go of a version that acts for nobody, if there is one of this number."""
+        version = self.versions.get(number)
+        if version is not None and version is not self.current and not version.sessions:
+            del self.versions[number]
+            self._untried.discard(number)
+            version.close()
+
     def collect(self) -> None:
         """Let go of versions that nobody uses any more.
 
         Kept are the one before the current one, and those that were loaded and not tried yet.
         """
-        kept = {self.current.number, self.current.number - 1, *self._untried}
+        kept = {self.current.number, self._before, *self._untried}
         kept |= {each.number for each in (self.canary, self.shadow) if each is not None}
         for number, version in [*self.versions.items()]:
             if number not in kept and not version.sessions:

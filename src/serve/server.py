@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
 import signal
 import ssl
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from ..core.errors import CheckpointNotFoundError, ConfigError, RlconnectError
 from . import admin, kserve, stream
@@ -19,7 +17,7 @@ from .answers import log
 from .app import App
 from .http.parsing import HttpLimits
 from .http.protocol import Connections
-from .loading import first_versions, next_version
+from .loading import first_versions
 from .models import Model
 from .sessions import SessionTable
 from .settings import ServeSettings
@@ -77,19 +75,33 @@ def empty_app(settings: ServeSettings) -> App:
     return app
 
 
+class Others(Protocol):
+    """Other processes that serve the same sessions."""
+
+    async def begin(self) -> None:
+        """Be like them, and answer what they ask."""
+
+    async def reload(self) -> None:
+        """Load each policy from its path once more, in all of them."""
+
+    async def leave(self, end: float) -> None:
+        """Answer until they have no more to ask, or until the loop's clock shows `end`."""
+
+
 class Server:
     """Listens, answers, and ends without losing what it accepted.
 
     Args:
         app: What answers.
         settings: How.
+        crew: Other processes, if there are some.
 
     Attributes:
         address: Where it listens, once it does.
     """
 
-    def __init__(self, app: App, settings: ServeSettings) -> None:
-        self.app, self.settings = app, settings
+    def __init__(self, app: App, settings: ServeSettings, crew: Others | None = None) -> None:
+        self.app, self.settings, self._crew = app, settings, crew
         limits = HttpLimits(
             max_body=settings.max_body,
             max_connections=settings.max_connections,
@@ -120,6 +132,8 @@ class Server:
             ConfigError: Nobody can listen there.
         """
         loop = asyncio.get_running_loop()
+        if self._crew is not None:
+            await self._crew.begin()
         for each in self._ports:
             await self._listen(*each)
         host, port = self._servers[0].sockets[0].getsockname()[:2]
@@ -132,7 +146,12 @@ class Server:
         settings = self.settings
         try:
             server = await asyncio.get_running_loop().create_server(
-                connections.protocol, settings.host, port, ssl=_tls(settings), backlog=1024
+                connections.protocol,
+                settings.host,
+                port,
+                ssl=_tls(settings),
+                backlog=1024,
+                reuse_port=True if self._crew is not None else None,
             )
         except OSError as error:
             for other in self._servers:
@@ -170,6 +189,9 @@ class Server:
     def reload(self) -> None:
         """Load each policy from its path once more; one that cannot be read stays as it is."""
         loop = asyncio.get_running_loop()
+        if self._crew is not None:
+            self._tasks.append(loop.create_task(self._crew.reload()))
+            return
         for model in self.app.models.values():
             self._tasks.append(loop.create_task(self._reloaded(model)))
 
@@ -190,6 +212,8 @@ class Server:
             await asyncio.sleep(0.02)
         for connection in [each for part in parts for each in part.open]:
             connection.abort()
+        if self._crew is not None:
+            await self._crew.leave(end)
         for task in self._tasks:
             task.cancel()
         for model in self.app.models.values():
@@ -200,10 +224,7 @@ class Server:
 
     async def _reloaded(self, model: Model) -> None:
         try:
-            version = await asyncio.get_running_loop().run_in_executor(
-                None, next_version, model, model.current.path
-            )
-            model.add(version)
+            version = await admin.load(model, model.current.path)
             model.promote(version)
             log.warning("policy %s: version %d acts now", model.name, version.number)
         except RlconnectError as error:
@@ -215,28 +236,8 @@ class Server:
             self.app.sessions.sweep()
 
 
-def run(
-    settings: ServeSettings,
-    started: Callable[[Server], None] | None = None,
-    **loading: Any,
-) -> None:
-    """Load, serve, and come back when the server has ended.
-
-    Args:
-        settings: What to serve, and how.
-        started: Called when the server listens.
-        **loading: As for `app_of`.
-    """
-    app = app_of(settings, **loading)
-
-    async def main() -> None:
-        await Server(app, settings).run(started)
-
-    if settings.access_log:
-        handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(logging.Formatter("%(message)s"))
-        logging.getLogger("rlconnect.serve.access").addHandler(handler)
-        logging.getLogger("rlconnect.serve.access").setLevel(logging.INFO)
+def run_loop(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run a coroutine in a loop of its own; in uvloop's where that is installed."""
     try:
         import uvloop  # type: ignore[import-not-found,unused-ignore]
     except ImportError:

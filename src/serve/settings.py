@@ -36,6 +36,7 @@ class ServeSettings:
         cors: The origin whose pages may ask from a browser.
         access_log: Whether each request is told on stderr, as a line of JSON.
         policy_server_port: Where Ray's `PolicyClient`s are answered; nowhere if 0.
+        workers: How many processes answer; each has its share of the sessions.
         move_sessions: Whether sessions go on with a version that is promoted, where it remembers
             the same things; others, and all if not, keep theirs until they end.
         rllink_port: Where external environments of RLlib's new stack are; nowhere if 0.
@@ -65,6 +66,7 @@ class ServeSettings:
     cors: str = ""
     access_log: bool = False
     policy_server_port: int = 0
+    workers: int = 1
     move_sessions: bool = False
     rllink_port: int = 0
     record: str = ""

@@ -1,0 +1,1 @@
+"""Several processes behind one port: each session lives in one, which all others ask for it."""

@@ -1,0 +1,49 @@
+"""Which versions there are and who gets which, so that a worker that begins anew is like all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.errors import RlconnectError
+from ..admin import load
+from ..answers import log
+from ..models import Model
+
+
+def arrangement_of(model: Model) -> dict[str, Any]:
+    """A policy's versions by number with their paths, and what each is for."""
+    return {
+        "name": model.name,
+        "versions": [[each.number, each.path] for each in model.versions.values()],
+        "current": model.current.number,
+        "canary": None if model.canary is None else [model.canary.number, model.canary_share],
+        "shadow": None if model.shadow is None else model.shadow.number,
+    }
+
+
+async def arrange(model: Model, told: dict[str, Any]) -> None:
+    """Make a policy like another worker's.
+
+    Raises:
+        RlconnectError: What is to act cannot be loaded any more.
+    """
+    if told == arrangement_of(model):
+        return
+    for number, path in told["versions"]:
+        if number in model.versions:
+            continue
+        try:
+            await load(model, path, number)
+        except RlconnectError as error:
+            if number == told["current"]:
+                raise
+            log.error("version %d of %s cannot be loaded again: %s", number, model.name, error)
+    model.promote(model.numbered(told["current"]), move=False)
+    wanted = {number for number, _ in told["versions"]}
+    for number in [*model.versions]:
+        if number not in wanted:
+            model.drop(number)
+    if told["canary"] is not None and told["canary"][0] in model.versions:
+        model.try_as_canary(model.numbered(told["canary"][0]), told["canary"][1])
+    if told["shadow"] in model.versions:
+        model.follow_as_shadow(model.numbered(told["shadow"]))
