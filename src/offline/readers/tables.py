@@ -19,6 +19,7 @@ from ...core.data.damage import at
 from ...core.errors import CheckpointError, LimitExceededError, MissingExtraError, RlconnectError
 from ..damaged import Damage
 from .packed import unpickle
+from .parquet_pages import rows_within
 from .places import Place
 
 _T = TypeVar("_T")
@@ -90,8 +91,8 @@ def read_rows(
     number = 0
     try:
         with _opened(place) as table:
-            _check_size(table.metadata, limits)
             step = 1 if as_lists else _ROWS_AT_ONCE
+            step = _rows_at_once(place, table.metadata, limits, step)
             for part in table.iter_batches(batch_size=step):
                 if as_lists:
                     rows = part.to_pylist()
@@ -121,7 +122,7 @@ def read_rows(
         damage.note(place.name, None, _unreadable(error))
 
 
-def _check_size(metadata: Any, limits: Limits) -> None:
+def _rows_at_once(place: Place, metadata: Any, limits: Limits, rows: int) -> int:
     groups = (metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
     largest = max(groups, default=0)
     most = limits.max_file_bytes
@@ -129,6 +130,8 @@ def _check_size(metadata: Any, limits: Limits) -> None:
         raise LimitExceededError(
             f"a group of its rows takes {largest:,} bytes", expected=f"at most {most:,}"
         )
+    with place.open() as file, at():
+        return rows_within(file, metadata, rows, limits.base_memory)
 
 
 def _one_row(
@@ -152,7 +155,7 @@ def read_blocks(
     """
     try:
         with _opened(place) as table:
-            _check_size(table.metadata, limits)
+            rows = _rows_at_once(place, table.metadata, limits, rows)
             for part in table.iter_batches(batch_size=rows):
                 with one_load(limits), at():
                     columns = {

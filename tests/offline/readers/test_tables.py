@@ -7,11 +7,12 @@ from pathlib import Path
 import msgpack
 import numpy as np
 import pytest
-from rlconnect.core.data.budget import Budget
+from rlconnect.core.data.budget import Budget, Limits
 from rlconnect.core.data.msgpack_arrays import encode_msgpack_object
 from rlconnect.offline import DamagedDataWarning, open_dataset
 from rlconnect.offline.readers import episode_reader
 from rlconnect.offline.readers.episode_items import quick_state
+from rlconnect.offline.readers.parquet_pages import rows_within
 from rlconnect.v2 import SingleAgentEpisode
 from rlconnect.v2.saving.checkpoint_files import packed_state, plain_state
 
@@ -230,3 +231,45 @@ def test_an_episode_with_an_odd_id_or_outcome_is_told(tmp_path, odd):
 
     assert [each.count for each in batches] == [2]
     assert [each["line"] for each in data.info()["damaged"]] == [1]
+
+
+def long_row(values):
+    """Rows of which one has so many equal values: a few bytes of dictionary and runs."""
+    lists = pa.LargeListArray.from_arrays(
+        pa.array([0, values], pa.int64()), pa.array([0.0] * values)
+    )
+    return pa.table({"obs": lists, "new_obs": lists, "actions": [0], "rewards": [1.0]})
+
+
+@pytest.mark.parametrize("is_lying", [False, True])
+def test_a_row_that_unfolds_without_end_is_told(tmp_path, is_lying):
+    """A million values in two kilobytes stop at the bounds, whatever the footer says of them."""
+    file = tmp_path / "rows.parquet"
+    parquet.write_table(long_row(1_000_000), file)
+    if is_lying:  # a million, as Thrift writes it, becomes a few in the footer alone
+        data = file.read_bytes()
+        pages = parquet.read_metadata(file).serialized_size + 8
+        footer = data[-pages:].replace(b"\x80\x89\x7a", b"\x88\x80\x00")
+        assert footer != data[-pages:]
+        file.write_bytes(data[:-pages] + footer)
+    data = open_dataset(tmp_path, limits=Limits(base_memory=1 << 20, memory_factor=2))
+
+    (found,) = data.info()["damaged"]
+
+    assert "may unfold" in found["why"]
+
+
+def test_texts_that_repeat_are_read_some_rows_at_a_time(tmp_path):
+    """A long text that each row repeats is read in as many rows at a time as there is room for."""
+    rows, text = 50, "e" * 100_000
+    columns = {"eps_id": [text] * rows, "obs": [[float(i)] for i in range(rows)]}
+    columns |= {"new_obs": [[float(i + 1)] for i in range(rows)], "actions": [0] * rows}
+    columns |= {"rewards": [1.0] * rows, "terminateds": [False] * (rows - 1) + [True]}
+    parquet.write_table(pa.table(columns), tmp_path / "rows.parquet")
+
+    data = open_dataset(tmp_path, limits=Limits(base_memory=1 << 20, memory_factor=16))
+
+    assert data.info()["counts"]["rows"] == rows
+    with_rows = parquet.ParquetFile(tmp_path / "rows.parquet")
+    with (tmp_path / "rows.parquet").open("rb") as file:
+        assert 1 <= rows_within(file, with_rows.metadata, 64, 1 << 20) < 64
