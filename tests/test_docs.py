@@ -24,8 +24,9 @@ FRONTS = {
 }
 # What has no front of its own: tools beside policies, and classes of warnings.
 DEEPER = {
-    "rlconnect.bridge": {"plan_migration", "ray_aliases", "to_ray"},
+    "rlconnect.bridge": {"plan_migration", "ray_aliases", "register_twin", "to_ray"},
     "rlconnect.core.errors": None,
+    "rlconnect.core.step.part": None,
 }
 BLOCK = re.compile(r"^```python\n([\s\S]*?)^```|((?:^(?: {4}.*)?\n)+)", re.MULTILINE)
 

@@ -50,6 +50,7 @@ _HOME: Final = {
     "migrate": ".migrate.front_door",
     "native_module": ".twins.native_module",
     "plan_migration": ".migrate.plan",
+    "register_twin": ".twins.authors_own",
     "save_migrated": ".migrate.checkpoint",
     "scoreboard": ".migrate.scoreboard",
     "to_ray": ".migrate.ray_checkpoint",

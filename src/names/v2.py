@@ -21,6 +21,7 @@ V2: Final = """\
 ~.config.not_provided: NotProvided @ algorithms.ppo.ppo utils.from_config
 .config.policies: PolicySpec
 -.config.search_space: Domain @ /ray.tune.search.sample
+.connectors.columnar: ColumnarPiece
 .connectors.common.add_observations: AddObservationsFromEpisodesToBatch @
     connectors.common.add_observations_from_episodes_to_batch connectors.common
     connectors.env_to_module connectors.learner
@@ -89,6 +90,7 @@ V2: Final = """\
 .connectors.module_to_env.unbatch_to_individual_items: UnBatchToIndividualItems @ =
     connectors.module_to_env
 .connectors.pipeline: ConnectorPipelineV2 @ connectors.connector_pipeline_v2
+.connectors.table: NotColumnar Table
 .distributions.base: Distribution @ core.distribution.distribution models.distributions
 .distributions.torch_base: TorchDistribution @ core.distribution.torch.torch_distribution
     models.torch.torch_distributions

@@ -25,6 +25,7 @@ from .config.algorithm_config import AlgorithmConfig as AlgorithmConfig
 from .config.callbacks import RLlibCallback as _RLlibCallback, RLlibCallback as RLlibCallback, make_callback as make_callback
 from .config.not_provided import NotProvided as NotProvided
 from .config.policies import PolicySpec as PolicySpec
+from .connectors.columnar import ColumnarPiece as ColumnarPiece
 from .connectors.common.add_observations import AddObservationsFromEpisodesToBatch as AddObservationsFromEpisodesToBatch
 from .connectors.common.add_states import AddStatesFromEpisodesToBatch as AddStatesFromEpisodesToBatch
 from .connectors.common.add_time_dim import AddTimeDimToBatchAndZeroPad as AddTimeDimToBatchAndZeroPad
@@ -64,6 +65,7 @@ from .connectors.module_to_env.remove_time_rank import RemoveSingleTsTimeRankFro
 from .connectors.module_to_env.squash_greedy_actions import SquashGreedyActions as SquashGreedyActions
 from .connectors.module_to_env.unbatch_to_individual_items import UnBatchToIndividualItems as UnBatchToIndividualItems
 from .connectors.pipeline import ConnectorPipelineV2 as ConnectorPipelineV2
+from .connectors.table import NotColumnar as NotColumnar, Table as Table
 from .distributions.base import Distribution as Distribution
 from .distributions.torch_base import TorchDistribution as TorchDistribution
 from .distributions.torch_continuous import TorchDeterministic as TorchDeterministic, TorchDiagGaussian as TorchDiagGaussian, TorchSquashedGaussian as TorchSquashedGaussian

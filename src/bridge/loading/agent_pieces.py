@@ -15,57 +15,18 @@ from gymnasium import spaces
 
 from ...core import nest
 from ...core.errors import PieceError
-from ...v2.connectors.common.add_observations import AddObservationsFromEpisodesToBatch
-from ...v2.connectors.common.add_states import AddStatesFromEpisodesToBatch
-from ...v2.connectors.common.add_time_dim import AddTimeDimToBatchAndZeroPad
+from ...core.step.part import moves_only, says_its_part
 from ...v2.connectors.common.agent_to_module_mapping import AgentToModuleMapping
-from ...v2.connectors.common.batch_individual_items import BatchIndividualItems
-from ...v2.connectors.common.flatten_observations import FlattenObservations
-from ...v2.connectors.common.frame_stacking import FrameStacking
 from ...v2.connectors.common.module_to_agent_unmapping import ModuleToAgentUnmapping
-from ...v2.connectors.common.numpy_to_tensor import NumpyToTensor
-from ...v2.connectors.common.tensor_to_numpy import TensorToNumpy
 from ...v2.connectors.env_to_module.adapt_observations import AdaptObservations
 from ...v2.connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
-from ...v2.connectors.env_to_module.frame_stacking import FrameStackingEnvToModule
 from ...v2.connectors.env_to_module.mean_std_filter import MeanStdFilter
-from ...v2.connectors.env_to_module.preprocess_observations import PreprocessObservations
-from ...v2.connectors.env_to_module.prev_actions_prev_rewards import PrevActionsPrevRewards
-from ...v2.connectors.module_to_env.adapt_actions import AdaptActions
-from ...v2.connectors.module_to_env.get_actions import GetActions
-from ...v2.connectors.module_to_env.listify_data_for_vector_env import ListifyDataForVectorEnv
 from ...v2.connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ...v2.connectors.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
-from ...v2.connectors.module_to_env.remove_time_rank import RemoveSingleTsTimeRankFromBatch
-from ...v2.connectors.module_to_env.unbatch_to_individual_items import UnBatchToIndividualItems
-
-STRUCTURE: Final = (
-    AddObservationsFromEpisodesToBatch,
-    AddStatesFromEpisodesToBatch,
-    AddTimeDimToBatchAndZeroPad,
-    BatchIndividualItems,
-    GetActions,
-    ListifyDataForVectorEnv,
-    NumpyToTensor,
-    RemoveSingleTsTimeRankFromBatch,
-    TensorToNumpy,
-    UnBatchToIndividualItems,
-)
-"""Pieces that move numbers and change none."""
 
 REGROUPING: Final = (AgentToModuleMapping, ModuleToAgentUnmapping)
-_BY_AGENT: Final = (
-    AdaptActions,
-    AdaptObservations,
-    FlattenObservations,
-    FrameStacking,
-    FrameStackingEnvToModule,
-    MeanStdFilter,
-    NormalizeAndClipActions,
-    PreprocessObservations,
-    PrevActionsPrevRewards,
-)
-"""Pieces of ours whose work for one agent depends on nothing of the others."""
+_KEPT_BY_AGENT: Final = (AdaptObservations, MeanStdFilter)
+"""Pieces with a state: of each agent by itself, or of episodes, with which it begins anew."""
 
 
 def module_pipelines(to_module: Any, to_env: Any, module_id: Any) -> tuple[Any, Any]:
@@ -100,12 +61,11 @@ def has_own_pieces(*pipelines: Any) -> bool:
 def _is_default(piece: Any) -> bool:
     if type(piece) is NormalizeAndClipActions:
         return bool(piece.normalize_actions) and not piece.clip_actions
-    return type(piece) in (*STRUCTURE, *REGROUPING)
+    return moves_only(piece) or type(piece) in REGROUPING
 
 
 def _refuse_others(pieces: Iterable[Any]) -> None:
-    known = (*STRUCTURE, *REGROUPING, *_BY_AGENT)
-    others = [type(each).__name__ for each in pieces if type(each) not in known]
+    others = [type(each).__name__ for each in pieces if not _is_taken_apart(each)]
     if others:
         raise PieceError(
             "several modules lie behind pieces of another kind",
@@ -113,6 +73,14 @@ def _refuse_others(pieces: Iterable[Any]) -> None:
             found=", ".join(others),
             hint="act by the pipelines: load_triple(path), then a MultiAgentEnvRunner.",
         )
+
+
+def _is_taken_apart(piece: Any) -> bool:
+    """True if one agent's share of a piece is known."""
+    if type(piece) in REGROUPING or type(piece) in _KEPT_BY_AGENT:
+        return True
+    # What a piece does to one agent, as data, depends on nothing of the others.
+    return says_its_part(piece) and not piece.get_state()
 
 
 def _agents_of(pipeline: Any, module_id: Any) -> list[Any]:

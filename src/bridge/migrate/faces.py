@@ -5,24 +5,29 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...core.trust import by_path
+from ...names.rows import rows
+from ...names.v2 import V2
 from ...v2.saving.class_names import RAY_PIECES
 
+_ROOMS: Final = tuple(
+    f".connectors.{room}." for room in ("common", "env_to_module", "learner", "module_to_env")
+)
 PIECE_HOMES: Final = {
-    "AdaptActions": "...v2.connectors.module_to_env.adapt_actions",
-    "AdaptObservations": "...v2.connectors.env_to_module.adapt_observations",
-    "AdaptRewards": "...v2.connectors.learner.adapt_rewards",
-    "AddPreviousSteps": "...v2.connectors.env_to_module.add_previous_steps",
-    "ClipRewards": "...v2.connectors.learner.clip_rewards",
+    **{
+        name: f"...v2{row.home}"
+        for row in rows(V2)
+        if row.home.startswith(_ROOMS) and not row.paths
+        for name, _ in row.names
+    },
+    # Ray has a class of that name, which cannot do all that ours does.
     "GetActions": "...v2.connectors.module_to_env.get_actions",
+    "MeanStdFilter": "...v2.connectors.env_to_module.mean_std_filter",
+    "NormalizeAndClipActions": "...v2.connectors.module_to_env.normalize_and_clip_actions",
     "LegacyActionConnectorV2": "..wrap.action_connector",
     "LegacyAgentConnectorV2": "..wrap.agent_connector",
     "LegacyColumnsV2": "..wrap.legacy_columns",
-    "MeanStdFilter": "...v2.connectors.env_to_module.mean_std_filter",
-    "NormalizeAndClipActions": "...v2.connectors.module_to_env.normalize_and_clip_actions",
-    "PreprocessObservations": "...v2.connectors.env_to_module.preprocess_observations",
-    "SquashGreedyActions": "...v2.connectors.module_to_env.squash_greedy_actions",
 }
-"""Piece -> the module of ours it lives in."""
+"""Piece -> the module of ours it lives in; one that the table of names has no path of Ray's for."""
 
 MODULE_HOMES: Final = {
     "DescribedTorchRLModule": "...v2.modules.described",

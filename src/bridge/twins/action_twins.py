@@ -12,6 +12,7 @@ from ...core.adapters import AdapterChain
 from ...core.spaces.walk import leaf_spaces
 from ...legacy.policy.policy import Policy
 from ...v2.connectors.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
+from .authors_own import twin_of_own
 from .snippets import action_snippet
 from .twin import Twin, gone, native, wrapped
 
@@ -26,13 +27,7 @@ def action_twin(policy: Policy, connector: Any, before: Sequence[Any]) -> Twin:
     """
     make = _TWINS.get(type(connector).__name__)
     if make is None or not type(connector).__module__.startswith(__name__.split(".")[0] + "."):
-        name = type(connector).__name__
-        return Twin(
-            "code",
-            f"{name} is its author's own: only they know what it means",
-            "the old piece, wrapped",
-            snippet=action_snippet(name),
-        )
+        return twin_of_own(connector, action_snippet)
     return make(policy, before)
 
 

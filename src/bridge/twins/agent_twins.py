@@ -21,6 +21,7 @@ from ...v2.connectors.env_to_module.mean_std_filter import MeanStdFilter
 from ...v2.connectors.env_to_module.preprocess_observations import PreprocessObservations
 from ...v2.connectors.learner.clip_rewards import ClipRewards
 from ..wrap.views_beside import columns_beside, is_observation_stacked
+from .authors_own import twin_of_own
 from .snippets import agent_snippet
 from .twin import Twin, gone, native, wrapped
 
@@ -31,13 +32,7 @@ def agent_twin(policy: Policy, connector: Any) -> Twin:
     """What becomes of one agent connector of a policy."""
     make = _TWINS.get(type(connector).__name__)
     if make is None or not type(connector).__module__.startswith(__name__.split(".")[0] + "."):
-        name = type(connector).__name__
-        return Twin(
-            "code",
-            f"{name} is its author's own: only they know what it means",
-            "the old piece, wrapped",
-            snippet=agent_snippet(name),
-        )
+        return twin_of_own(connector, agent_snippet)
     return make(policy, connector)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 def agent_snippet(name: str) -> str:
     """A native piece on observations, to be filled in with what a connector's function does."""
-    return f'''from rlconnect.v2 import SingleAgentObservationPreprocessor
+    return f'''from rlconnect.bridge import register_twin
+from rlconnect.v2 import SingleAgentObservationPreprocessor
 
 class {_class_name(name)}(SingleAgentObservationPreprocessor):
     """What {name} did to data["obs"] and data["new_obs"]."""
@@ -14,12 +15,15 @@ class {_class_name(name)}(SingleAgentObservationPreprocessor):
         return input_observation_space  # fill in, if the space changes
 
     def preprocess(self, observation, episode):
-        return observation  # fill in'''
+        return observation  # fill in
+
+register_twin({name!r}, {_class_name(name)})'''
 
 
 def action_snippet(name: str) -> str:
     """A native piece on actions, to be filled in with what a connector's function does."""
-    return f'''from rlconnect.v2 import ConnectorV2
+    return f'''from rlconnect.bridge import register_twin
+from rlconnect.v2 import ConnectorV2
 
 class {_class_name(name)}(ConnectorV2):
     """What {name} did to actions."""
@@ -32,7 +36,9 @@ class {_class_name(name)}(ConnectorV2):
         return batch
 
     def change(self, action):
-        return action  # fill in'''
+        return action  # fill in
+
+register_twin({name!r}, {_class_name(name)})'''
 
 
 def network_snippet(name: str) -> str:

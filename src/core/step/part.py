@@ -87,13 +87,27 @@ NOTHING: Final = Contribution()
 """Of what changes no number."""
 
 
-def contribution_of(connector: Any) -> Contribution | None:
-    """What a connector adds to a step; None where that is known to it alone.
+def moves_numbers(connector: Any) -> Contribution:
+    """The `part` of a connector that moves numbers and changes none."""
+    return NOTHING
 
-    A `part()` says what its own class does: one that is inherited counts for nothing, since a
-    subclass may do anything else.
+
+def moves_only(connector: Any) -> bool:
+    """True if the connector's own class says that it changes no number."""
+    return vars(type(connector)).get("part") is moves_numbers
+
+
+def says_its_part(connector: Any) -> bool:
+    """True if the connector's own class has a `part()`.
+
+    One that is inherited counts for nothing, since a subclass may do anything else.
     """
-    if "part" not in vars(type(connector)):
+    return "part" in vars(type(connector))
+
+
+def contribution_of(connector: Any) -> Contribution | None:
+    """What a connector adds to a step; None where that is known to it alone."""
+    if not says_its_part(connector):
         return None
     contribution: Contribution | None = connector.part()
     return contribution

@@ -14,6 +14,8 @@ from typing import Any, ClassVar, TypeAlias
 
 from typing_extensions import override
 
+from ...core.types import Nest
+from .batch_items import foreach_batch_item_change_in_place
 from .connector import ConnectorV2
 from .piece_plan import Call
 from .stateful_modules import is_multi
@@ -56,6 +58,22 @@ class ColumnarPiece(ConnectorV2):
     def planned(self, following: Sequence[type]) -> Work:
         """How it works in front of the classes of pieces that run together with it."""
         return self.columns
+
+    @staticmethod
+    def change_column(batch: Any, name: str, formula: Callable[[Nest], Nest]) -> None:
+        """Change a column in place: all rows of a table at once, or item by item.
+
+        Args:
+            batch: In either form.
+            name: Of the column; there is nothing to do if it is missing.
+            formula: From a nest of arrays to another; may not care whether these are rows.
+        """
+        if type(batch) is Table:
+            for rows in batch.blocks.values():
+                if name in rows.columns:
+                    rows.columns[name] = formula(rows.columns[name])
+        elif name in batch:
+            foreach_batch_item_change_in_place(batch, name, lambda item, *ids: formula(item))
 
     @override
     def __call__(

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from ....core.columns import Columns
 from ....core.errors import PieceError
+from ....core.step.part import moves_numbers
 from ....core.types import Nest
 from ...episodes.gather import last_rows, last_rows_by_module
 from ...episodes.multi_agent import MultiAgentEpisode
@@ -44,6 +45,7 @@ class AddObservationsFromEpisodesToBatch(FromEpisodes):
     """
 
     MAKES_ROWS = TAKES_ROWS = True
+    part = moves_numbers
 
     @override
     def columns(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:

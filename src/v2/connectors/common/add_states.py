@@ -12,6 +12,7 @@ from ....core import array_namespace as xp
 from ....core import nest
 from ....core.arrays.batching import batch as batched
 from ....core.columns import Columns
+from ....core.step.part import moves_numbers
 from ....core.types import Nest
 from ...episodes.gather import outputs_in_journal, stepped_singles
 from ...episodes.multi_agent import MultiAgentEpisode
@@ -41,6 +42,7 @@ class AddStatesFromEpisodesToBatch(FromEpisodes):
     """
 
     TAKES_ROWS = True
+    part = moves_numbers
 
     @override
     def columns(self, batch: Any, call: Call) -> Any:

@@ -12,6 +12,7 @@ from ....core import nest
 from ....core.arrays.batching import BatchedNdArray
 from ....core.arrays.padding import create_mask_and_seq_lens, split_and_zero_pad
 from ....core.columns import DEFAULT_MODULE_ID, Columns
+from ....core.step.part import moves_numbers
 from ..batch_items import (
     add_n_batch_items,
     foreach_batch_item_change_in_place,
@@ -38,6 +39,7 @@ class AddTimeDimToBatchAndZeroPad(FromEpisodes):
     """
 
     TAKES_ROWS = True
+    part = moves_numbers
 
     @override
     def columns(self, batch: Any, call: Call) -> Any:

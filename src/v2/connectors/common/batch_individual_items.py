@@ -14,6 +14,7 @@ from ....core.arrays.batching import BatchedNdArray
 from ....core.arrays.batching import batch as batched
 from ....core.columns import DEFAULT_MODULE_ID, Columns
 from ....core.errors import PieceError, SpaceError
+from ....core.step.part import moves_numbers
 from ....core.types import Nest
 from ..columnar import ColumnarPiece
 from ..piece_plan import Call
@@ -40,6 +41,7 @@ class BatchIndividualItems(ColumnarPiece):
     """
 
     TAKES_ROWS = TURNS_FORM = True
+    part = moves_numbers
 
     def __init__(
         self,

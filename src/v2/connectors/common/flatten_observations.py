@@ -50,6 +50,8 @@ class FlattenObservations(PlannedObservations):
         self.as_learner_connector = as_learner_connector
         self.keys_to_remove = tuple(keys_to_remove or ())
 
+    part = PlannedObservations.part
+
     @override
     def _plan(self, space: Any) -> PreprocessPlan:
         return flatten_observations_plan(space, self.keys_to_remove)

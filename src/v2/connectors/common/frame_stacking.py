@@ -10,10 +10,12 @@ from gymnasium import spaces
 from gymnasium.spaces import Space
 from typing_extensions import override
 
+from ....core.adapters import StackFrames
 from ....core.arrays.batching import batch as batched
 from ....core.arrays.batching import rows_of_alike
 from ....core.columns import Columns
 from ....core.errors import SpaceError
+from ....core.step.part import Contribution, Part
 from ....core.types import Array
 from ...episodes.single_agent import SingleAgentEpisode
 from ..batch_items import (
@@ -98,6 +100,11 @@ class FrameStacking(ConnectorV2):
         for episode, item in zip(acting, items, strict=True):
             add_batch_item(batch, Columns.OBS, item, episode)
         return batch
+
+    def part(self) -> Contribution:
+        """What it does to the observations of a single agent, as data."""
+        stacked = StackFrames(self.num_frames, "zero").bind(self.input_observation_space)
+        return Contribution(obs=(Part.of(type(self).__name__, stacked),))
 
     def _last(self, episodes: Sequence[Any]) -> Iterable[Array]:
         """The last frames of each episode, stacked."""

@@ -15,6 +15,7 @@ from ....core import nest
 from ....core.columns import Columns
 from ....core.errors import PieceError
 from ....core.importing.torch_needed import torch_needed
+from ....core.step.part import moves_numbers
 from ....core.types import Nest
 from ..columnar import ColumnarPiece
 from ..piece_plan import Call
@@ -40,6 +41,8 @@ class NumpyToTensor(ColumnarPiece):
         as_learner_connector: Whether the batch is a train batch; makes no difference.
         check_finite: Whether to look for numbers that are not finite, before a module sees them.
     """
+
+    part = moves_numbers
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from ....core.errors import PieceError, RlconnectError, SpaceError
 from ....core.formulas.preprocessors import PreprocessPlan
+from ....core.step.part import Contribution, Part
 from ..batch_items import single_agent_episode_iterator
 from ..connector import ConnectorV2
 from .written_observations import LastObservations, by_agent, own_space
@@ -66,10 +67,13 @@ class PlannedObservations(ConnectorV2):
             self._write_last(None, acting)
         return batch
 
-    def lone_plan(self) -> PreprocessPlan | None:
-        """What happens to a single agent's observations; None where agents have their own ways."""
+    def part(self) -> Contribution | None:
+        """What it does to the observations of a single agent, as data."""
         _ = self.observation_space  # computes the plans, should they be stale
-        return self._plans.get(None)
+        plan = self._plans.get(None)
+        if plan is None:
+            return None
+        return Contribution(obs=(Part(type(self).__name__, plan.transform_batch),))
 
     def _write_last(self, agent_id: Any, episodes: Sequence[Any]) -> None:
         space = self.observation_space  # computes the plans, should they be stale

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from ....core import array_namespace as xp
 from ....core import nest
+from ....core.step.part import moves_numbers
 from ....core.types import Array, Nest
 from ..columnar import ColumnarPiece
 from ..piece_plan import Call
@@ -30,6 +31,8 @@ class TensorToNumpy(ColumnarPiece):
         >>> TensorToNumpy()(rl_module=None, batch={"x": np.array([1])}, episodes=[])["x"].dtype
         dtype('int32')
     """
+
+    part = moves_numbers
 
     @override
     def columns(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:

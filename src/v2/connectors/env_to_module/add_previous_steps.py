@@ -12,6 +12,9 @@ from typing_extensions import override
 from ....core import nest
 from ....core.errors import PieceError
 from ....core.formulas.actions import get_base_struct_from_space
+from ....core.spaces.walk import zeros_like
+from ....core.step.part import Contribution
+from ....core.step.recall import Column, Look
 from ....core.types import Nest
 from ..batch_items import add_batch_item, single_agent_episode_iterator
 from ..common.written_observations import own_space
@@ -64,6 +67,17 @@ class AddPreviousSteps(ConnectorV2):
                 earned = episode.get_rewards(-1) if has_stepped else 0.0
                 add_batch_item(batch, self.rewards, np.float32(earned), episode)
         return batch
+
+    def part(self) -> Contribution:
+        """What it adds to the columns of a single agent, as data."""
+        columns, looks = [], []
+        if self.actions is not None:
+            columns.append(Column("actions", 1, zeros_like(self.input_action_space)))
+            looks.append(Look(self.actions, "actions"))
+        if self.rewards is not None:
+            columns.append(Column("rewards", 1, np.float32(0)))
+            looks.append(Look(self.rewards, "rewards"))
+        return Contribution(columns=tuple(columns), looks=tuple(looks))
 
     def _zeros(self, episode: Any) -> Nest:
         space = own_space(self.input_action_space, episode)

@@ -7,3 +7,5 @@ from ..common.frame_stacking import FrameStacking
 
 class FrameStackingEnvToModule(FrameStacking):
     """`FrameStacking` of running episodes, for acting."""
+
+    part = FrameStacking.part

@@ -16,7 +16,8 @@ from ....core.data.damage import at
 from ....core.errors import ConfigError, PieceError, SpaceError, UnknownNameError
 from ....core.formulas.filters import FrozenFilter, filter_running
 from ....core.formulas.running_stat import RunningStat, moments_since_merge
-from ....core.spaces.walk import leaf_spaces
+from ....core.spaces.walk import leaf_spaces, zeros_like
+from ....core.step.part import NOTHING, Contribution, filter_part
 from ....core.types import Array
 from ...episodes.column_items import stacked
 from ..batch_items import single_agent_episode_iterator
@@ -132,12 +133,29 @@ class MeanStdFilter(ConnectorV2):
         last.replace(new, space)
 
     def _rows(self, stat: RunningStat, rows: Array) -> Array:
-        demean, destd, clip = self.de_mean_to_zero, self.de_std_to_one, self.clip_by_value
-        rule = self.variance_rule
         if self.update_stats:
+            demean, destd, clip = self.de_mean_to_zero, self.de_std_to_one, self.clip_by_value
+            rule = self.variance_rule
             return filter_running(stat, rows, rule=rule, demean=demean, destd=destd, clip=clip)
-        frozen = FrozenFilter.of(stat, rule=rule, demean=demean, destd=destd, clip=clip)
-        return np.asarray(frozen(rows))
+        return np.asarray(self._frozen(stat)(rows))
+
+    def _frozen(self, stat: RunningStat) -> FrozenFilter:
+        return FrozenFilter.of(
+            stat,
+            rule=self.variance_rule,
+            demean=self.de_mean_to_zero,
+            destd=self.de_std_to_one,
+            clip=self.clip_by_value,
+        )
+
+    def part(self) -> Contribution:
+        """What it does to the observations of a single agent, as data; its statistics rest."""
+        filters = [*map(self._frozen, self.stats_of(None))]
+        space = self.input_observation_space
+        is_nested = isinstance(space, (spaces.Dict, spaces.Tuple))
+        by_leaf = nest.unflatten_as(zeros_like(space), filters) if is_nested else filters[0]
+        part = filter_part(type(self).__name__, by_leaf)
+        return NOTHING if part is None else Contribution(obs=(part,))
 
     @property
     def variance_rule(self) -> VarianceRule:

@@ -54,6 +54,8 @@ class PreprocessObservations(PlannedObservations):
         self.zero_mean = zero_mean
         self.image_backend = image_backend
 
+    part = PlannedObservations.part
+
     @override
     def _plan(self, space: Any) -> PreprocessPlan:
         options = {"dim": self.dim, "grayscale": self.grayscale, "zero_mean": self.zero_mean}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -10,8 +10,12 @@ from gymnasium import spaces
 from gymnasium.spaces import Space
 from typing_extensions import override
 
+from ....core import array_namespace as xp
 from ....core.arrays.one_hot import one_hot
 from ....core.errors import SpaceError
+from ....core.step.part import Contribution, Part
+from ....core.step.recall import Column, Look
+from ....core.types import Nest
 from ..batch_items import single_agent_episode_iterator
 from ..common.written_observations import own_space, write_last
 from ..connector import ConnectorV2
@@ -112,3 +116,34 @@ class PrevActionsPrevRewards(ConnectorV2):
             actions = np.asarray(episode.get_actions(slice(-known, None)))
             rows[-known:] = one_hot(actions - int(space.start), depth=count)
         return rows
+
+    def part(self) -> Contribution | None:
+        """What it puts into the observations of a single agent, flat as their space, as data.
+
+        An action before the first one is a number that no action has: its row is all zeros.
+        """
+        space = self.input_action_space
+        actions, rewards = self.n_prev_actions, self.n_prev_rewards
+        if not isinstance(space, spaces.Discrete) or space.start != 0 or min(actions, rewards) < 1:
+            return None  # modules count actions from 0, and the space has no row for none
+        columns = (
+            Column("actions", actions, np.asarray(-1, np.int32)),
+            Column("rewards", rewards, np.float32(0)),
+        )
+        looks = (
+            Look(self.PREV_ACTIONS_KEY, "actions", tuple(range(1 - actions, 1))),
+            Look(self.PREV_REWARDS_KEY, "rewards", tuple(range(1 - rewards, 1))),
+        )
+        choices = np.arange(int(space.n), dtype=np.int32)
+        width = actions * len(choices)
+
+        def formula(obs: Nest, past: Mapping[str, Any], choices: Any) -> Nest:
+            taken = past[self.PREV_ACTIONS_KEY].reshape((-1, actions, 1))
+            return {
+                self.ORIG_OBS_KEY: obs,
+                self.PREV_ACTIONS_KEY: xp.cast(taken == choices, np.float32).reshape((-1, width)),
+                self.PREV_REWARDS_KEY: past[self.PREV_REWARDS_KEY].reshape((-1, rewards)),
+            }
+
+        name = type(self).__name__
+        return Contribution(obs=(Part(name, formula, (choices,), columns=columns, looks=looks),))

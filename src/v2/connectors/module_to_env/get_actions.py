@@ -12,6 +12,7 @@ from ....core import array_namespace as xp
 from ....core import nest
 from ....core.columns import Columns
 from ....core.importing.torch_needed import torch_needed
+from ....core.step.part import moves_numbers
 from ..columnar import ColumnarPiece, Work
 from ..common.tensor_to_numpy import TensorToNumpy
 from ..piece_plan import Call
@@ -23,6 +24,8 @@ class GetActions(ColumnarPiece):
     Exploring they are sampled, else the best ones are taken. `action_logp` is added where it is
     missing.
     """
+
+    part = moves_numbers
 
     @override
     def columns(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:

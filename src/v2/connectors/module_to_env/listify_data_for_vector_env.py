@@ -10,6 +10,7 @@ from typing_extensions import override
 from ....core.arrays.batching import batch as batched
 from ....core.columns import Columns
 from ....core.errors import EpisodeError
+from ....core.step.part import moves_numbers
 from ....core.types import Nest
 from ..columnar import ColumnarPiece
 from ..piece_plan import Call
@@ -26,6 +27,7 @@ class ListifyDataForVectorEnv(ColumnarPiece):
     """
 
     TAKES_ROWS = True
+    part = moves_numbers
 
     @override
     def columns(self, batch: Any, call: Call) -> dict[str, Any]:

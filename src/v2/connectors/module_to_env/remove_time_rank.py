@@ -11,6 +11,7 @@ from typing_extensions import override
 from ....core import nest
 from ....core.columns import Columns
 from ....core.errors import PieceError
+from ....core.step.part import moves_numbers
 from ....core.types import Array, Nest
 from ..batch_items import foreach_batch_item_change_in_place
 from ..columnar import ColumnarPiece
@@ -26,6 +27,7 @@ class RemoveSingleTsTimeRankFromBatch(ColumnarPiece):
     """
 
     TAKES_ROWS = True
+    part = moves_numbers
 
     @override
     def columns(self, batch: Any, call: Call) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from typing_extensions import override
 
 from ....core import array_namespace as xp
@@ -12,10 +11,8 @@ from ....core import nest
 from ....core.columns import Columns
 from ....core.step.part import Contribution, Part
 from ....core.types import Nest
-from ..batch_items import foreach_batch_item_change_in_place
 from ..columnar import ColumnarPiece
 from ..piece_plan import Call
-from ..table import Table
 
 
 class SquashGreedyActions(ColumnarPiece):
@@ -25,6 +22,7 @@ class SquashGreedyActions(ColumnarPiece):
     is the mean before squashing, in RLlib as here. The old stack's SAC squashed both.
 
     Example:
+        >>> import numpy as np
         >>> batch = {"actions": {("e0",): [np.array([100.0], np.float32)]}}
         >>> SquashGreedyActions()(rl_module=None, batch=batch, episodes=[], explore=False)
         {'actions': {('e0',): [array([1.], dtype=float32)]}}
@@ -34,26 +32,14 @@ class SquashGreedyActions(ColumnarPiece):
 
     @override
     def columns(self, batch: Any, call: Call) -> Any:
-        if call.explore:
-            return batch
-        if type(batch) is Table:
-            for rows in batch.blocks.values():
-                if Columns.ACTIONS in rows.columns:
-                    rows.columns[Columns.ACTIONS] = nest.mapped(
-                        np.tanh, rows.columns[Columns.ACTIONS]
-                    )
-        elif Columns.ACTIONS in batch:
-            foreach_batch_item_change_in_place(batch, Columns.ACTIONS, _squashed)
+        if not call.explore:
+            self.change_column(batch, Columns.ACTIONS, _squashed)
         return batch
 
     def part(self) -> Contribution:
         """What it does to actions, as data."""
-        return Contribution(action=(Part(type(self).__name__, _bent),))
+        return Contribution(action=(Part(type(self).__name__, _squashed),))
 
 
-def _bent(actions: Nest) -> Nest:
+def _squashed(actions: Nest) -> Nest:
     return nest.map_structure(lambda leaf: xp.namespace(leaf).tanh(leaf), actions)
-
-
-def _squashed(action: Nest, eps_id: Any, agent_id: Any, module_id: Any) -> Nest:
-    return np.tanh(action)

@@ -13,6 +13,7 @@ from ....core import nest
 from ....core.arrays.batching import unbatch
 from ....core.columns import DEFAULT_MODULE_ID
 from ....core.errors import EpisodeError, PieceError
+from ....core.step.part import moves_numbers
 from ...modules.multi_rl_module import UnknownModuleError
 from ..batch_items import is_multi_agent
 from ..columnar import ColumnarPiece, Work
@@ -41,6 +42,7 @@ class UnBatchToIndividualItems(ColumnarPiece):
     """
 
     MAKES_ROWS = TURNS_FORM = True
+    part = moves_numbers
 
     @override
     def columns(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:

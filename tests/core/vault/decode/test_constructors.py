@@ -13,7 +13,7 @@ from rlconnect.core.vault.decode.load_limits import Budget, Limits
 from rlconnect.core.vault.decode.pickle_machine import PickleMachine
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
 
-from ..attacks.assembly import call, name, program, row, text
+from ..attacks.assembly import call, group, name, program, row, text
 
 PROTOCOLS = st.integers(0, pickle.HIGHEST_PROTOCOL)
 RECORD = np.dtype([("a", "<i4"), ("b", ">f8"), ("c", "S3"), ("d", [("e", "<u2")])], align=True)
@@ -175,15 +175,18 @@ def test_new_objects_keep_their_arguments(count):
 def test_arguments_of_new_objects_are_counted():
     """Each takes eight bytes of what a load may hold."""
 
-    def spent(count):
-        made = machine(
-            program(call(name("copyreg", "__newobj__"), name("a.b", "Thing"), *[text("x")] * count))
-        )
+    def spent(part):
+        made = machine(program(part))
         before = made.budget.left
         made.load()
         return before - made.budget.left
 
-    assert spent(2_000) - spent(1_000) >= 1_000 * (8 + len("x"))
+    def beyond(count):
+        """What the call takes beyond its arguments by themselves."""
+        parts = [name("a.b", "Thing"), *[text("x")] * count]
+        return spent(call(name("copyreg", "__newobj__"), *parts)) - spent(group(*parts))
+
+    assert beyond(30) - beyond(10) == 20 * 8
 
 
 def test_shared_arrays_stay_independent_of_the_file():

@@ -1,0 +1,133 @@
+"""The walks of the cookbook, taken again."""
+
+import sys
+import types
+
+import numpy as np
+import pytest
+from gymnasium.spaces import Box
+from rlconnect.bridge import (
+    Actor,
+    compile_actor,
+    load_triple,
+    plan_migration,
+    register_twin,
+    save_migrated,
+)
+from rlconnect.bridge.twins import authors_own
+from rlconnect.core.errors import PieceError
+from rlconnect.legacy import ActionConnector, Policy, create_connectors_for_policy
+from rlconnect.legacy.connectors import registry
+from rlconnect.v2.connectors.table import Rows, Table
+
+from tests.test_docs import ROOT, blocks
+
+WALKS = (ROOT / "docs/cookbook.md").read_text(encoding="utf-8")
+SEEN, TAKEN = Box(-1, 1, (3,), np.float32), Box(-2, 2, (2,), np.float32)
+
+
+class DeadZoneConnector(ActionConnector):
+    """The connector of the old stack that the walk's piece takes over from."""
+
+    def __init__(self, ctx=None, width=0.3):
+        super().__init__(ctx)
+        self.width = width
+
+    def transform(self, ac_data):
+        actions, states, fetches = ac_data.output
+        ac_data.output = np.where(abs(actions) > self.width, actions, 0), states, fetches
+        return ac_data
+
+    def to_state(self):
+        return "DeadZoneConnector", {"width": self.width}
+
+    @staticmethod
+    def from_state(ctx, params):
+        return DeadZoneConnector(ctx, **params)
+
+
+@pytest.fixture
+def old(monkeypatch):
+    """A policy with that connector, some of whose actions are near zero and some are not."""
+    monkeypatch.setattr(authors_own, "_WORDS", {})
+    monkeypatch.setattr(registry, "_ADDED", {"DeadZoneConnector": DeadZoneConnector})
+    policy = Policy(SEEN, TAKEN, {"seed": 0})
+    policy.set_weights(
+        {name: own * (50 if "logits" in name else 1) for name, own in policy.get_weights().items()}
+    )
+    create_connectors_for_policy(policy, policy.config)
+    policy.action_connectors.append(DeadZoneConnector())
+    return policy
+
+
+def walked(monkeypatch):
+    """The module that the page shows, imported."""
+    module = types.ModuleType("dead_zone")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(blocks(WALKS)[0], vars(module))
+    return module
+
+
+def step_of(plan):
+    """What becomes of the connector."""
+    return next(step for step in plan.steps if step.name == "DeadZoneConnector")
+
+
+def test_a_piece_of_ones_own_migrates_and_is_fast_and_acts(old, monkeypatch, tmp_path, rng):
+    """The module of the page alone does it: nothing in the library knows of the piece."""
+    assert step_of(plan_migration(old)).kind == "code"
+    piece = walked(monkeypatch).DeadZone
+
+    plan = plan_migration(old).apply()
+
+    assert step_of(plan).is_applied
+    assert step_of(plan).proof["is_equal"]
+    assert step_of(plan).twin.text == "DeadZone(width=0.3)"
+    (line,) = plan.triple().module_to_env.explain().splitlines()[1:]
+    assert "DeadZone" in line
+    assert line.endswith(": together")
+
+    save_migrated(plan, tmp_path / "new")
+    triple = load_triple(tmp_path / "new")
+    assert [type(each) for each in triple.module_to_env.connectors].count(piece) == 1
+    actor = Actor.from_checkpoint(tmp_path / "new")
+    seen = rng.uniform(-1, 1, (64, 3)).astype(np.float32)
+    acted = actor.act(seen)
+    assert not actor.missing
+    assert 0 < (acted == 0).sum() < acted.size
+    assert np.allclose(compile_actor(actor)(seen)[0].numpy(), acted, atol=1e-5)
+
+
+def test_a_piece_is_not_called_one_by_one(old, monkeypatch):
+    """Rows of many environments pass it at once, with the result that single actions have."""
+    piece = walked(monkeypatch).DeadZone(width=0.3)
+    rows = np.array([[0.2, -1.0], [0.5, 0.1]], np.float32)
+    table = Table({None: Rows(["a", "b"], {"actions": rows})})
+    items = {"actions": {("a",): [rows[0]], ("b",): [rows[1]]}}
+
+    together = piece(batch=table, rl_module=None).blocks[None].columns["actions"]
+    alone = piece(batch=items, rl_module=None)["actions"]
+
+    assert np.array_equal(together, np.float32([[0, -1], [0.5, 0]]))
+    assert np.array_equal(together, [alone[("a",)][0], alone[("b",)][0]])
+
+
+def test_what_takes_over_is_said_of_ones_own_connectors_alone(old, monkeypatch):
+    """The library's have their pieces, and a piece is a class of the new stack's."""
+    piece = walked(monkeypatch).DeadZone
+
+    with pytest.raises(PieceError, match="of the library's"):
+        register_twin("ClipActionsConnector", piece)
+    with pytest.raises(PieceError, match="derived from ConnectorV2"):
+        register_twin(DeadZoneConnector, DeadZoneConnector)
+
+
+def test_a_twin_that_gives_other_numbers_is_taken_back(old, monkeypatch):
+    """Its author's word counts until a proof speaks against it."""
+    piece = walked(monkeypatch).DeadZone
+    register_twin("DeadZoneConnector", piece, lambda old: {"width": 2 * old.width})
+
+    step = step_of(plan_migration(old).apply())
+
+    assert not step.is_applied
+    assert "other numbers" in step.differed
