@@ -9,6 +9,7 @@ from rlconnect.bridge.compiled.program import compile_actor
 from rlconnect.bridge.loading.agent_pieces import has_own_pieces
 from rlconnect.core.adapters import AdapterChain, MapActions
 from rlconnect.core.errors import PieceError
+from rlconnect.core.step.part import Contribution, Part
 from rlconnect.v2 import (
     AdaptActions,
     ConnectorV2,
@@ -17,6 +18,7 @@ from rlconnect.v2 import (
     MultiAgentEpisode,
     MultiRLModule,
     RLModuleSpec,
+    SingleAgentObservationPreprocessor,
 )
 from rlconnect.v2.connectors.common.agent_to_module_mapping import AgentMapping
 from rlconnect.v2.connectors.env_to_module.defaults import env_to_module_pipeline
@@ -72,7 +74,7 @@ def loaded(folder, parts):
     names = ("env_to_module_connector", "rl_module", "module_to_env_connector")
     for name, part in zip(names, parts, strict=True):
         part.save_to_path(folder / name)
-    classes = {f"{each.__module__}.{each.__qualname__}": each for each in (who_plays, Own)}
+    classes = {f"{each.__module__}.{each.__qualname__}": each for each in (who_plays, Own, Doubled)}
     return Actor.from_checkpoint(
         folder, policy_mapping_fn=lambda agent: who_plays(agent, None), module_classes=classes
     )
@@ -123,6 +125,31 @@ def test_each_module_has_a_plan_of_its_own(has_filter, tmp_path, rng):
     rows = {"gear": np.arange(3), "place": np.zeros((3, 2), np.float32)}
     want = actor.players["people"].act(rows, None, None, None, False, rng, False)
     assert np.array_equal(program(rows)[0].numpy(), want)
+
+
+class Doubled(SingleAgentObservationPreprocessor):
+    """A user's piece that says what it does to one agent."""
+
+    def preprocess(self, observation, episode):
+        return observation * 2
+
+    def part(self):
+        return Contribution(obs=(Part("Doubled", lambda value: value * 2),))
+
+
+def test_a_piece_of_ones_own_that_says_its_part_is_taken_apart(tmp_path):
+    """What it does to one agent depends on nothing of the others."""
+    SPACES.seed(3)
+    parts = made(FlattenObservations(multi_agent=True), Doubled())
+
+    actor = loaded(tmp_path, parts)
+
+    assert not actor.missing
+    for _ in range(8):
+        obs = SPACES.sample()
+        found, wanted = actor.act(obs), together(parts, obs)
+        for agent in obs:
+            np.testing.assert_allclose(found[agent], wanted[agent], atol=1e-5)
 
 
 def test_agents_of_a_module_must_be_treated_alike(tmp_path, rng):
