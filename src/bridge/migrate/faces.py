@@ -5,20 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...core.trust import by_path
-from ...names.rows import rows
-from ...names.v2 import V2
-from ...v2.saving.class_names import RAY_PIECES
+from ...v2.saving.class_names import RAY_PIECES, pieces_without_rays
 
-_ROOMS: Final = tuple(
-    f".connectors.{room}." for room in ("common", "env_to_module", "learner", "module_to_env")
-)
 PIECE_HOMES: Final = {
-    **{
-        name: f"...v2{row.home}"
-        for row in rows(V2)
-        if row.home.startswith(_ROOMS) and not row.paths
-        for name, _ in row.names
-    },
+    **{name: f"...v2{home}" for name, home in pieces_without_rays().items()},
     # Ray has a class of that name, which cannot do all that ours does.
     "GetActions": "...v2.connectors.module_to_env.get_actions",
     "MeanStdFilter": "...v2.connectors.env_to_module.mean_std_filter",

@@ -21,6 +21,9 @@ RAY_PIECES: Final = "rlconnect.ray_pieces"
 """Where Ray finds what it lacks, under the names of our own classes."""
 
 _SAVED_AS_RAYS: Final = (".connectors.", ".modules.")
+_OF_PIECES: Final = tuple(
+    f".connectors.{room}." for room in ("common", "env_to_module", "learner", "module_to_env")
+)
 
 
 def own_classes(*rooms: str) -> Callable[[str], Any]:
@@ -74,6 +77,16 @@ def _ray_modules() -> dict[str, str]:
         if row.paths and row.home.startswith(_SAVED_AS_RAYS)
         for name, own in row.names
         if name == own
+    }
+
+
+def pieces_without_rays() -> dict[str, str]:
+    """Our pieces that Ray has no class for -> the module of `rlconnect.v2` that each lives in."""
+    return {
+        name: row.home
+        for row in _rows()
+        if row.home.startswith(_OF_PIECES) and not row.paths
+        for name, _ in row.names
     }
 
 
