@@ -30,7 +30,6 @@ compat.aliases.tree_front: assert_same_structure flatten_up_to is_nested map_str
     map_structure_up_to map_structure_with_path @ /tree
 core.nest: flatten flatten_with_path unflatten_as @ /tree
 stand-in: APPO APPOConfig @ algorithms.appo.appo algorithms.appo
-stand-in: DQN DQNConfig @ algorithms.dqn.dqn algorithms.dqn
 stand-in: DreamerV3 DreamerV3Config @ algorithms.dreamerv3
 stand-in: IMPALA IMPALAConfig Impala ImpalaConfig @ algorithms.impala.impala algorithms.impala
 stand-in: PPOTF1Policy PPOTF2Policy @ algorithms.ppo.ppo_tf_policy

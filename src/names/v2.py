@@ -8,6 +8,7 @@ V2: Final = """\
 .algorithms.algorithm: Algorithm @ = algorithms
 .algorithms.bc: BC BCConfig @ algorithms.bc.bc = algorithms
 .algorithms.cql: CQL CQLConfig @ algorithms.cql.cql = algorithms
+.algorithms.dqn: DQN DQNConfig @ algorithms.dqn.dqn algorithms.dqn algorithms
 .algorithms.env_runner_group: EnvRunnerGroup @ env.env_runner_group
 .algorithms.episode_files: read_episodes write_episodes
 .algorithms.iql: IQL IQLConfig @ algorithms.iql.iql =
@@ -123,6 +124,10 @@ V2: Final = """\
 .learning.iql: IQLLearner @ algorithms.iql.iql_learner
 .learning.iql: IQLTorchLearner @ algorithms.iql.torch.iql_torch_learner
 -.learning.iql: VF_LOSS @ algorithms.iql.iql_learner
+.learning.dqn: DQNLearner @ algorithms.dqn.dqn_learner
+.learning.dqn: DQNTorchLearner @ algorithms.dqn.torch.dqn_torch_learner
+-.learning.dqn: QF_LOSS_KEY QF_MAX_KEY QF_MEAN_KEY QF_MIN_KEY TD_ERROR_MEAN_KEY @
+    algorithms.dqn.dqn_learner
 .learning.learner: Learner @ core.learner.learner core.learner
 .learning.learner_group: LearnerGroup @ core.learner.learner_group core.learner
 .learning.loss_check: LossError

@@ -15,6 +15,7 @@ from ..core.rllib_utils.typing_names import AgentID as AgentID, AgentToModuleMap
 from .algorithms.algorithm import Algorithm as Algorithm
 from .algorithms.bc import BC as BC, BCConfig as BCConfig
 from .algorithms.cql import CQL as CQL, CQLConfig as CQLConfig
+from .algorithms.dqn import DQN as DQN, DQNConfig as DQNConfig
 from .algorithms.env_runner_group import EnvRunnerGroup as EnvRunnerGroup
 from .algorithms.episode_files import read_episodes as read_episodes, write_episodes as write_episodes
 from .algorithms.iql import IQL as IQL, IQLConfig as IQLConfig
@@ -86,6 +87,7 @@ from .episodes.lookback_buffer import InfiniteLookbackBuffer as InfiniteLookback
 from .episodes.multi_agent import MultiAgentEpisode as MultiAgentEpisode
 from .episodes.single_agent import SingleAgentEpisode as SingleAgentEpisode
 from .learning.cql import CQLTorchLearner as CQLTorchLearner
+from .learning.dqn import DQNLearner as DQNLearner, DQNTorchLearner as DQNTorchLearner
 from .learning.iql import IQLLearner as IQLLearner, IQLTorchLearner as IQLTorchLearner
 from .learning.learner import Learner as Learner
 from .learning.learner_group import LearnerGroup as LearnerGroup

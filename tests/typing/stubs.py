@@ -51,13 +51,14 @@ def stub(front):
 
 def keywords():
     """The text of the stub that says what each method of a config takes."""
-    from rlconnect.v2.algorithms import bc, cql, iql, marwil, ppo, sac  # They need torch.
+    from rlconnect.v2.algorithms import bc, cql, dqn, iql, marwil, ppo, sac  # They need torch.
     from rlconnect.v2.config import sections
 
     algorithms = {
         "PPO": ppo,
         "MARWIL": marwil,
         "BC": bc,
+        "DQN": dqn,
         "SAC": sac,
         "CQL": cql,
         "IQL": iql,

@@ -267,14 +267,16 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         """Sample the episodes of a train batch, and count what they have."""
         config = self.config
         by_agent = config.is_multi_agent and config.count_steps_by == "agent_steps"
-        enough: dict[str, Any] = {
-            "max_agent_steps" if by_agent else "max_env_steps": config.total_train_batch_size
-        }
+        size = config.total_train_batch_size
+        return self._sample(**{"max_agent_steps" if by_agent else "max_env_steps": size})
+
+    def _sample(self, **enough: Any) -> list[Any]:
+        """Sample episodes until there are enough, at least once, and count what they have."""
         with self.metrics.log_time((names.TIMERS, names.ENV_RUNNER_SAMPLING_TIMER)):
             episodes, results = synchronous_parallel_sample(
                 worker_set=self._group,
                 concat=True,
-                sample_timeout_s=config.sample_timeout_s,
+                sample_timeout_s=self.config.sample_timeout_s,
                 _return_metrics=True,
                 **enough,
             )
@@ -300,8 +302,12 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
                 minibatch_size=config.minibatch_size,
                 shuffle_batch_per_epoch=config.shuffle_batch_per_epoch,
             )
+            self._look_at(results)
             self.metrics.aggregate(results, key=names.LEARNER_RESULTS)
         return {module_id for each in results for module_id in each} - {ALL_MODULES}
+
+    def _look_at(self, learner_results: list[Any]) -> None:
+        """Take from the results of an update what is not to be told; nothing here."""
 
     def train(self) -> ResultDict:
         """Do one iteration.

@@ -307,6 +307,30 @@ class BCTraining(Training, total=False):
     lambda_: float | Open
     burnin_len: int | Open
 
+class DQNTraining(Training, total=False):
+    replay_buffer_config: Mapping[str, Any] | Open
+    store_buffer_in_checkpoints: bool | Open
+    num_steps_sampled_before_learning_starts: int | Open
+    target_network_update_freq: int | Open
+    tau: float | Open
+    n_step: int | tuple[int, int] | list[int] | Open
+    training_intensity: float | None | Open
+    epsilon: Schedule | Open
+    adam_epsilon: float | Open
+    double_q: bool | Open
+    dueling: bool | Open
+    num_atoms: int | Open
+    v_min: float | Open
+    v_max: float | Open
+    td_error_loss_fn: Literal['huber', 'mse'] | Open
+    burn_in_len: int | Open
+    noisy: Any
+    sigma0: Any
+    hiddens: Any
+    before_learn_on_batch: Any
+    categorical_distribution_temperature: Any
+    lr_schedule: Any
+
 class SACTraining(Training, total=False):
     lr: Any
     twin_q: bool | Open

@@ -61,6 +61,7 @@ AT_LEAST_0: Final = Rule(
 AT_LEAST_1: Final = Rule(
     lambda value: _is_int(value) and value >= 1, "an integer of 1 or more", "int"
 )
+NUMBER: Final = Rule(_is_number, "a number", "float")
 NOT_NEGATIVE: Final = Rule(
     lambda value: _is_number(value) and value >= 0, "a number that is not negative", "float"
 )

@@ -175,10 +175,10 @@ def _take(entry: Entry, state: Mapping[str, Any]) -> None:
             found=f"{sum(counts[1])}",
         )
     for place, (mine, theirs) in enumerate(zip(own, groups, strict=True)):
-        with at("param_groups", place):
-            _check_settings(mine, theirs)
         # How the arithmetic is carried out is this machine's choice, not the checkpoint's.
         theirs.update({key: mine[key] for key in ("fused", "foreach") if key in mine})
+        with at("param_groups", place):
+            _check_settings(mine, theirs)
     with at("state"):
         kept = _kept(mapping(state["state"]), optimizer, groups)
     optimizer.load_state_dict({"state": kept, "param_groups": groups})

@@ -13,6 +13,7 @@ from ...core.arrays.tensors import as_tensors
 from ...core.columns import Columns
 from ...core.errors import ConfigError, EpisodeError, PieceError
 from ..modules.multi_rl_module import UnknownModuleError
+from ..replay.steps import Steps, train_batch
 from .minibatches import Batch, row_count
 
 
@@ -99,6 +100,9 @@ def from_episodes(
     """
     if not episodes:
         raise EpisodeError("update(episodes=[]) has nothing to learn from", expected="an episode")
+    if isinstance(episodes, Steps):
+        columns = train_batch(episodes, connector, rl_module, metrics)
+        return TrainBatch(columns, len(episodes))
     columns = connector(
         rl_module=rl_module, batch={}, episodes=list(episodes), shared_data={}, metrics=metrics
     )

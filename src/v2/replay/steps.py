@@ -13,7 +13,7 @@ import numpy as np
 from typing_extensions import override
 
 from ...core import nest
-from ...core.columns import Columns
+from ...core.columns import ALL_MODULES, Columns
 from ...core.types import Array, Nest
 from ..connectors.common.add_observations import AddObservationsFromEpisodesToBatch
 from ..connectors.common.add_states import AddStatesFromEpisodesToBatch
@@ -25,6 +25,7 @@ from ..connectors.learner.add_next_observations import AddNextObservationsFromEp
 from ..connectors.learner.add_one_ts import AddOneTsToEpisodesAndTruncate
 from ..connectors.learner.general_advantage_estimation import GeneralAdvantageEstimation
 from ..episodes.single_agent import SingleAgentEpisode
+from ..metrics import names
 
 _ADDING: Final = (
     AddObservationsFromEpisodesToBatch,
@@ -126,20 +127,37 @@ class Steps(Sequence[SingleAgentEpisode]):
         )
 
 
-def train_batch(steps: Steps, pipeline: Any, rl_module: Any) -> dict[str, Any]:
+def train_batch(steps: Steps, pipeline: Any, rl_module: Any, metrics: Any = None) -> dict[str, Any]:
     """What a learner pipeline makes of steps, by module.
 
     Args:
         steps: Each by itself.
         pipeline: The learner's.
         rl_module: The modules by id.
+        metrics: Where the pipeline's timers go.
     """
     pieces = list(pipeline.connectors)
     if not _is_usual(pieces, rl_module):
         made: dict[str, Any] = pipeline(
-            rl_module=rl_module, batch={}, episodes=steps.episodes(), shared_data={}
+            rl_module=rl_module,
+            batch={},
+            episodes=steps.episodes(),
+            shared_data={},
+            metrics=metrics,
         )
         return made
+    if metrics is None:
+        return _joined(steps, pieces, rl_module)
+    prefix = (ALL_MODULES, names.LEARNER_CONNECTOR)
+    metrics.log_value((ALL_MODULES, names.LEARNER_CONNECTOR_SUM_EPISODES_LENGTH_IN), len(steps))
+    with metrics.log_time((*prefix, names.CONNECTOR_PIPELINE_TIMER)):
+        made = _joined(steps, pieces, rl_module)
+    metrics.log_value((ALL_MODULES, names.LEARNER_CONNECTOR_SUM_EPISODES_LENGTH_OUT), len(steps))
+    return made
+
+
+def _joined(steps: Steps, pieces: Sequence[Any], rl_module: Any) -> dict[str, Any]:
+    """What the usual pieces make: the columns, and what those behind them do with these."""
     is_prolonging = type(pieces[0]) is AddOneTsToEpisodesAndTruncate
     columns = {
         name: own

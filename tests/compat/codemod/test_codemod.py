@@ -279,7 +279,7 @@ def test_configs_and_results_of_older_releases(rewritten, old, new):
         ("y = ray.get(x)", "ray.get", "call it directly"),
         ("t = ray.rllib.agents.ppo.PPOTrainer", "PPOTrainer", "from rlconnect.v2 import PPO"),
         ("ray.tune.run(f)", "ray.tune.run", "from rlconnect.v2.tuning import run"),
-        ("tune.run('DQN')", "tune.run('DQN')", "DQN is not trained here"),
+        ("tune.run('IMPALA')", "tune.run('IMPALA')", "IMPALA is not trained here"),
         ("tune.nowhere()", "tune.nowhere", "lacks ray.tune.nowhere"),
         ("if d['episode_reward_mean'] > 1:\n    pass", "['episode_reward_mean']", "has this as"),
         ("d.get('episode_reward_mean')", "['episode_reward_mean']", "has this as"),

@@ -1,0 +1,152 @@
+"""Learners of action values: what they share, and DQN's loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+from typing_extensions import override
+
+from ...core.columns import Columns
+from ..metrics import names
+from ..modules.apis import QNetAPI, TargetNetworkAPI
+from ..modules.dqn import (
+    ATOMS,
+    QF_LOGITS,
+    QF_NEXT_PREDS,
+    QF_PREDS,
+    QF_PROBS,
+    QF_TARGET_NEXT_PREDS,
+    QF_TARGET_NEXT_PROBS,
+)
+from .losses import RowMean
+from .optimizers import adam
+from .q_losses import distributional_loss, expected_loss, of_actions, worth_of_the_next
+from .target_networks import TargetNetworkLearner
+from .torch_learner import TorchLearner
+from .train_batch import needed
+
+QF_LOSS_KEY: Final = "qf_loss"
+QF_MEAN_KEY: Final = "qf_mean"
+QF_MAX_KEY: Final = "qf_max"
+QF_MIN_KEY: Final = "qf_min"
+TD_ERROR_MEAN_KEY: Final = "td_error_mean"
+
+
+class DQNLearner(TargetNetworkLearner):
+    """What learners of action values keep: copies of networks, which follow."""
+
+    @classmethod
+    def rl_module_required_apis(cls) -> list[type]:
+        """What a module has to promise."""
+        return [QNetAPI, TargetNetworkAPI]
+
+
+class DQNTorchLearner(DQNLearner, TorchLearner):
+    """DQN on torch modules: double or not, with values or distributions over returns."""
+
+    @override
+    def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
+        """Register Adam over all parameters of a module."""
+        settings = self._config_of(module_id) if config is None else config
+        params = self.get_parameters(self.module[module_id])
+        self.register_optimizer(
+            module_id=module_id,
+            optimizer=adam(params, lr=1e-3, eps=settings.adam_epsilon),
+            params=params,
+            lr_or_lr_schedule=settings.lr,
+        )
+
+    @override
+    def compute_loss_for_module(
+        self,
+        *,
+        module_id: str,
+        config: Any,
+        batch: dict[str, Any],
+        fwd_out: dict[str, Any],
+    ) -> Tensor:
+        """Compute DQN's loss; its terms and each row's error go to `metrics`."""
+        needed(batch, _NEEDED, type(self).__name__, module_id)
+        after: Tensor = fwd_out[QF_TARGET_NEXT_PREDS]
+        judge: Tensor = fwd_out[QF_NEXT_PREDS] if config.double_q else after
+        best = judge.argmax(dim=-1)
+        chosen = of_actions(fwd_out[QF_PREDS], batch[Columns.ACTIONS])
+        worth = worth_of_the_next(config.gamma, batch["n_step"], batch[Columns.TERMINATEDS])
+        rewards = batch[Columns.REWARDS]
+        if config.num_atoms > 1:
+            atoms = fwd_out[ATOMS]
+            # In a double pass the values of both observations lie one behind the other.
+            terms = distributional_loss(
+                _at_actions(fwd_out[QF_LOGITS][: len(rewards)], batch[Columns.ACTIONS]),
+                _at_actions(fwd_out[QF_TARGET_NEXT_PROBS], best),
+                atoms,
+                rewards.unsqueeze(-1) + worth.unsqueeze(-1) * atoms,
+                batch["weights"],
+            )
+        else:
+            target = rewards + worth * of_actions(after, best)
+            terms = expected_loss(chosen, target, batch["weights"], config.td_error_loss_fn)
+        mask = self._mask(batch, config)
+        mean = RowMean(mask)
+        loss = mean(terms.losses)
+        td_key = (module_id, names.TD_ERROR_KEY)
+        self.metrics.log_value(td_key, terms.td_error, reduce="item_series")
+
+        def told() -> dict[str, Tensor]:
+            values = chosen.detach() if mask is None else chosen.detach()[mask.bool()]
+            found = {
+                QF_MEAN_KEY: mean(chosen),
+                QF_MAX_KEY: _extreme(values, torch.max),
+                QF_MIN_KEY: _extreme(values, torch.min),
+                TD_ERROR_MEAN_KEY: mean(terms.td_error),
+            }
+            return {**found, **_told_of_distributions(fwd_out)} if config.num_atoms > 1 else found
+
+        self._keep_terms(module_id, {QF_LOSS_KEY: loss}, late=told)
+        return loss
+
+    def _mask(self, batch: Mapping[str, Any], config: Any) -> Tensor | None:
+        """The rows that count: not the padding of sequences, nor their burn-in."""
+        if Columns.LOSS_MASK not in batch:
+            return None
+        mask: Tensor = batch[Columns.LOSS_MASK]
+        if config.burn_in_len:
+            mask = mask.clone()
+            mask[:, : config.burn_in_len] = False
+        return mask
+
+
+_NEEDED: Final = (
+    *(Columns.ACTIONS, Columns.REWARDS, Columns.TERMINATEDS),
+    *("n_step", "weights"),
+)
+
+
+def _at_actions(distributions: Tensor, actions: Tensor) -> Tensor:
+    """The distribution of one action a row: `(..., n, atoms)` at `(...)`."""
+    places = actions.long()[..., None, None].expand(*actions.shape, 1, distributions.shape[-1])
+    return distributions.gather(-2, places).squeeze(-2)
+
+
+def _extreme(values: Tensor, find: Any) -> Tensor:
+    """The largest or least value; NaN where none counts."""
+    found: Tensor = find(values) if values.numel() else values.new_tensor(float("nan"))
+    return found
+
+
+def _told_of_distributions(fwd_out: Mapping[str, Any]) -> dict[str, Tensor]:
+    """How far apart the actions' distributions over returns are, on average over rows."""
+    atoms = fwd_out[ATOMS]
+    probs = fwd_out[QF_PROBS].detach()
+    probs = probs.reshape(-1, *probs.shape[-2:]).mean(dim=0)
+    apart = probs.diff(dim=0)
+    return {
+        ATOMS: atoms.mean(),
+        "expectations_abs_diff": (probs * atoms).sum(dim=1).diff().mean().abs(),
+        "dist_total_variation_dist": apart.abs().sum() * 0.5,
+        "dist_max_abs_distance": apart.abs().max(),
+        "action_dist_mean_entropy": (probs * probs.log()).sum(dim=1).mean(),
+    }

@@ -1,0 +1,93 @@
+"""The losses of action values, as formulas on tensors.
+
+Rows may be steps `(B,)` or padded sequences `(B, T)`; values of all actions have one axis more,
+distributions over returns two.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+LossName = Literal["huber", "mse"]
+
+
+class QTerms(NamedTuple):
+    """What became of each row: its loss, and how far its value was off."""
+
+    losses: Tensor
+    td_error: Tensor
+
+
+def of_actions(values: Tensor, actions: Tensor) -> Tensor:
+    """The value of one action a row; that of a forbidden one, minus infinity, counts as 0.
+
+    Args:
+        values: Of all actions `(..., n)`.
+        actions: One a row `(...)`.
+
+    Example:
+        >>> of_actions(torch.tensor([[1.0, 2.0], [3.0, -torch.inf]]), torch.tensor([1, 1]))
+        tensor([2., 0.])
+    """
+    chosen = values.gather(-1, actions.long().unsqueeze(-1)).squeeze(-1)
+    return chosen.nan_to_num(neginf=0.0)
+
+
+def worth_of_the_next(gamma: float, n_step: Tensor, terminateds: Tensor) -> Tensor:
+    """What the value at the end of each row's steps is worth at their beginning."""
+    return gamma**n_step * (1.0 - terminateds.float())
+
+
+def expected_loss(
+    chosen: Tensor, target: Tensor, weights: Tensor, loss_name: LossName = "huber"
+) -> QTerms:
+    """Losses of values that are expectations.
+
+    Args:
+        chosen: Values of the actions that were done.
+        target: What they should be.
+        weights: How much each row counts.
+        loss_name: Whether large errors cost linearly (beyond 1) or as squares.
+    """
+    target = target.detach()
+    loss = functional.huber_loss if loss_name == "huber" else functional.mse_loss
+    losses = weights * loss(chosen, target, reduction="none")
+    return QTerms(losses, (chosen - target).abs().detach())
+
+
+def distributional_loss(
+    logits: Tensor, next_probs: Tensor, atoms: Tensor, shifted: Tensor, weights: Tensor
+) -> QTerms:
+    """Losses of distributions over returns: cross-entropies to where the next ones land.
+
+    Args:
+        logits: Of the actions that were done `(..., atoms)`.
+        next_probs: Of the best next actions, the same shape.
+        atoms: The returns that have a probability `(atoms,)`, equally far apart.
+        shifted: What these are worth one row earlier `(..., atoms)`.
+        weights: How much each row counts.
+    """
+    target = projected(next_probs, atoms, shifted).detach()
+    errors = -(target * logits.log_softmax(dim=-1)).sum(dim=-1)
+    return QTerms(weights * errors, errors.detach())
+
+
+def projected(probs: Tensor, atoms: Tensor, shifted: Tensor) -> Tensor:
+    """Probabilities of shifted returns, shared among the two nearest atoms each.
+
+    Example:
+        >>> atoms = torch.tensor([0.0, 1.0, 2.0])
+        >>> projected(torch.tensor([[0.5, 0.5, 0.0]]), atoms, torch.tensor([[0.25, 1.0, 9.0]]))
+        tensor([[0.3750, 0.6250, 0.0000]])
+    """
+    least, most, count = atoms[0], atoms[-1], atoms.shape[-1]
+    place = (shifted.clamp(least, most) - least) / ((most - least) / (count - 1))
+    below, above = place.floor(), place.ceil()
+    shares = torch.zeros_like(probs)
+    shares.scatter_add_(-1, below.long(), probs * (above - place + (above == below)))
+    shares.scatter_add_(-1, above.long().clamp(max=count - 1), probs * (place - below))
+    return shares
