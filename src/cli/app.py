@@ -30,6 +30,7 @@ from . import (
     runs_command,
     sample_command,
     serve_command,
+    train_command,
     verify_command,
 )
 from .command_line import take_command_line
@@ -195,6 +196,7 @@ app.command()(grouped(verify_command.verify))
 app.command()(grouped(rollout_command.rollout))
 app.command()(grouped(evaluate_command.evaluate))
 app.command()(grouped(act_command.act))
+app.command()(grouped(train_command.train))
 app.command()(runs_command.runs)
 app.command()(codemod_command.codemod)
 app.command()(grouped(export_command.export))

@@ -166,6 +166,33 @@ def _registered(name: str, settings: Mapping[str, Any]) -> Any:
         ) from None
 
 
+def registered_env(name: str) -> str:
+    """Let what was named stand for an environment in settings; gives the name it has there.
+
+    Args:
+        name: As of `--env`.
+
+    Raises:
+        ConfigError: There is no such thing.
+    """
+    from ..v2.envs.registry import register_env
+
+    where, _, last = name.rpartition(":")
+    if where and not _is_id(last):
+        made = from_user(name, "--env")
+        if not callable(made):
+            raise ConfigError(
+                f"--env {name!r}",
+                expected="a class, or a function that makes an environment",
+                found=type(made).__name__,
+            )
+        register_env(name, lambda context: _called(made, context, ""))
+        return name
+    if where:
+        user_module(where, "--env")
+    return last
+
+
 def _called(maker: Any, given: Mapping[str, Any] | None, path: str) -> Any:
     """An environment made by a class or function of the user's, as RLlib or as gymnasium does."""
     from ..v2.envs.context import EnvContext
@@ -182,7 +209,8 @@ def _called(maker: Any, given: Mapping[str, Any] | None, path: str) -> Any:
         for each in places[:1]
     )
     if takes_dict:
-        return maker(EnvContext(_own_settings(path) if given is None else given))
+        settings = _own_settings(path) if given is None else given
+        return maker(settings if isinstance(settings, EnvContext) else EnvContext(settings))
     return maker(**(given or {}))
 
 

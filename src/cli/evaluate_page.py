@@ -15,7 +15,7 @@ from ..core.text.visible import visible
 
 if TYPE_CHECKING:
     from ..bridge.over_data.appraisal import Appraisal, Weights
-    from ..offline.intervals import Interval
+    from ..core.formulas.intervals import Interval
 
 _NARROW: Final = 9
 _WIDE: Final = 41

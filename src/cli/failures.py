@@ -9,7 +9,7 @@ With `--json` the same stands on standard output as one object, too.
 from __future__ import annotations
 
 import traceback
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from types import TracebackType
 from typing import Any, Final
 
@@ -70,6 +70,10 @@ def known(error: RlconnectError) -> Failure:
     is_file = isinstance(error, CheckpointError)
     otherwise = "list what can be read: rlconnect scan ." if is_file else see_help()
     hint = hint_of(error) or otherwise
+    if getattr(error, "is_of_user", False) and error.__cause__ is not None:
+        theirs = of_user(error.__cause__)
+        if theirs is not None:  # Told as such, with the place in their code.
+            return replace(theirs, error=error.summary, type=type(error).__name__)
     return Failure(error.summary, type(error).__name__, hint, error.expected, error.found)
 
 

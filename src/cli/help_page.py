@@ -31,7 +31,8 @@ _PROOF: Final = (
     ),
     ("rlconnect serve kept.zip --port 8000", "let it answer requests, with a page to look at"),
     ("rlconnect serve-admin http://127.0.0.1:8000", "which versions act there; try another one"),
-    ("rlconnect runs ~/ray_results", "the trials that Tune wrote, best first"),
+    ("rlconnect train --algo PPO --env CartPole-v1", "learn; Ctrl-C ends it, --resume goes on"),
+    ("rlconnect runs ~/ray_results", "runs of train, and trials that Tune wrote, best first"),
     ("rlconnect codemod .", "your own sources: from ray.rllib to rlconnect"),
 )
 _OPTIONS: Final = (

@@ -19,7 +19,7 @@ _PYTHON: Final = re.compile(
 _OPTIONS: Final = (
     (r"\bmodel=", "--model FILE"),
     (
-        r"\btrust\b|custom_(?:models|distributions|preprocessors)|\bregister_",
+        r"\btrust\b|custom_(?:models|distributions|preprocessors)|\bregister_(?!env)",
         "--trust FILE.py:NAME",
     ),
     (r"observation_space=|action_space=|lost its spaces", "--trained-in ENV"),
@@ -27,7 +27,7 @@ _OPTIONS: Final = (
     (r"\balgorithm=", "--algorithm NAME"),
     (r"policy_mapping_fn|from agents to policies", "--map AGENT=ID"),
     (r"policy_ids|\bpolicy=|policies\[", "--policy ID"),
-    (r"register_env", "--import FILE.py"),
+    (r"register_env", "--env FILE.py:NAME, or --import FILE.py that registers it"),
 )
 _SENTENCES: Final = re.compile(r"(?<=[^.][.;])\s+")
 _MOST: Final = 3

@@ -302,6 +302,7 @@ TUNING: Final = """\
 .trainables: register_trainable @ /ray.tune.registry /ray.tune
 .trainables: with_parameters @ /ray.tune.trainable /ray.tune
 -.trial: Trial @ /ray.tune.experiment.trial /ray.tune.experiment
+.training_run: TrainingRun
 .tuner: run @ /ray.tune
 .tuner: TuneError @ /ray.tune.error /ray.tune
 .tuner: Tuner @ /ray.tune.tuner /ray.tune

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..core.formulas.intervals import Interval, interval_of
 from ..core.types import Array
 from .estimators import Judged
-from .intervals import Interval, interval_of
 
 _LEAST: float = 1e-8
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
+from ..core.data.toml import parse_toml
 from ..core.errors import CheckpointNotFoundError, ConfigError
-from ..core.nets.files import parse_toml
 
 PREFIX: Final = "RLCONNECT_SERVE_"
 _TABLES: Final = {"policies": "paths by name", "agents": "names of policies by agent"}

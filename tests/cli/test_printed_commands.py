@@ -23,7 +23,13 @@ SAMPLE = ROOT / "examples/checkpoints/ppo-pendulum-ray-2.7"
 COMMAND = re.compile(
     r"(?:^|[\s`])(rlconnect [a-z-]+(?: [^`\n]*)?)$|`(rlconnect [a-z][^`\n]*)`", re.MULTILINE
 )
-LONG = {"migrate", "verify", "migration", "export"}  # run for one checkpoint, else taken as typed
+LONG = {
+    "migrate",
+    "verify",
+    "migration",
+    "export",
+    "train",
+}  # run for one checkpoint, else taken as typed
 OF_ONES_OWN = {"act", "evaluate", "runs"}  # on samples or trials that only the user has
 ENDLESS = {"serve", "serve-admin"}  # until somebody ends them
 LOOKS = {"inspect", "scan", "adapt", "codemod"}  # 1 tells what they found

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from rlconnect.core.formulas.intervals import interval_of, student_quantile
 from rlconnect.offline.estimators import METHODS, Steps, judged
-from rlconnect.offline.intervals import interval_of, student_quantile
 
 from tests.offline.tabular import METHODS as SOUND
 from tests.offline.tabular import covered

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ...core.errors import PieceError
+from ...core.formulas.intervals import Interval, interval_of
 from ...core.types import Array
 from ...core.vault.own.atomic import replaced_file
 from ...offline.estimates import Estimate
 from ...offline.estimators import NEED_MODEL, Steps, judged, known_method, recorded
 from ...offline.fitted_q import FittedQSettings
-from ...offline.intervals import Interval, interval_of
 from ..loading.natives import Native, natives_of
 from ..proof.evidence import Evidence
 from .evaluation import own_discount

@@ -10,7 +10,7 @@ from ..proof.page import document, evidence_table, pill
 from .words import TITLES, answer, bins, difference_words, interval_text, weight_words
 
 if TYPE_CHECKING:
-    from ...offline.intervals import Interval
+    from ...core.formulas.intervals import Interval
     from .appraisal import Appraisal, Weights
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from ...offline.intervals import Interval
+    from ...core.formulas.intervals import Interval
     from .appraisal import Appraisal, Weights
 
 TITLES: Final = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from ..data.toml import parse_toml, toml_value
 from ..errors import ConfigError
 from ..text.near_names import near_names
 from .description import Network, network_of
@@ -93,16 +93,6 @@ def read_description(path: str | os.PathLike[str]) -> Any:
         ) from None
 
 
-def parse_toml(text: str) -> dict[str, Any]:
-    """The data in a TOML text."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    found: dict[str, Any] = tomllib.loads(text)
-    return found
-
-
 def toml_text(network: Network, comments: Mapping[str, str] | None = None, head: str = "") -> str:
     """A description as TOML, to be edited by hand.
 
@@ -136,14 +126,3 @@ def toml_text(network: Network, comments: Mapping[str, str] | None = None, head:
 
 def _commented(text: str) -> list[str]:
     return [f"# {line}".rstrip() for line in text.splitlines()]
-
-
-def toml_value(value: Any) -> str:
-    """Plain data as TOML writes it."""
-    if isinstance(value, Mapping):
-        pairs = ", ".join(f"{key} = {toml_value(each)}" for key, each in value.items())
-        return f"{{ {pairs} }}"
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(toml_value, value))}]"
-    # TOML's basic strings escape as JSON's do, but for DEL.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from ..data.toml import toml_value
 from ..errors import RlconnectError
 from ..nets.description import Network, network_of
 from ..nets.evidence import Decision, decide
 from ..nets.facts import facts_of
-from ..nets.files import toml_text, toml_value
+from ..nets.files import toml_text
 from ..nets.proposal import propose
 from ..nets.records import Records, records_beside
 from ..nets.setting import NETWORK

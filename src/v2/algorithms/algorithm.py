@@ -60,6 +60,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         env_runner_group: All env runners that sample for training.
         learner_group: What learns.
         metrics: Where everything is counted.
+        progress_line: What shows each result in a terminal; None shows nothing.
 
     Example:
         >>> from rlconnect.v2 import PPOConfig
@@ -100,7 +101,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         self._logdir: str | None = None
         self._writer = _writer_of(made)
         self._logger = None if logger_creator is None else logger_creator(made.to_dict())
-        self._line = ProgressLine(sys.stderr) if sys.stderr.isatty() else None
+        self.progress_line = ProgressLine(sys.stderr) if sys.stderr.isatty() else None
         self.setup(made)
         self._hooks.call("on_algorithm_init", algorithm=self, metrics_logger=self.metrics)
 
@@ -325,8 +326,8 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         )
         if self._logger is not None:
             self._logger.on_result(result)
-        if self._line is not None:
-            self._line.on_result(result)
+        if self.progress_line is not None:
+            self.progress_line.on_result(result)
         return result
 
     def step(self) -> ResultDict:
@@ -416,8 +417,8 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         self.learner_group.shutdown()
         if self._logger is not None:
             self._logger.close()
-        if self._line is not None:
-            self._line.close()
+        if self.progress_line is not None:
+            self.progress_line.close()
 
     def cleanup(self) -> None:
         """Do as `stop`, by RLlib's other name."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...core.errors import ConfigError
+from ...core.formulas.intervals import interval_of
 from ..metrics import names
 from ..metrics.metrics_logger import MetricsLogger
 from .env_runner_group import EnvRunnerGroup
@@ -20,6 +23,7 @@ class Evaluation:
 
     Attributes:
         group: The runners; None before the first evaluation.
+        metrics: What they counted.
     """
 
     def __init__(self, config: Any, *, on_recreated: Callable[[list[int], bool], Any]) -> None:
@@ -27,7 +31,7 @@ class Evaluation:
         self._on_recreated = on_recreated
         self.config: Any = None
         self.group: EnvRunnerGroup | None = None
-        self._metrics = MetricsLogger(root=True, stats_cls_lookup=config.stats_cls_lookup)
+        self.metrics = MetricsLogger(root=True, stats_cls_lookup=config.stats_cls_lookup)
         if config.evaluation_interval:
             self.make_runners()
 
@@ -58,7 +62,8 @@ class Evaluation:
             algorithm: Whose modules and connector states are used.
 
         Returns:
-            What runners counted, under "env_runners".
+            What runners counted, under "env_runners"; of two episodes and more also where the
+            return they stand for lies, by 95 % confidence.
         """
         group = self.make_runners()
         group.sync_weights(
@@ -73,15 +78,17 @@ class Evaluation:
         if wanted == "auto":  # As long as training takes, which here is done before.
             wanted = max(1, group.num_remote_env_runners())
             unit = "episodes"
-        self._sample(group, int(wanted), unit == "episodes")
-        results = self._metrics.reduce(compile=True)
-        results.setdefault(names.ENV_RUNNER_RESULTS, {})
+        returns = self._sample(group, int(wanted), unit == "episodes")
+        results = self.metrics.reduce(compile=True)
+        results.setdefault(names.ENV_RUNNER_RESULTS, {}).update(_interval(returns))
         results.update(group.fault_tolerance())
         results.update(group.in_flight())
         return results
 
-    def _sample(self, group: EnvRunnerGroup, wanted: int, is_in_episodes: bool) -> None:
+    def _sample(self, group: EnvRunnerGroup, wanted: int, is_in_episodes: bool) -> list[float]:
+        """Sample; gives the returns of the episodes that were seen whole."""
         done = 0
+        returns: list[float] = []
         is_reset = bool(self.config.evaluation_force_reset_envs_before_iteration)
         while done < wanted:
             share = -(-(wanted - done) // max(1, group.num_remote_env_runners()))
@@ -93,12 +100,14 @@ class Evaluation:
             is_reset = False
             samples = group.sample(timeout_s=self.config.evaluation_sample_timeout_s, **size)
             if not samples:
-                return
-            self._metrics.aggregate(
+                break
+            self.metrics.aggregate(
                 [sample.metrics for sample in samples], key=names.ENV_RUNNER_RESULTS
             )
             episodes = [each for sample in samples for each in sample.episodes]
             done += len(episodes) if is_in_episodes else sum(e.env_steps() for e in episodes)
+            returns += [float(e.get_return()) for e in episodes if e.is_done and not _began(e)]
+        return returns
 
     def _by_user(self, algorithm: Any, group: EnvRunnerGroup) -> dict[str, Any]:
         given = self.config.custom_evaluation_function(algorithm, group)
@@ -115,3 +124,21 @@ class Evaluation:
         """Close environments and end processes."""
         if self.group is not None:
             self.group.stop()
+
+
+def _began(episode: Any) -> int:
+    """How many steps of an episode lie before this part of it."""
+    began: int = getattr(episode, "env_t_started", getattr(episode, "t_started", 0))
+    return began
+
+
+def _interval(returns: list[float]) -> dict[str, float]:
+    """The ends of the interval around the mean return; nothing where too little is known."""
+    if len(returns) < 2:
+        return {}
+    values = np.array(returns)
+    found = interval_of(values, float(values.mean()))
+    return {
+        names.EPISODE_RETURN_CI95_LOW: found.low,
+        names.EPISODE_RETURN_CI95_HIGH: found.high,
+    }

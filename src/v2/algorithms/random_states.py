@@ -1,4 +1,4 @@
-"""The random generators of a process, and where a runner is, to be saved and taken back."""
+"""The random generators of a process, and where a runner in it is, to be saved and taken back."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...core.data.checked import mapping
 from ...core.data.damage import at
 from ...core.data.random_states import (
     checked_numpy_state,
@@ -46,7 +47,16 @@ def random_state_of(runner: Any) -> dict[str, Any]:
         },
         "torch": torch.get_rng_state().numpy(),
         "envs": [_of_env(env) for env in _environments(runner)],
-        "paused": None if runner is None else paused(runner),
+        **({} if runner is None else _of_runner(runner)),
+    }
+
+
+def _of_runner(runner: Any) -> dict[str, Any]:
+    """Where a runner is: its averages, which go on; whether it began; its running episodes."""
+    return {
+        "metrics": runner.metrics.get_state(),
+        "is_begun": bool(getattr(runner, "is_begun", True)),
+        "paused": paused(runner),
     }
 
 
@@ -79,6 +89,9 @@ def _set_generators(state: Mapping[str, Any]) -> None:
 
 def _set_runner(runner: Any, state: Mapping[str, Any]) -> None:
     runner.needs_initial_reset = True
+    if "metrics" in state:
+        with at("metrics"):
+            runner.metrics.set_state(mapping(state["metrics"]))
     where = state.get("paused")
     if where is not None:
         if go_on(runner, where):
@@ -97,7 +110,8 @@ def _set_runner(runner: Any, state: Mapping[str, Any]) -> None:
     for env, own in zip(environments, held, strict=True):
         if own is not None:
             set_generator_state(env.np_random, own)
-    runner.is_begun = True  # The next reset is not the first, seeded one.
+    # The first reset is seeded; later ones draw on the generators.
+    runner.is_begun = bool(state.get("is_begun", True))
 
 
 def _environments(holder: Any) -> list[Any]:

@@ -43,6 +43,7 @@ from .random_states import random_state_of, set_random_state
 from .saved_run import SavedRun
 
 _RANDOM: Final = "random_states"
+_EVALUATION: Final = "evaluation_metrics"
 _GIVE: Final = "if you want it so, give the settings: from_checkpoint(path, settings={...})."
 
 
@@ -87,6 +88,7 @@ class SavedAlgorithm(Checkpointable):
             )
         if self._check_component(names.COMPONENT_METRICS_LOGGER, components, not_components):
             state[names.COMPONENT_METRICS_LOGGER] = self.metrics.get_state()
+            state[_EVALUATION] = self._evaluation.metrics.get_state()
         state["training_iteration"] = self._progress.iteration
         state["time_total_s"] = self._progress.seconds
         state[_RANDOM] = self._random_states()
@@ -102,6 +104,9 @@ class SavedAlgorithm(Checkpointable):
         if names.COMPONENT_METRICS_LOGGER in state:
             with at(names.COMPONENT_METRICS_LOGGER):
                 self.metrics.set_state(state[names.COMPONENT_METRICS_LOGGER])
+        if _EVALUATION in state:
+            with at(_EVALUATION):
+                self._evaluation.metrics.set_state(state[_EVALUATION])
         self._progress.continue_from(state)
         self._rates.continue_from(self.metrics)
         self._loaded_random = state.get(_RANDOM)

@@ -18,7 +18,8 @@ from ..connectors.learner.learner_connector_pipeline import LearnerConnectorPipe
 from ..connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.spec import RLModuleSpec
-from . import connector_builders, module_specs
+from ..saving.class_slots import algorithm_named
+from . import connector_builders, module_specs, toml_settings
 from .policies import default_policy_mapping_fn, is_trained
 from .setting_methods import SettingMethods
 
@@ -86,6 +87,53 @@ class AlgorithmConfig(SettingMethods):
 
         take_migrated(self, path, trust)
         return self
+
+    def to_toml(self, *, whole: bool = False) -> str:
+        """Give the settings as TOML: what differs from the defaults.
+
+        Args:
+            whole: Every setting that means something, with its meaning, to read and to edit.
+
+        Raises:
+            ConfigError: Some are no plain data (classes, functions, spaces); all are named.
+
+        Example:
+            >>> from rlconnect.v2 import PPOConfig
+            >>> print(PPOConfig().training(lr=3e-4).to_toml(), end="")
+            algorithm = "PPO"
+            <BLANKLINE>
+            [training]
+            lr = 0.0003
+        """
+        if whole:
+            return toml_settings.whole_toml(self)
+        return toml_settings.toml_of(toml_settings.settings_of(self))
+
+    @classmethod
+    def from_toml(cls, source: str | os.PathLike[str]) -> Self:
+        """Make a config of what `to_toml` gave; nothing that the text names is imported.
+
+        Args:
+            source: A file, or the text itself.
+
+        Raises:
+            ConfigError: It is no TOML, of another algorithm, or a setting is not what it may be.
+            UnknownNameError: There is no such table or algorithm.
+        """
+        data = toml_settings.data_in(source)
+        own, named = cls._own_algorithm(), data.get(toml_settings.ALGORITHM)
+        config: Any = cls()
+        if own is None and named is not None:
+            config = algorithm_named(named).get_default_config()
+        elif own is not None and named not in (None, own.__name__):
+            raise ConfigError(
+                f"{cls.__name__}.from_toml()",
+                expected=f'algorithm = "{own.__name__}"',
+                found=repr(named),
+                hint="AlgorithmConfig.from_toml() takes the settings of any algorithm.",
+            )
+        toml_settings.take_settings(config, data)
+        return config  # type: ignore[no-any-return]  # of this class, or of one derived from it
 
     # What follows from it
 

@@ -98,19 +98,20 @@ def check_counts(config: AlgorithmConfig, mine: Collection[str] = ()) -> None:
     _check_counts(config, {name: own for name, own in vars(config).items() if name not in mine})
 
 
-def tell_paths(config: AlgorithmConfig, mine: Collection[str] = ()) -> None:
+def tell_paths(config: AlgorithmConfig, mine: Collection[str] = (), call: str = _CALL) -> None:
     """Mark the paths of a config from a file as told, and say so.
 
     Args:
         config: The config; it is changed.
         mine: Attributes that are the caller's.
+        call: How the caller would give one of them, with `{!r}` for its name.
     """
     told = _tell_paths(config, {k: own for k, own in vars(config).items() if k not in mine})
     if told:
         names = ", ".join(f"{name}={value!r}"[:120] for name, value in told.items())
         warnings.warn(
             f"the checkpoint's settings name paths, which are not used: {names}. To use them, give "
-            f"them: {_CALL.format(next(iter(told)))}.",
+            f"them: {call.format(next(iter(told)))}.",
             UserWarning,
             stacklevel=4,
         )

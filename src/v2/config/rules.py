@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from numbers import Integral, Real
 from typing import Any, Final
@@ -50,7 +50,7 @@ def _is_schedule(value: Any) -> bool:
         Scheduler.validate(fixed_value_or_schedule=value)
     except ValueError:
         return False
-    return _is_number(value) or len(value) > 1
+    return _is_number(value) or (isinstance(value, Sequence) and len(value) > 1)
 
 
 FLAG: Final = Rule(lambda value: isinstance(value, bool), "True or False", "bool")

@@ -74,7 +74,10 @@ class EnvRunner(Checkpointable):
         self.metrics = MetricsLogger()
         self.num_env_steps_sampled_lifetime = 0
         self._seed = None if config.seed is None else int(config.seed) + worker_index
-        self._counts = SampleCounts(config.metrics_num_episodes_for_smoothing)
+        self._counts = SampleCounts(
+            # An evaluation is of the weights as they are; one before it was of others.
+            None if config.in_evaluation else config.metrics_num_episodes_for_smoothing
+        )
         self._weights_seq_no = 0
         self._shared_data: dict[str, Any] = {}
         self._needs_initial_reset = True
@@ -231,7 +234,7 @@ class EnvRunner(Checkpointable):
 
     def take_any_weights(self) -> None:
         """Take the next weights over, even if their number is older than that of its own."""
-        self._weights_seq_no = -1
+        self._weights_seq_no = 0
 
     def _own_weights(self, weights: Mapping[str, Any]) -> Mapping[str, Any]:
         """The part of some weights that the module takes."""

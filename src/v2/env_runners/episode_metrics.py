@@ -29,10 +29,11 @@ class SampleCounts:
     Counting adds numbers, so it may be done once for a whole `sample()`.
 
     Args:
-        window: Over how many of the last episodes means, smallest and largest values go.
+        window: Over how many of the last episodes means, smallest and largest values go; None for
+            those since the last report.
     """
 
-    def __init__(self, window: int) -> None:
+    def __init__(self, window: int | None) -> None:
         self._window = window
         self._ended: list[EndedEpisode] = []
         self._env_steps = 0
@@ -107,6 +108,8 @@ class SampleCounts:
             metrics.log_value(f"{name}_mean", value, reduce="mean", window=window)
             metrics.log_value(f"{name}_min", value, reduce="min", window=window)
             metrics.log_value(f"{name}_max", value, reduce="max", window=window)
+        # What RLlib 2.60 in effect tells as the mean.
+        metrics.log_value(names.EPISODE_RETURN_MEAN_THIS_ITER, episode.total, reduce="mean")
         metrics.log_value(
             names.EPISODE_DURATION_SEC_MEAN, episode.seconds, reduce="mean", window=window
         )

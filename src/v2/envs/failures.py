@@ -12,6 +12,8 @@ class EnvStepError(RlconnectError, RuntimeError):
     `index` is its place in the vector; what it raised is the cause of this error.
     """
 
+    is_of_user = True
+
 
 class EnvProcessError(RlconnectError, RuntimeError):
     """The process of an environment does not answer, or has ended."""

@@ -42,6 +42,11 @@ def is_registered(name: str) -> bool:
     return name in _creators
 
 
+def known_envs() -> list[str]:
+    """The names that mean something: those registered here, and gymnasium's."""
+    return [*_creators, *gym.registry]
+
+
 def env_creator_of(env: Any) -> EnvCreator:
     """What makes the environments that a config names.
 
@@ -157,7 +162,7 @@ def _by_gymnasium(name: str) -> EnvCreator:
         try:
             return gym.make(name, **context)
         except (gym.error.NameNotFound, gym.error.NamespaceNotFound) as error:
-            near = near_names(name, (*_creators, *gym.registry), n=1)
+            near = near_names(name, known_envs(), n=1)
             raise UnknownEnvError(
                 f"no environment is called {name!r}",
                 expected="a name given to register_env(), or a gymnasium id",

@@ -12,7 +12,10 @@ from ...core.errors import ConfigError, RlconnectError
 
 
 class LossError(RlconnectError, ArithmeticError):
-    """A loss is not a finite number; `module_id` and `terms` say whose and through what."""
+    """A loss is not a finite number.
+
+    `module_id` and `terms` say whose and through what, `update` and `minibatch` when, from 1.
+    """
 
 
 class LossCheck:
@@ -24,12 +27,18 @@ class LossCheck:
 
     def __init__(self) -> None:
         self._terms: dict[str, Mapping[str, Any]] = {}
-        self._waiting: list[tuple[str, Any, Mapping[str, Any]]] = []
+        self._waiting: list[tuple[str, Any, Mapping[str, Any], int]] = []
+        self._update = self._minibatch = 0
 
-    def begin(self) -> None:
-        """Forget what an update before this one has left."""
+    def begin(self, update: int) -> None:
+        """Forget what an update before this one has left.
+
+        Args:
+            update: Which one this is, from 1.
+        """
         self._terms.clear()
         self._waiting.clear()
+        self._update, self._minibatch = update, 0
 
     def know_terms(self, module_id: str, terms: Mapping[str, Any]) -> None:
         """Keep what the next loss of a module is made of.
@@ -47,6 +56,7 @@ class LossCheck:
             LossError: One is not finite.
             ConfigError: One is no tensor.
         """
+        self._minibatch += 1
         for module_id, loss in losses.items():
             if not isinstance(loss, torch.Tensor):
                 raise ConfigError(
@@ -56,9 +66,9 @@ class LossCheck:
                 )
             terms = self._terms.get(module_id, {})
             if loss.device.type != "cpu":
-                self._waiting.append((module_id, loss.detach(), terms))
+                self._waiting.append((module_id, loss.detach(), terms, self._minibatch))
             elif not math.isfinite(loss.item()):
-                raise _error(module_id, loss.item(), terms)
+                raise _error(module_id, loss.item(), terms, self._update, self._minibatch)
 
     def end(self) -> None:
         """Check what waits.
@@ -67,13 +77,17 @@ class LossCheck:
             LossError: One was not finite; the weights have seen it.
         """
         if self._waiting:
-            are_finite = torch.stack([loss for _, loss, _ in self._waiting]).isfinite().tolist()
-            for is_finite, (module_id, loss, terms) in zip(are_finite, self._waiting, strict=True):
+            are_finite = torch.stack([loss for _, loss, *_ in self._waiting]).isfinite().tolist()
+            for is_finite, (module_id, loss, terms, minibatch) in zip(
+                are_finite, self._waiting, strict=True
+            ):
                 if not is_finite:
-                    raise _error(module_id, loss.item(), terms)
+                    raise _error(module_id, loss.item(), terms, self._update, minibatch)
 
 
-def _error(module_id: str, loss: float, terms: Mapping[str, Any]) -> LossError:
+def _error(
+    module_id: str, loss: float, terms: Mapping[str, Any], update: int, minibatch: int
+) -> LossError:
     wrong = [name for name, term in terms.items() if not math.isfinite(float(term.detach()))]
     if wrong:
         where = f"from its terms {', '.join(map(repr, wrong))}"
@@ -82,11 +96,13 @@ def _error(module_id: str, loss: float, terms: Mapping[str, Any]) -> LossError:
     else:
         where = ""
     return LossError(
-        f"the loss of module {module_id!r} is {loss}",
+        f"the loss of module {module_id!r} is {loss} in minibatch {minibatch} of update {update}",
         expected="a finite number",
         found=f"{loss} {where}".strip(),
         hint="look for such values in observations, rewards and advantages; where it comes late in "
         "training, a smaller lr or grad_clip helps.",
         module_id=module_id,
         terms=wrong,
+        update=update,
+        minibatch=minibatch,
     )

@@ -297,7 +297,7 @@ class TorchLearner(Learner):
 
     @override
     def _learn(self, batch: Any, epochs: Any) -> None:
-        self._loss_check.begin()
+        self._loss_check.begin(self._weights_seq_no + 1)
         self._terms.clear()
         super()._learn(batch, epochs)
         self._loss_check.end()

@@ -6,8 +6,10 @@ A file is a sequence of records; a record is
 
 and of an Event these fields are written:
 
-    1 wall_time (double)   2 step (int64)   3 file_version (text)   5 summary
+    1 wall_time (double)   2 step (int64)   3 file_version (text)   5 summary   7 session_log
     summary: 1 value, any number of times: 1 tag (text)   2 simple_value (float)
+    session_log: 1 status (1: it starts), by which TensorBoard drops what older files have from
+    that step on
 """
 
 from __future__ import annotations
@@ -57,6 +59,14 @@ class EventFile:
         )
         self._write(_double(1, time()) + _integer(2, step) + _block(5, summary))
         self._file.flush()
+
+    def begin_again(self, step: int) -> None:
+        """Let this file take the place of what older ones in the folder have from a step on.
+
+        Args:
+            step: The first one that is written anew.
+        """
+        self._write(_double(1, time()) + _integer(2, step) + _block(7, _integer(1, 1)))
 
     def close(self) -> None:
         """Close the file."""

@@ -124,16 +124,23 @@ class JsonLogger(Logger):
 
 
 class TBXLogger(Logger):
-    """Writes all numbers for TensorBoard, over the steps sampled, tagged `ray/tune/...`."""
+    """Writes all numbers for TensorBoard, over the steps sampled, tagged `ray/tune/...`.
+
+    A run that goes on takes the place of what older files have from its first step on.
+    """
 
     def __init__(self, config: Mapping[str, Any] | None, logdir: str | os.PathLike[str]) -> None:
         super().__init__(config, logdir)
+        self._is_going_on = any(Path(logdir).glob("events.out.tfevents.*"))
         self._file = EventFile(logdir)
 
     @override
     def on_result(self, result: Mapping[str, Any]) -> None:
         step = result.get("num_env_steps_sampled_lifetime") or result.get("training_iteration", 0)
         values = {f"ray/tune/{name}": value for name, value in shown(scalars(result)).items()}
+        if self._is_going_on:
+            self._file.begin_again(int(step))
+            self._is_going_on = False
         self._file.add_scalars(values, int(step))
 
     @override

@@ -57,6 +57,18 @@ def _classes_in(rooms: tuple[str, ...]) -> Callable[[str], Any]:
     return by_path(homes, _OURS)
 
 
+def pairs_of(room: str, ending: str) -> list[str]:
+    """Names in a room that have another one beside them, with an ending: PPO by PPOConfig."""
+    found = [
+        name
+        for row in _rows()
+        if row.home.startswith(f"{room}.")
+        for name, _ in row.names
+        if f"{name}{ending}" in dict(row.names)
+    ]
+    return sorted(found)
+
+
 def derived_from(name: str) -> Callable[[Any], bool]:
     """Whether something is a class derived from one of ours, which is not loaded to find out."""
     return lambda thing: (

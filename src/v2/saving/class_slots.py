@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ...core.errors import UnknownNameError
+from ...core.text.near_names import near_names
 from ...core.trust import Slot
-from .class_names import derived_from, own_classes
+from .class_names import derived_from, own_classes, pairs_of
 
 
 def _is_config(thing: Any) -> bool:
@@ -42,3 +44,22 @@ NETWORK_CLASS: Final = Slot(
 CALLBACKS: Final = Slot("a class of callbacks", own_classes(".config.callbacks"), callable)
 FUNCTION: Final = Slot("a function that is called", fits=callable)
 ENVIRONMENT: Final = Slot("an environment", fits=callable, register="register_env(name, creator)")
+
+
+def algorithm_named(name: str) -> Any:
+    """The algorithm of ours that has a name.
+
+    Raises:
+        UnknownNameError: There is none, or none that trains.
+    """
+    known = pairs_of(".algorithms", "Config")
+    if name not in known:
+        near = near_names(str(name), known)
+        raise UnknownNameError(
+            f"no algorithm {name!r}",
+            expected=", ".join(map(repr, known)),
+            hint=f"did you mean {near[0]!r}?"
+            if near
+            else "others can be loaded and run, not trained, without Ray: rlconnect.legacy.Policy.",
+        )
+    return ALGORITHM.table(f"rlconnect.v2.{name}")

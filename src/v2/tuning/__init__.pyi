@@ -9,6 +9,7 @@ from .run_config import CLIReporter as CLIReporter, CheckpointConfig as Checkpoi
 from .stopping import CombinedStopper as CombinedStopper, FunctionStopper as FunctionStopper, MaximumIterationStopper as MaximumIterationStopper, NoopStopper as NoopStopper, Stopper as Stopper, TimeoutStopper as TimeoutStopper, TrialPlateauStopper as TrialPlateauStopper
 from .trainable import Trainable as Trainable
 from .trainables import get_trainable_cls as get_trainable_cls, register_trainable as register_trainable, with_parameters as with_parameters, with_resources as with_resources
+from .training_run import TrainingRun as TrainingRun
 from .tuner import TuneError as TuneError, Tuner as Tuner, run as run
 from .variants import BasicVariantGenerator as BasicVariantGenerator
 _HOME: dict[str, str]

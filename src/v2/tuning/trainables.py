@@ -7,11 +7,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
-from ...core.errors import ConfigError, UnknownNameError
+from ...core.errors import ConfigError
 from ..algorithms.algorithm import Algorithm
-from ..algorithms.bc import BC
-from ..algorithms.marwil import MARWIL
-from ..algorithms.ppo import PPO
+from ..saving.class_slots import algorithm_named
 from .trainable import Trainable
 
 _registered: Final[dict[str, Any]] = {}
@@ -30,14 +28,7 @@ def get_trainable_cls(name: str) -> Any:
     """
     if name in _registered:
         return _registered[name]
-    for known in (PPO, BC, MARWIL):
-        if known.__name__ == name:
-            return known
-    raise UnknownNameError(
-        f"no algorithm {name!r}",
-        expected="'BC', 'MARWIL' or 'PPO'",
-        hint="others can be loaded and run, not trained, without Ray: rlconnect.legacy.Policy.",
-    )
+    return algorithm_named(name)
 
 
 def trainable_of(given: Any) -> tuple[str, Any]:

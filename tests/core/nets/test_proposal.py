@@ -8,11 +8,12 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rlconnect.core.data.toml import parse_toml
 from rlconnect.core.errors import ConfigError
 from rlconnect.core.nets import bind, network_of
 from rlconnect.core.nets.evidence import decide
 from rlconnect.core.nets.facts import facts_of
-from rlconnect.core.nets.files import parse_toml, read_description, toml_text
+from rlconnect.core.nets.files import read_description, toml_text
 from rlconnect.core.nets.proposal import propose
 from rlconnect.core.nets.records import read_records
 from rlconnect.core.vault import open_checkpoint

@@ -47,6 +47,15 @@ def sweep(target: Path) -> None:
             _remove_abandoned(path)
 
 
+def sweep_folder(folder: Path) -> None:
+    """Remove what killed writers left beside anything in a folder."""
+    hidden = re.compile(r"\.(.+)\.(?:tmp|old)-[0-9a-f]{12}")
+    for name in sorted(
+        {match[1] for each in os.listdir(folder) if (match := hidden.fullmatch(each))}
+    ):
+        sweep(folder / name)
+
+
 def removed(target: Path) -> None:
     """Take a folder or file away in one step: a half-removed one is never at its path."""
     aside = sibling(target, "tmp")

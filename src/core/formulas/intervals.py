@@ -12,7 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from ..core.types import Array
+from ..types import Array
 
 LEVEL: float = 0.95
 

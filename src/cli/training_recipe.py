@@ -1,0 +1,172 @@
+"""What `rlconnect train` is to do: a file, the options over it, and what a folder holds already.
+
+A recipe is settings as TOML has them, with a table `run` beside them; it lies in a run's folder as
+`run.toml`, so that the run can go on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from ..core.errors import CheckpointNotFoundError, ConfigError
+from ..core.text.near_names import near_names
+from .environments import Environment, registered_env
+
+if TYPE_CHECKING:
+    from ..v2.config.algorithm_config import AlgorithmConfig
+    from ..v2.tuning.training_run import TrainingRun
+
+RECIPE: Final = "run.toml"
+START: Final = "start"
+"""Where a run keeps the policy that it began from."""
+_KEEP: Final = 3
+_SAVE_EVERY: Final = 10
+_RUN_KEYS: Final = ("stop", "keep", "save_every", "score", "mode", "from")
+
+
+class Recipe:
+    """Settings of a run, and how it is run.
+
+    Args:
+        data: As TOML has it.
+        is_mine: Whether the caller wrote it; a folder may be anybody's.
+
+    Attributes:
+        data: Likewise.
+    """
+
+    def __init__(self, data: Mapping[str, Any], *, is_mine: bool = True) -> None:
+        self.data: dict[str, Any] = dict(data)
+        self._is_mine = is_mine
+        self._told: list[str] = []
+        if not isinstance(self.run, Mapping):
+            raise ConfigError("[run]", expected="a table", found=repr(self.run))
+        unknown = sorted(set(self.run) - set(_RUN_KEYS))
+        if unknown:
+            near = near_names(unknown[0], _RUN_KEYS)
+            raise ConfigError(
+                f"[run] has no setting {unknown[0]!r}",
+                expected=", ".join(_RUN_KEYS),
+                hint=f"did you mean {near[0]!r}?" if near else "",
+            )
+
+    @classmethod
+    def of_folder(cls, folder: Path) -> Recipe:
+        """What lies in a run's folder.
+
+        Raises:
+            CheckpointNotFoundError: It is no such folder.
+        """
+        from ..v2.config.toml_settings import data_in
+
+        if not (folder / RECIPE).is_file():
+            raise CheckpointNotFoundError(
+                f"{folder} holds no run to go on with",
+                expected=f"a folder that `rlconnect train` wrote, with {RECIPE}",
+                hint="begin one: rlconnect train --algo PPO --env CartPole-v1",
+            )
+        return cls(data_in(folder / RECIPE), is_mine=False)
+
+    @property
+    def algorithm(self) -> str:
+        """What learns."""
+        return str(self.data.get("algorithm", ""))
+
+    @property
+    def run(self) -> Mapping[str, Any]:
+        """How it is run: when it ends, what is kept."""
+        told: Mapping[str, Any] = self.data.get("run", {})
+        return told
+
+    @property
+    def config_class(self) -> type[AlgorithmConfig]:
+        """The settings that the algorithm has."""
+        from ..v2.saving.class_slots import algorithm_named
+
+        found: type[AlgorithmConfig] = type(algorithm_named(self.algorithm).get_default_config())
+        return found
+
+    def tell(self, words: list[str]) -> None:
+        """Lay what was told in words over the settings.
+
+        Args:
+            words: Each `NAME=VALUE`.
+        """
+        from ..v2.config.told_settings import add_told
+
+        for word in words:
+            add_told(self.data, self.config_class, word)
+            self._told.append(word.partition("=")[0].split(".")[0])
+
+    def put(self, table: str, **settings: Any) -> None:
+        """Set what options say; None says nothing."""
+        told = {name: value for name, value in settings.items() if value is not None}
+        self.data[table] = {**self.data.get(table, {}), **told}
+        self._told += told
+
+    def take_env(self, environment: Environment) -> None:
+        """Take the environment that options name; one's own is known by that name from now on."""
+        if environment.env is not None:
+            self.put("environment", env=registered_env(environment.env))
+        self.put("environment", env_config=environment.settings())
+
+    @property
+    def env(self) -> str:
+        """What is acted in; empty if nobody says."""
+        return str(self.data.get("environment", {}).get("env", ""))
+
+    def config(self, folder: Path) -> AlgorithmConfig:
+        """The settings.
+
+        Args:
+            folder: The run's, which may hold what it begins from.
+        """
+        from ..v2.config.file_settings import attributes_of, check_counts, tell_paths
+        from ..v2.config.toml_settings import take_settings
+
+        cls = self.config_class
+        config = cls().env_runners(num_env_runners=0)  # In this process, unless somebody asks.
+        if self.run.get("from"):
+            config.from_migrated(folder / START)
+        take_settings(config, self.data)
+        if not self._is_mine:
+            mine = {*attributes_of(cls, self._told), "_rl_module_spec"}  # of START, or none
+            check_counts(config, mine)
+            tell_paths(config, mine, "--set NAME=PATH for {!r}")
+        return config
+
+    def training(self, folder: Path) -> TrainingRun:
+        """The run.
+
+        Args:
+            folder: Its folder.
+        """
+        from ..v2.config.toml_settings import toml_of
+        from ..v2.tuning.enough import enough_of
+        from ..v2.tuning.run_config import CheckpointConfig
+        from ..v2.tuning.training_run import RETURN, TrainingRun
+
+        run = self.run
+        saving = CheckpointConfig(
+            num_to_keep=run.get("keep", _KEEP),
+            checkpoint_score_attribute=run.get("score", RETURN),
+            checkpoint_score_order=run.get("mode", "max"),
+            checkpoint_frequency=run.get("save_every", _SAVE_EVERY),
+        )
+        stop = enough_of(run.get("stop", {}))
+        beside = {RECIPE: toml_of(self.data)}
+        return TrainingRun(self.config(folder), folder, stop=stop, saving=saving, beside=beside)
+
+
+def free_folder(recipe: Recipe) -> Path:
+    """A new folder for a run, named after what it is."""
+    env = recipe.env.rpartition(":")[2].replace("/", "-") or "run"
+    above = Path("runs")
+    name = f"{recipe.algorithm}-{env}"
+    number = 1
+    while os.path.lexists(above / (name if number == 1 else f"{name}-{number}")):
+        number += 1
+    return above / (name if number == 1 else f"{name}-{number}")

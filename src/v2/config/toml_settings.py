@@ -1,0 +1,309 @@
+"""Settings as TOML: a table for each method of a config, and what differs from the defaults in it.
+
+    algorithm = "PPO"
+    none = ["training.minibatch_size"]
+
+    [environment]
+    env = "CartPole-v1"
+
+    [training]
+    lr = [[0, 0.001], [100000, 1e-05]]
+
+TOML has no word for None; `none` lists the places that have it. Classes, functions and spaces have
+none either and are refused, all of them in one error.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from ...core.data.toml import parse_toml, toml_key, toml_value
+from ...core.errors import CheckpointNotFoundError, ConfigError, UnknownNameError
+from ...core.text.near_names import near_names
+from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.files.reading import read_bytes
+from ..envs.registry import UnknownEnvError, check_env_config, env_of_file, known_envs
+from .policies import PolicySpec
+from .section import Section, unknown_setting
+from .store import SPELLINGS
+
+if TYPE_CHECKING:
+    from .algorithm_config import AlgorithmConfig
+
+ALGORITHM: Final = "algorithm"
+NONE: Final = "none"
+RUN: Final = "run"
+"""The table for those who run it: when to stop, what to keep. Settings have no part in it."""
+_MOST_BYTES: Final = 1 << 20
+_PLAIN: Final = (bool, int, float, str)
+
+
+class _UnsayableError(Exception):
+    """Something has no word in TOML."""
+
+
+def settings_of(config: AlgorithmConfig) -> dict[str, Any]:
+    """What of a config differs from its defaults, as TOML can say it.
+
+    Raises:
+        ConfigError: Some of it cannot be said; all of that is named.
+    """
+    found: dict[str, Any] = {}
+    if config.algo_class is not None:
+        found[ALGORITHM] = config.algo_class.__name__
+    nones: list[str] = []
+    unsaid: list[str] = []
+    for section, name, value, default in _settings(config):
+        if _is_same(value, default):
+            continue
+        place = f"{section.method}.{name}"
+        if value is None:
+            nones.append(place)
+            continue
+        try:
+            found.setdefault(section.method, {})[name] = _said(value, place, nones)
+        except _UnsayableError as error:
+            unsaid.append(f"{place} ({error})")
+    if unsaid:
+        raise ConfigError(
+            "these settings cannot be said in TOML",
+            expected="numbers, texts, and lists and dicts of them",
+            found=", ".join(unsaid),
+            hint="leave them to code: take the rest from the file, then set them.",
+        )
+    if nones:
+        found[NONE] = nones
+    return found
+
+
+def take_settings(config: AlgorithmConfig, data: Mapping[str, Any]) -> None:
+    """Set what TOML says.
+
+    Args:
+        config: It is changed.
+        data: As `settings_of` gives it.
+
+    Raises:
+        ConfigError: There is no such table or setting, or a value is not what it takes.
+    """
+    sections = type(config).SECTIONS
+    for method, given in _with_nones(data).items():
+        if method in (ALGORITHM, RUN):
+            continue
+        if method not in sections:
+            near = near_names(method, sections)
+            raise UnknownNameError(
+                f"settings have no table [{method}]",
+                expected=", ".join(f"[{each}]" for each in (*sections, RUN)),
+                hint=f"did you mean [{near[0]}]?" if near else "",
+            )
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"[{method}]", expected="a table", found=repr(given))
+        for name, value in given.items():
+            _take(config, sections[method], name, value)
+
+
+def _take(config: AlgorithmConfig, section: Section, name: str, value: Any) -> None:
+    known = {*section.settings, *section.renamed}
+    now = name if name in known else SPELLINGS.get(name, name)
+    if now not in known:
+        raise unknown_setting(name, section.settings, f"[{section.method}]")
+    if now == "env" and isinstance(value, str):
+        value = _env_named(value)
+    if now == "env_config":
+        check_env_config(config.env, value)
+    config._apply(section.method, {now: value})
+
+
+def _env_named(name: str) -> str:
+    """An environment that is known already: for a file no module is imported.
+
+    Raises:
+        UnknownEnvError: It is not.
+    """
+    found = env_of_file(name)
+    if found is None:
+        near = near_names(name, known_envs())
+        raise UnknownEnvError(
+            f"no environment is called {name!r}",
+            expected="a name given to register_env(), or a gymnasium id",
+            hint=f"did you mean {near[0]!r}?"
+            if near
+            else "register it first: register_env(name, creator).",
+            name=name,
+        )
+    return found
+
+
+def toml_of(data: Mapping[str, Any]) -> str:
+    """Settings as a TOML text."""
+    lines: list[str] = []
+    tables: list[tuple[str, Mapping[str, Any]]] = []
+    for key, value in data.items():
+        if isinstance(value, Mapping):
+            tables.append((toml_key(key), value))
+        else:
+            lines.append(f"{toml_key(key)} = {toml_value(value)}")
+    for name, table in tables:
+        inner = {key: each for key, each in table.items() if isinstance(each, Mapping) and each}
+        plain = {key: each for key, each in table.items() if key not in inner}
+        if plain or not inner:
+            lines += ["", f"[{name}]"]
+            lines += [f"{toml_key(key)} = {toml_value(each)}" for key, each in plain.items()]
+        for key, each in inner.items():
+            lines += ["", f"[{name}.{toml_key(key)}]"]
+            lines += [f"{toml_key(inside)} = {toml_value(own)}" for inside, own in each.items()]
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def whole_toml(config: AlgorithmConfig) -> str:
+    """Every setting that means something, with what it means; what TOML cannot say as a comment."""
+    nones: list[str] = []
+    tables: dict[str, list[str]] = {}
+    for section, name, value, default in _settings(config):
+        meaning = section.settings[name].meaning
+        place = f"{section.method}.{name}"
+        if not meaning:
+            continue
+        if value is None and default is not None:
+            nones.append(place)
+        try:
+            said = "" if value is None else toml_value(_said(value, place, nones))
+            row = f"{name} = {said}" if said else f"# {name} = none"
+        except _UnsayableError as error:
+            row = f"# {name} = {error}"
+        tables.setdefault(section.method, []).append(f"{row}  # {meaning}")
+    lines = [line for method, rows in tables.items() for line in ("", f"[{method}]", *rows)]
+    top = [] if config.algo_class is None else [f'{ALGORITHM} = "{config.algo_class.__name__}"']
+    if nones:
+        top.append(f"{NONE} = {toml_value(nones)}")
+    return "\n".join([*top, *lines]).lstrip("\n") + "\n"
+
+
+def data_in(source: str | os.PathLike[str]) -> dict[str, Any]:
+    """The data in a TOML file, or in a text.
+
+    Args:
+        source: A path, or a text that is more than a file's name.
+
+    Raises:
+        ConfigError: It is no TOML.
+        CheckpointNotFoundError: There is no such file.
+    """
+    is_text = isinstance(source, str) and ("\n" in source or "=" in source or not source)
+    name = "the text" if is_text else os.fspath(source)
+    if is_text:
+        text = str(source)
+    else:
+        file = Path(source)
+        if not file.is_file():
+            raise CheckpointNotFoundError(
+                f"nothing lies at {file}", expected="a TOML file with settings"
+            )
+        text = ""
+        held = read_bytes(file, DEFAULT_LIMITS, most=_MOST_BYTES, follow=True)
+    try:
+        return parse_toml(text if is_text else held.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{name} is no TOML", found=str(error)[:200]) from None
+
+
+def _settings(config: AlgorithmConfig) -> Iterator[tuple[Section, str, Any, Any]]:
+    """Each setting once: its section, its name, what it is and what it is by default."""
+    held, defaults = vars(config), vars(type(config)())
+    seen: set[str] = set()
+    for section in type(config).SECTIONS.values():
+        for name in section.settings:
+            attribute = section.attribute(name)
+            if attribute not in seen:
+                seen.add(attribute)
+                yield section, name, held[attribute], defaults[attribute]
+
+
+def _is_same(value: Any, default: Any) -> bool:
+    if value is default:
+        return True
+    try:
+        return type(value) is type(default) and bool(value == default)
+    except (TypeError, ValueError):  # arrays, in an env_config say
+        return False
+
+
+def _said(value: Any, place: str, nones: list[str] | None) -> Any:
+    """A value as TOML's own; places of None are collected, or left out without a list."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, _PLAIN):
+        if isinstance(value, str):
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise _UnsayableError("a text that is no Unicode") from None
+            return str(value)
+        return value
+    if isinstance(value, Mapping):
+        if value and all(isinstance(each, PolicySpec) for each in value.values()):
+            return _policies(value, place, nones)
+        made = {}
+        for key, each in value.items():
+            if not isinstance(key, str):
+                raise _UnsayableError(f"the key {key!r}, which is no text")
+            if "." in key and _has_none(each):
+                raise _UnsayableError(f"None below the key {key!r}")
+            if each is None:
+                if nones is not None:
+                    nones.append(f"{place}.{key}")
+                continue
+            made[key] = _said(each, f"{place}.{key}", nones)
+        return made
+    if isinstance(value, (list, tuple)):
+        if any(map(_has_none, value)):
+            raise _UnsayableError("None in a list")
+        return [_said(each, place, nones) for each in value]
+    raise _UnsayableError(f"a {type(value).__name__}")
+
+
+def _has_none(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_has_none, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_none, value))
+    return value is None
+
+
+def _policies(specs: Mapping[str, PolicySpec], place: str, nones: list[str] | None) -> Any:
+    for module_id, spec in specs.items():
+        if any(each is not None for each in (spec.policy_class, *_spaces(spec))):
+            raise _UnsayableError(f"class and spaces of {module_id!r}")
+    if not any(spec.config for spec in specs.values()):
+        return list(specs)
+    return _said({key: dict(spec.config or {}) for key, spec in specs.items()}, place, nones)
+
+
+def _spaces(spec: PolicySpec) -> tuple[Any, Any]:
+    return spec.observation_space, spec.action_space
+
+
+def _with_nones(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables, with None where the list says."""
+    listed = data.get(NONE, [])
+    made = {key: value for key, value in data.items() if key != NONE}
+    if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+        raise ConfigError(NONE, expected="a list of places such as 'training.grad_clip'")
+    for place in listed:
+        *above, last = place.split(".")
+        table = made
+        for key in above:
+            inner = table.get(key, {})
+            if not isinstance(inner, Mapping):
+                raise ConfigError(f"{NONE} = [{place!r}]", found=f"{key} is no table")
+            table[key] = table = dict(inner)
+        if not above:
+            raise ConfigError(f"{NONE} = [{place!r}]", expected="TABLE.SETTING")
+        table[last] = None
+    return made

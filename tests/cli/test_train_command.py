@@ -1,0 +1,241 @@
+"""`rlconnect train`: a run from a file or from options, told as it goes, and gone on with."""
+
+import json
+
+import pytest
+from rlconnect.cli.app import main
+from rlconnect.v2 import PPO, AlgorithmConfig
+from rlconnect.v2.envs import registry
+
+from tests.core.vault.recorded import ROOT
+from tests.v2.tuning.runs import curves
+
+pytestmark = pytest.mark.torch
+SMALL = [
+    "--set", "train_batch_size=128", "--set", "minibatch_size=64", "--set", "num_epochs=1",
+    "--set", "model_config.fcnet_hiddens=[8]", "--seed", "3",
+]  # fmt: skip
+MINE = """
+import signal
+
+import gymnasium as gym
+
+
+class Mine(gym.Wrapper):
+    def __init__(self, config):
+        super().__init__(gym.make("CartPole-v1"))
+        self.worth = config.get("worth", 1.0)
+
+    def step(self, action):
+        observation, reward, *rest = super().step(action)
+        return (observation, reward * self.worth, *rest)
+
+
+class Failing(Mine):
+    def step(self, action):
+        raise RuntimeError("the simulator is gone")
+
+
+class Interrupted(Mine):
+    steps = 0
+
+    def step(self, action):
+        self.steps += 1
+        if self.steps == 200:
+            signal.raise_signal(signal.SIGINT)
+        return super().step(action)
+
+
+class Other(gym.Wrapper):
+    def __init__(self):
+        super().__init__(gym.make("Acrobot-v1"))
+"""
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder(tmp_path, monkeypatch):
+    """An empty folder, and names of environments that are forgotten afterwards."""
+    monkeypatch.setenv("COLUMNS", "70")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "_creators", dict(registry._creators))
+    (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
+
+
+def trained(*words):
+    """Whether a small run ends well."""
+    return main(["train", *map(str, words)])
+
+
+def test_a_run_tells_how_it_goes_and_what_is_next(tmp_path, capsys):
+    """A line for each result, the end, and commands that work; the folder is told."""
+    given = ["--algo", "PPO", "--env", "CartPole-v1", "--stop", "steps=256", *SMALL]
+    assert trained(*given, "--evaluate-every", 2) == 0
+
+    said = capsys.readouterr().out
+    assert "PPO in CartPole-v1: runs/PPO-CartPole-v1" in said
+    assert "iteration 1  128 steps" in said
+    assert "evaluated" in said
+    assert "steps reached" in said
+    folder = tmp_path / "runs/PPO-CartPole-v1"
+    assert {"result.json", "progress.csv", "run.toml"} <= {each.name for each in folder.iterdir()}
+    assert PPO.from_checkpoint(folder / "checkpoint_000002").iteration == 2
+    assert main(["runs", "runs"]) == 0
+    assert "checkpoint_000002" in capsys.readouterr().out
+    assert trained(*given) == 0
+    assert (tmp_path / "runs/PPO-CartPole-v1-2").is_dir()
+
+
+def test_a_run_goes_on_to_the_same_results(tmp_path, capsys):
+    """Further than it was to go at first; a whole one has the same results."""
+    first = ["--algo", "PPO", "--env", "CartPole-v1", *SMALL]
+    trained(*first, "--stop", "iterations=4", "--out", "whole")
+    trained(*first, "--stop", "iterations=2", "--out", "part")
+    capsys.readouterr()
+
+    assert trained("--resume", "part", "--stop", "iterations=4", "--json") == 0
+
+    told = json.loads(capsys.readouterr().out)
+    assert (told["iterations"], told["ended_by"], told["seed"]) == (4, "iterations", 3)
+    assert told["newest_checkpoint"].endswith("checkpoint_000004")
+    assert curves(tmp_path / "part") == curves(tmp_path / "whole")
+
+
+def test_a_dry_run_prints_what_a_file_may_say(tmp_path, capsys):
+    """All settings; trained from the file it is the same run."""
+    words = ["--env", "CartPole-v1", "--stop", "iterations=1", *SMALL]
+    assert trained("--algo", "PPO", *words, "--dry-run") == 0
+    text = capsys.readouterr().out
+    assert "# Learning rate" in text
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["mine.py"]
+    (tmp_path / "run.toml").write_text(text, encoding="utf-8")
+    assert AlgorithmConfig.from_toml(text).minibatch_size == 64
+
+    assert trained("run.toml", "--out", "a") == 0
+    assert trained("--algo", "PPO", *words, "--out", "b") == 0
+    assert curves(tmp_path / "a") == curves(tmp_path / "b")
+
+
+def test_an_environment_of_ones_own(tmp_path, capsys):
+    """It is known by what named it, now and when the run goes on; a file alone imports nothing."""
+    own = ["--env", "mine.py:Mine", "--env-config", "worth=2.0"]
+    assert trained("--algo", "PPO", *own, *SMALL, "--stop", "iterations=1", "--out", "a") == 0
+    assert curves(tmp_path / "a")[0]["env_runners/episode_return_min"] >= "1"
+    registry._creators.clear()
+    capsys.readouterr()
+
+    assert trained("--resume", "a", "--stop", "iterations=2") == 2
+    assert "--env FILE.py:NAME" in capsys.readouterr().err
+    assert trained("--resume", "a", "--stop", "iterations=2", "--env", "mine.py:Mine") == 0
+
+
+def test_code_of_ones_own_that_fails(capsys):
+    """Exit code 3, with the line; what was saved before stays."""
+    assert trained("--algo", "PPO", "--env", "mine.py:Failing", *SMALL, "--out", "a") == 3
+
+    said = capsys.readouterr().err
+    assert "the simulator is gone" in said
+
+
+def test_going_on_in_another_environment(capsys):
+    """Refused by its spaces."""
+    trained("--algo", "PPO", "--env", "mine.py:Mine", *SMALL, "--stop", "steps=1", "--out", "a")
+    capsys.readouterr()
+
+    assert trained("--resume", "a", "--env", "mine.py:Other", "--stop", "iterations=9") == 2
+    assert "another observation space" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["policies/ppo_cartpole", "algorithm"])
+def test_beginning_with_a_policy(tmp_path, name, capsys):
+    """Of the old stack or the new one: its sizes and weights, which the first checkpoint has."""
+    if name == "algorithm":
+        source = tmp_path / "first/checkpoint_000001"
+        trained("--algo", "PPO", "--env", "CartPole-v1", *SMALL, "--stop", "steps=1", "--out",
+                "first")  # fmt: skip
+    else:
+        source = ROOT / "examples/checkpoints/ppo-cartpole-ray-2.60"
+    capsys.readouterr()
+
+    words = ["--env", "CartPole-v1", "--set", "train_batch_size_per_learner=128", "--set",
+             "minibatch_size=64", "--set", "num_epochs=1", "--stop", "steps=1"]  # fmt: skip
+    assert trained("--from", source, *words, "--out", "on") == 0
+
+    import numpy as np
+    import rlconnect
+
+    observation = np.zeros((5, 4), np.float32)
+    policy = rlconnect.load(tmp_path / "on/checkpoint_000000").only
+    np.testing.assert_array_equal(
+        policy.act(observation), rlconnect.load(source).only.act(observation)
+    )
+    assert trained("--resume", "on", "--stop", "iterations=2") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([], "what is to be trained?"),
+        (["--algo", "PPO"], "which environment?"),
+        (["--algo", "PPPO", "--env", "CartPole-v1"], "did you mean 'PPO'?"),
+        (["--algo", "PPO", "--env", "CartPol-v1"], "did you mean 'CartPole-v1'?"),
+        (["--algo", "PPO", "--env", "CartPole-v1", "--set", "lrr=1"], "did you mean 'lr'?"),
+        (["--algo", "PPO", "--env", "CartPole-v1", "--stop", "retrun=1"], "'return'"),
+        (["nowhere.toml"], "nothing lies at"),
+        (["--resume", "nowhere"], "no run to go on with"),
+        (["--resume", "nowhere", "--algo", "PPO"], "--resume goes on with"),
+        (["--algo", "PPO", "--env", "CartPole-v1", "--out", "."], "holds files already"),
+        (["--algo", "PPO", "--env", "mine.py:gym"], "a class, or a function"),
+    ],
+)
+def test_mistakes_leave_nothing_behind(words, says, tmp_path, capsys):
+    """Exit code 2, with what to do."""
+    assert trained(*words) == 2
+
+    assert says in capsys.readouterr().err
+    assert {each.name for each in tmp_path.iterdir()} <= {"mine.py", "__pycache__"}
+
+
+def test_a_run_has_settings_that_are_known(tmp_path, capsys):
+    """A misspelt word of the table `run`."""
+    (tmp_path / "a.toml").write_text('algorithm = "PPO"\n[run]\nkep = 3\n', encoding="utf-8")
+
+    assert trained("a.toml") == 2
+    assert "did you mean 'keep'?" in capsys.readouterr().err
+
+
+def test_a_run_that_holds_one_is_gone_on_with(capsys):
+    """A folder with a run in it is not written over."""
+    given = ["--algo", "PPO", "--env", "CartPole-v1", *SMALL, "--stop", "steps=1", "--out", "a"]
+    trained(*given)
+    capsys.readouterr()
+
+    assert trained(*given) == 2
+    assert "rlconnect train --resume a" in capsys.readouterr().err
+
+
+def test_a_folder_of_a_strangers_asks_for_no_more_than_a_file_may(tmp_path, capsys):
+    """Its counts are bounded, and its paths told, not used; the caller's words are the caller's."""
+    given = ["--algo", "PPO", "--env", "CartPole-v1", *SMALL, "--stop", "steps=1", "--out", "a"]
+    trained(*given)
+    file = tmp_path / "a/run.toml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(f'{text}\n[offline_data]\noutput = "stolen"\n', encoding="utf-8")
+    capsys.readouterr()
+
+    with pytest.warns(UserWarning, match="output='stolen'.*--set NAME=PATH"):
+        assert trained("--resume", "a", "--stop", "iterations=2") == 0
+    assert not (tmp_path / "stolen").exists()
+    file.write_text(f"{text}\n[env_runners]\nnum_envs_per_env_runner = 99999999\n", "utf-8")
+    assert trained("--resume", "a", "--stop", "iterations=3") == 2
+    assert "num_envs_per_env_runner" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_it_saved(tmp_path, capsys):
+    """The iteration under way is finished, and the run can go on."""
+    assert trained("--algo", "PPO", "--env", "mine.py:Interrupted", *SMALL, "--out", "a") == 130
+
+    said = capsys.readouterr()
+    assert "ending after this iteration" in said.err
+    assert "ended before anything was reached" in said.out
+    assert len(curves(tmp_path / "a")) == 2
+    assert (tmp_path / "a/checkpoint_000002").is_dir()
