@@ -19,7 +19,7 @@ from rlconnect.serve import ServeSettings, app_of
 from rlconnect.serve.client_pickles import read_request, write_answer
 from rlconnect.serve.errors import ServeError
 
-from .running import Running, free_port, policy_of, running
+from .running import Evil, Running, free_port, policy_of, running
 
 GOLDEN = {
     version: json.loads(
@@ -287,27 +287,16 @@ def test_gone_episodes_are_told() -> None:
         assert ask("GET_ACTION", "a", observation=OBS[:4]) == 200
 
 
-class Evil:
-    """Runs a command when it is unpickled."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def __reduce__(self) -> Any:
-        return os.system, (f"touch {self.path}",)
-
-
-def test_hostile_pickles(plain: Clients, tmp_path: Path) -> None:
-    """They are refused, run nothing, and the next one is answered."""
-    mark = tmp_path / "ran"
+def hostile_pickles(mark: str) -> list[bytes]:
+    """Bodies that would touch a file, take memory or break readers of pickles."""
     enum = b"\x8c\x1bray.rllib.env.policy_client\x8c\x08Commands\x93"
     deep: Any = []
     for _ in range(200):
         deep = [deep]
     doubled = b"\x80\x04]" + b"\x94" + b"(" + b"h\x00" * 9 + b"e."
-    bodies = [
-        pickle.dumps({"command": Evil(str(mark))}),
-        pickle.dumps({"command": "GET_ACTION", "observation": Evil(str(mark)), "episode_id": "h"}),
+    return [
+        pickle.dumps({"command": Evil(mark)}),
+        pickle.dumps({"command": "GET_ACTION", "observation": Evil(mark), "episode_id": "h"}),
         pickle.dumps({"command": "START_EPISODE", "x": os.path.join}),
         b"\x80\x04cos\nsystem\n0}.",  # named, dropped
         b"\x80\x04" + enum + b".",
@@ -321,9 +310,14 @@ def test_hostile_pickles(plain: Clients, tmp_path: Path) -> None:
         b"", b".", b"not a pickle", b"{}", b"\xff" * 100,
         pickle.dumps([1, 2]),
         pickle.dumps({"command": "GET_ACTION", "episode_id": "h",
-                      "observation": np.array([Evil(str(mark))], object)}),
+                      "observation": np.array([Evil(mark)], object)}),
     ]  # fmt: skip
-    for body in bodies:
+
+
+def test_hostile_pickles(plain: Clients, tmp_path: Path) -> None:
+    """They are refused, run nothing, and the next one is answered."""
+    mark = tmp_path / "ran"
+    for body in hostile_pickles(str(mark)):
         status, told = plain.send(body)
         assert 400 <= status < 500, (body[:40], status, told)
         assert b"\n" not in told

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import socket
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ from rlconnect.offline import open_dataset
 from rlconnect.serve.versions import Version
 from rlconnect.serve.wire import MSGPACK_CODEC
 
-from .running import Running, free_port, policy_of, recurrent, running
+from .running import Evil, Running, free_port, policy_of, recurrent, running
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 ALGORITHM = GOLDEN / "checkpoints" / "2.60.0-ppo_new_stack" / "algo"
@@ -242,16 +241,6 @@ def states() -> list[dict[str, Any]]:
     return found
 
 
-class Evil:
-    """Runs a command when it is unpickled."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def __reduce__(self) -> Any:
-        return os.system, (f"touch {self.path}",)
-
-
 def changed(**fields: Any) -> list[dict[str, Any]]:
     episode, *rest = states()
     return [{**episode, **fields}, *rest]
@@ -303,19 +292,21 @@ def test_wrong_episodes(server: Running, tmp_path: Path) -> None:
     assert server.app.metrics.counts["rlconnect_rllink_episodes_total"] == before
 
 
+WRONG_MESSAGES = {
+    b"": "bad_msgpack", b"\xc1": "bad_msgpack", b"\x81\xa4type": "bad_msgpack",
+    b"\xdd\xff\xff\xff\xff": "bad_msgpack", b"\x91" * 2000: "bad_msgpack",
+    b"\x01": "bad_message", b"\x90": "bad_message", b"\x80": "bad_type",
+    b"\x81\xa4type\x01": "bad_type", b"\x81\xa4type\x90": "bad_type",
+    b"\x81\xa4type\xa4PONG": "bad_type", b"\x81\xa4type\xa4ping": "bad_type",
+    b"\x81\x90\x01": "bad_msgpack", pickle.dumps({"type": "PING"}): "bad_msgpack",
+    b'{"type": "PING"}': "bad_msgpack", b"\x81\xa4type\xd5\x01ab": "bad_type",
+}  # fmt: skip
+
+
 def test_wrong_messages_are_answered_and_the_next_one_too(server: Running) -> None:
     """A whole frame that says nothing sensible is refused; the link goes on."""
-    bodies = {
-        b"": "bad_msgpack", b"\xc1": "bad_msgpack", b"\x81\xa4type": "bad_msgpack",
-        b"\xdd\xff\xff\xff\xff": "bad_msgpack", b"\x91" * 2000: "bad_msgpack",
-        b"\x01": "bad_message", b"\x90": "bad_message", b"\x80": "bad_type",
-        b"\x81\xa4type\x01": "bad_type", b"\x81\xa4type\x90": "bad_type",
-        b"\x81\xa4type\xa4PONG": "bad_type", b"\x81\xa4type\xa4ping": "bad_type",
-        b"\x81\x90\x01": "bad_msgpack", pickle.dumps({"type": "PING"}): "bad_msgpack",
-        b'{"type": "PING"}': "bad_msgpack", b"\x81\xa4type\xd5\x01ab": "bad_type",
-    }  # fmt: skip
     with client(server) as asking:
-        for body, code in bodies.items():
+        for body, code in WRONG_MESSAGES.items():
             asking.connection.sendall(framed(body))
             found = asking.receive()
             assert (found["type"], found["code"]) == ("ERROR", code), body
@@ -325,21 +316,21 @@ def test_wrong_messages_are_answered_and_the_next_one_too(server: Running) -> No
         assert asking.ask("PING") == {"type": "PONG"}
 
 
-@pytest.mark.parametrize(
-    ("data", "status"),
-    [
-        (b"GET / HTTP/1.1\r\nhost: h\r\n\r\n", 400),
-        (b"-0000005hello", 400),
-        (b"0000 011\x81\xa4type\xa4PING", 400),
-        (b"1048577\x00", 400),
-        (b"01048577" + b"\0" * 100, 413),
-        (b"99999999", 413),
-        (b"\x16\x03\x01\x02\x00\x01\x00\x01", 400),
-        (framed(b"\x81\xa4type\xa4PING")[:-1], None),
-        (b"0000", None),
-        (b"", None),
-    ],
-)
+NO_MESSAGES = [
+    (b"GET / HTTP/1.1\r\nhost: h\r\n\r\n", 400),
+    (b"-0000005hello", 400),
+    (b"0000 011\x81\xa4type\xa4PING", 400),
+    (b"1048577\x00", 400),
+    (b"01048577" + b"\0" * 100, 413),
+    (b"99999999", 413),
+    (b"\x16\x03\x01\x02\x00\x01\x00\x01", 400),
+    (framed(b"\x81\xa4type\xa4PING")[:-1], None),
+    (b"0000", None),
+    (b"", None),
+]
+
+
+@pytest.mark.parametrize(("data", "status"), NO_MESSAGES)
 def test_bytes_that_are_no_message(server: Running, data: bytes, status: int | None) -> None:
     """Nothing after a lying header can be read: it is told why, and the connection ends."""
     answer = frames(server.raw(data, port=server.server.settings.rllink_port))
