@@ -17,7 +17,7 @@ from .metrics import Metrics, labels
 from .models import Model
 from .sessions import Session, SessionTable, gone
 from .versions import Step
-from .wire import codec_of, depth_of, fields_of
+from .wire import codec_of, depth_of, fields_of, when_read
 
 if TYPE_CHECKING:
     from ..bridge.loading.mapping import Casting
@@ -166,12 +166,13 @@ class App:
             extra = {**headers, "retry-after": "1"} if status in (429, 503) else headers
             answer(Response(status, body, codec.content_type, extra))
 
-        try:
-            fields = codec.decode(request.body)
-        except ServeError as error:
-            reply(error.status, error.to_dict())
-            return
-        self.act(fields, reply)
+        def act(asked: Any) -> None:
+            if isinstance(asked, Exception):
+                reply(*status_of(asked))
+            else:
+                self.act(asked, reply)
+
+        when_read(codec.decode, request.body, act)
 
     def act(self, asked: Any, reply: Reply) -> None:
         """Act for one request; every mistake in it is answered.

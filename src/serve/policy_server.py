@@ -24,6 +24,7 @@ from .http.websocket import WebSocket
 from .models import Model
 from .sessions import Session
 from .versions import Step, row_numbers
+from .wire import when_read
 
 _LOCAL: Final = ("GET_WORKER_ARGS", "GET_WEIGHTS", "REPORT_SAMPLES")
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -127,10 +128,20 @@ class PolicyServer:
                 raise ServeError(404, "not_found", "a PolicyClient posts to /")
             if request.method != "POST":
                 raise ServeError(405, "method_not_allowed", "/ takes POST")
-            self._do(read_request(request.body), reply)
-        except RlconnectError as error:
+        except ServeError as error:
             reply(error)
+        else:
+            when_read(read_request, request.body, lambda fields: self._answer(fields, reply))
         return None
+
+    def _answer(self, fields: Any, reply: Reply) -> None:
+        """Do what is asked, or tell why not."""
+        try:
+            if isinstance(fields, Exception):
+                raise fields
+            self._do(fields, reply)
+        except Exception as error:
+            reply(error)
 
     def _do(self, fields: Any, reply: Reply) -> None:
         if not isinstance(fields, dict):

@@ -29,12 +29,10 @@ from .http.parsing import HttpLimits, RequestParser
 from .http.protocol import Answer, Connections, HttpConnection
 from .observations import ObservationReader
 from .versions import Version
-from .wire import MSGPACK, MSGPACK_CODEC
+from .wire import LARGE, MSGPACK, MSGPACK_CODEC
 
 _HEADER: Final = 8
 _MOST: Final = 10**_HEADER - 1
-_LARGE: Final = 1 << 16
-"""Bytes of a message that is read beside the loop, so that others are still heard."""
 _TYPES: Final = (
     "PING", "GET_CONFIG", "GET_STATE", "EPISODES", "EPISODES_AND_GET_STATE", "GET_ACTION",
 )  # fmt: skip
@@ -204,7 +202,7 @@ class RLlink:
     async def _read(self, body: bytes) -> Any:
         """The fields of a message."""
         decode = MSGPACK_CODEC.decode
-        fields = decode(body) if len(body) < _LARGE else await self._beside(decode, body)
+        fields = decode(body) if len(body) <= LARGE else await self._beside(decode, body)
         if not isinstance(fields, dict):
             raise ServeError(400, "bad_message", "the message is no map of fields")
         return fields

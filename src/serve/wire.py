@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ JSON: Final = "application/json"
 MSGPACK: Final = "application/msgpack"
 _MSGPACK_NAMES: Final = frozenset({MSGPACK, "application/x-msgpack", "application/vnd.msgpack"})
 _MOST_DEPTH: Final = 32
+_MOST_CONTAINERS: Final = 1 << 19
+LARGE: Final = 1 << 16
+"""Bytes of a body that is read beside the loop, so that others are still heard."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,22 @@ class Codec:
             return status, self.encode(document)
         except ServeError as error:
             return error.status, self.encode(error.to_dict())
+
+
+def when_read(read: Callable[[bytes], Any], body: bytes, then: Callable[[Any], None]) -> None:
+    """Hand on what a body holds, or what is wrong with it: at once, or later if it is large."""
+
+    def outcome() -> Any:
+        try:
+            return read(body)
+        except Exception as error:
+            return error
+
+    if len(body) <= LARGE:
+        then(outcome())
+        return
+    reading = asyncio.get_running_loop().run_in_executor(None, outcome)
+    reading.add_done_callback(lambda done: then(done.result()))
 
 
 def codec_of(content_type: str) -> Codec:
@@ -109,8 +129,15 @@ def _plain(value: Any) -> Any:
 
 
 def _from_msgpack(body: bytes) -> Any:
+    hooks: dict[str, Any] = {"object_hook": _decoded}
+    if len(body) > LARGE:  # a byte may stand for a container of a hundred
+        maps, lists = _Count(), _Count()
+        hooks = {"object_hook": lambda value: _decoded(maps.count(value)),
+                 "list_hook": lists.count}  # fmt: skip
     try:
-        value = msgpack.unpackb(body, object_hook=_decoded, strict_map_key=False)
+        value = msgpack.unpackb(body, strict_map_key=False, **hooks)
+    except ServeError:
+        raise
     except RlconnectError as error:
         raise ServeError(400, "bad_msgpack", error.summary) from None
     except (ValueError, TypeError, RecursionError, msgpack.exceptions.UnpackException) as error:
@@ -121,6 +148,20 @@ def _from_msgpack(body: bytes) -> Any:
 
 def _decoded(value: dict[Any, Any]) -> Any:
     return decode_msgpack_object(value)
+
+
+class _Count:
+    """Counts containers, and refuses more than anybody needs."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_CONTAINERS
+
+    def count(self, value: Any) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise ServeError(400, "bad_msgpack", f"more than {_MOST_CONTAINERS:,} maps or lists",
+                             hint="send arrays as typed bytes.")  # fmt: skip
+        return value
 
 
 def _to_msgpack(value: Any) -> bytes:

@@ -267,6 +267,8 @@ def test_mistakes_are_refused(plain: Clients) -> None:
     assert plain.send(b"", "GET / HTTP/1.1")[0] == 405
     assert plain.send(b"", "POST /v1/act HTTP/1.1")[0] == 404
     assert isinstance(plain.act(OBS[:4], "m"), int)
+    assert plain.ask("LOG_RETURNS", "m", reward=1.0, info={"map": [0.5] * 20_000}) == {}
+    assert plain.ask("LOG_RETURNS", "m", reward="much", info={"map": [0.5] * 20_000}) == 400
     status, body = plain.send(pickle.dumps({"command": "GET_WORKER_ARGS"}))
     assert b"use inference_mode='remote'" in body
 

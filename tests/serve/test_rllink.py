@@ -337,6 +337,23 @@ def test_bytes_that_are_no_message(server: Running, data: bytes, status: int | N
     assert [MSGPACK_CODEC.decode(each)["status"] for each in answer] == [status] * bool(status)
 
 
+def test_large_bodies(server: Running) -> None:
+    """They are read beside the loop, answered in their turn, and bounded in what they unfold to."""
+    rows = np.random.default_rng(0).uniform(-1, 1, (5000, 4)).astype(np.float32)
+    wanted = server.act(rows.tolist(), batch=True)["action"]
+    empties = b"\xdd" + (600_000).to_bytes(4, "big") + b"\x80" * 600_000
+    with client(server) as asking:
+        assert asking.act(rows, batch=True) == wanted
+        assert asking.act(rows.tolist(), batch=True) == wanted
+        for body in (empties, empties.replace(b"\x80", b"\x90")):
+            asking.connection.sendall(framed(body))
+            assert asking.receive()["code"] == "bad_msgpack"
+            head = b"POST /v1/act HTTP/1.1\r\nhost: h\r\ncontent-type: application/msgpack\r\n"
+            answer = server.raw(head + b"content-length: %d\r\n\r\n" % len(body) + body)
+            assert answer.startswith(b"HTTP/1.1 400")
+        assert asking.ask("PING") == {"type": "PONG"}
+
+
 def test_slow_senders_and_pipelines(server: Running) -> None:
     """Who does not end a message is told; messages may follow each other without waiting."""
     with client(server) as asking:
