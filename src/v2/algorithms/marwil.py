@@ -37,7 +37,7 @@ TRAINING: Final = SHARED.with_settings(
 )
 
 
-class RecordedEpisodesConfig(AlgorithmConfig):
+class RecordedEpisodesConfig(AlgorithmConfig["Algorithm"]):
     """The settings of what learns from recorded episodes."""
 
     SECTIONS: ClassVar = {**AlgorithmConfig.SECTIONS, "training": TRAINING}

@@ -35,7 +35,7 @@ TRAINING: Final = SHARED.with_settings(
 )
 
 
-class PPOConfig(AlgorithmConfig):
+class PPOConfig(AlgorithmConfig["PPO"]):
     """The settings of proximal policy optimisation.
 
     Example:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from gymnasium.spaces import Space
-from typing_extensions import Self
+from typing_extensions import Self, TypeVar
 
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
@@ -26,16 +26,15 @@ from .setting_methods import SettingMethods
 if TYPE_CHECKING:
     import torch
 
-    from ..algorithms.algorithm import Algorithm
-    from ..learning.learner import Learner
-    from ..learning.learner_group import LearnerGroup
+Built = TypeVar("Built", bound=Any, default=Any)
+"""The algorithm that a config is of."""
 
 
 class NoAlgorithmError(ConfigError, NotImplementedError):
     """A config is of no algorithm, so it has no default of its own."""
 
 
-class AlgorithmConfig(SettingMethods):
+class AlgorithmConfig(SettingMethods, Generic[Built]):
     """The settings of an algorithm, given by methods that can be chained.
 
     Unknown settings and impossible values raise at once. The settings of each method and what
@@ -58,13 +57,13 @@ class AlgorithmConfig(SettingMethods):
 
     def __init__(self, algo_class: Any = None) -> None:
         super().__init__()
-        self.algo_class: type[Algorithm] | None = algo_class or self._own_algorithm()
+        self.algo_class: type[Built] | None = algo_class or self._own_algorithm()
         self.in_evaluation = False
         for name, value in self.own_defaults.items():
             setattr(self, name, value)
 
     @classmethod
-    def _own_algorithm(cls) -> type[Algorithm] | None:
+    def _own_algorithm(cls) -> type[Any] | None:
         """The algorithm that these are the settings of."""
         return None
 
@@ -219,7 +218,7 @@ class AlgorithmConfig(SettingMethods):
             hint="use the config of an algorithm, or config.rl_module(rl_module_spec=...).",
         )
 
-    def get_default_learner_class(self) -> type[Learner]:
+    def get_default_learner_class(self) -> type[Any]:
         """Give what learns when the user names no class.
 
         Raises:
@@ -231,7 +230,7 @@ class AlgorithmConfig(SettingMethods):
         )
 
     @property
-    def learner_class(self) -> type[Learner]:
+    def learner_class(self) -> type[Any]:
         """What learns."""
         return self._learner_class or self.get_default_learner_class()
 
@@ -355,7 +354,7 @@ class AlgorithmConfig(SettingMethods):
     def _add_learner_pieces(self, pipeline: LearnerConnectorPipeline) -> None:
         """Add to the default pieces what an algorithm needs besides; nothing here."""
 
-    def build_learner(self, *, env: Any = None, spaces: Mapping[str, Any] | None = None) -> Learner:
+    def build_learner(self, *, env: Any = None, spaces: Mapping[str, Any] | None = None) -> Any:
         """Build a learner right here; its pipeline is `learner.learner_connector`.
 
         Args:
@@ -372,7 +371,7 @@ class AlgorithmConfig(SettingMethods):
 
     def build_learner_group(
         self, *, env: Any = None, spaces: Mapping[str, Any] | None = None, **kwargs: Any
-    ) -> LearnerGroup:
+    ) -> Any:
         """Build what holds the learners.
 
         Args:
@@ -380,10 +379,8 @@ class AlgorithmConfig(SettingMethods):
             spaces: Or these.
             **kwargs: For the LearnerGroup.
         """
-        from .. import LearnerGroup  # Needed only by those who learn.
-
         spec = self.get_multi_rl_module_spec(env=env, spaces=spaces)
-        return LearnerGroup(config=self.copy(), module_spec=spec, **kwargs)
+        return self.learner_class.in_group(config=self.copy(), module_spec=spec, **kwargs)
 
     def build_algo(
         self,
@@ -391,7 +388,7 @@ class AlgorithmConfig(SettingMethods):
         use_copy: bool = True,
         *,
         logger_creator: Callable[..., Any] | None = None,
-    ) -> Algorithm:
+    ) -> Built:
         """Build the algorithm.
 
         Args:
@@ -408,17 +405,19 @@ class AlgorithmConfig(SettingMethods):
         algo_class = config.get_algo_class()
         config.validate()
         if logger_creator is None:
-            return algo_class(config=config)
-        return algo_class(config=config, logger_creator=logger_creator)
+            built: Built = algo_class(config=config)
+        else:
+            built = algo_class(config=config, logger_creator=logger_creator)
+        return built
 
-    def build(self, *args: Any, **kwargs: Any) -> Algorithm:
+    def build(self, *args: Any, **kwargs: Any) -> Built:
         """Do as `build_algo`, which is its name since Ray 2.44."""
         warnings.warn(
             "config.build() is now called build_algo().", DeprecationWarning, stacklevel=2
         )
         return self.build_algo(*args, **kwargs)
 
-    def get_algo_class(self) -> type[Algorithm]:
+    def get_algo_class(self) -> type[Built]:
         """Give what `build_algo` makes.
 
         Raises:

@@ -41,6 +41,13 @@ class Learner(ModuleHolder):
 
     TOTAL_LOSS_KEY: ClassVar[str] = names.TOTAL_LOSS_KEY
 
+    @staticmethod
+    def in_group(**given: Any) -> Any:
+        """Build a LearnerGroup of the learners that a config asks for."""
+        from .learner_group import LearnerGroup  # which builds learners itself
+
+        return LearnerGroup(**given)
+
     # One update
 
     def update(
