@@ -37,7 +37,6 @@ def show_network(
     """
     from rich.text import Text
 
-    from ..core.nets.records import read_records
     from ..core.text.visible import visible
     from ..core.vault import open_checkpoint
     from ..core.vault.proposed_networks import (
@@ -46,6 +45,7 @@ def show_network(
         proposed_network,
         records_near,
     )
+    from ..core.vault.recorded_outputs import read_records
 
     checkpoint = open_checkpoint(path)
     acting = {name: each for name, each in checkpoint.acting.items() if each.weights}

@@ -18,7 +18,6 @@ from .facts import Facts
 from .image_guesses import other_scale
 from .observed import Part, split_vector
 from .proposal import Proposal
-from .records import Records
 
 TOLERANCE: Final = 1e-3
 """A network gives what was recorded if no number differs by more, absolutely and relatively."""
@@ -28,6 +27,21 @@ _FEW_IMAGES: Final = 4
 _TRIED: Final = ("relu", "tanh", "elu", "silu", "leaky_relu", "gelu", "sigmoid", "selu", "linear")
 _COLUMNS: Final = {"logits": "action_dist_inputs", "value": "vf_preds", "q": "q_values"}
 _MOST: Final = 4_000
+
+
+@dataclass(frozen=True)
+class Records:
+    """What was recorded.
+
+    Args:
+        path: Where it lies.
+        columns: Arrays by name, `obs` nested where the observations are.
+        states: States that went in.
+    """
+
+    path: str
+    columns: Mapping[str, Any]
+    states: tuple[Array, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from ..data.json_data import as_json
-from ..nets.records import Records
+from ..nets.evidence import Records
 from ..nets.words import layer_words
 from ..spaces.codec import space_to_data
 from ..spaces.text import describe

@@ -10,14 +10,14 @@ from typing import Final
 from ..data.toml import toml_value
 from ..errors import RlconnectError
 from ..nets.description import Network, network_of
-from ..nets.evidence import Decision, decide
+from ..nets.evidence import Decision, Records, decide
 from ..nets.facts import facts_of
 from ..nets.files import toml_text
 from ..nets.proposal import propose
-from ..nets.records import Records, records_beside
 from ..nets.setting import NETWORK
 from ..nets.units import units_of
 from .files.remote import is_url
+from .recorded_outputs import records_beside
 from .records.records import Checkpoint, ModuleRecord, PolicyRecord
 from .verdict import own_class
 

@@ -5,34 +5,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from ..errors import ConfigError
-from ..types import Array
+from ..errors import CheckpointError, ConfigError
+from ..nets.evidence import Records
+from .files.number_files import read_arrays
 
 _MOST_BYTES: Final = 16 << 20
 _MOST_ROWS: Final = 256
 _OUTPUTS: Final = ("action_dist_inputs", "vf_preds", "q_values")
 _BESIDE: Final = ("prev_actions", "prev_rewards")
-
-
-@dataclass(frozen=True)
-class Records:
-    """What was recorded.
-
-    Args:
-        path: Where it lies.
-        columns: Arrays by name, `obs` nested where the observations are.
-        states: States that went in.
-    """
-
-    path: str
-    columns: Mapping[str, Any]
-    states: tuple[Array, ...] = ()
 
 
 def read_records(path: str | os.PathLike[str]) -> Records:
@@ -53,13 +38,13 @@ def read_records(path: str | os.PathLike[str]) -> Records:
                 expected=f"at most {_MOST_BYTES >> 20} MiB",
                 found=f"{file.stat().st_size:,} bytes",
             )
-        columns = _arrays(file) if file.suffix == ".npz" else _json(file)
+        columns: Mapping[str, Any] = read_arrays(file) if file.suffix == ".npz" else _json(file)
         return _records(file, columns)
     except OSError as error:
         raise ConfigError(
             f"the records in {file} cannot be read", found=error.strerror or str(error)
         ) from None
-    except (ValueError, RecursionError, TypeError, OverflowError) as error:
+    except (CheckpointError, ValueError, RecursionError, TypeError, OverflowError) as error:
         if isinstance(error, ConfigError):
             raise
         raise ConfigError(
@@ -109,11 +94,6 @@ def _together(parts: list[Any]) -> Any:
     if not all(isinstance(part, list) for part in parts):
         return parts
     return [row for part in parts for row in part]
-
-
-def _arrays(file: Path) -> dict[str, Any]:
-    with np.load(file, allow_pickle=False) as held:
-        return {name: held[name] for name in held.files}
 
 
 def _records(file: Path, given: Mapping[str, Any]) -> Records:

@@ -14,6 +14,7 @@ from ...core.data.budget import Budget, checked_bytes, corrupt
 from ...core.data.damage import at
 from ...core.errors import LimitExceededError
 from ...core.types import Array
+from ...core.vault.files.number_files import read_header
 from . import hdf5
 from .places import Place
 
@@ -86,14 +87,10 @@ def _of_archive(archive: zipfile.ZipFile, streams: ExitStack) -> dict[str, Array
 
 
 def _of_member(stream: IO[bytes], size: int) -> ArrayColumn:
-    version = np.lib.format.read_magic(stream)
-    readers: dict[tuple[int, int], Any] = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }
-    if version not in readers:
-        return ArrayColumn(-1, _nothing, f"is of version {version} of NumPy's format")
-    shape, is_fortran, dtype = readers[version](stream)
+    header = read_header(stream)
+    if header is None:
+        return ArrayColumn(-1, _nothing, "is of a version of NumPy's format that is not read")
+    shape, is_fortran, dtype = header
     rows = shape[0] if shape else -1
     if dtype.hasobject:
         return ArrayColumn(rows, _nothing, "holds Python objects, which are not built")

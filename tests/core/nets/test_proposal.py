@@ -15,9 +15,9 @@ from rlconnect.core.nets.evidence import decide
 from rlconnect.core.nets.facts import facts_of
 from rlconnect.core.nets.files import read_description, toml_text
 from rlconnect.core.nets.proposal import propose
-from rlconnect.core.nets.records import read_records
 from rlconnect.core.vault import open_checkpoint
 from rlconnect.core.vault.proposed_networks import proposed_network, records_near
+from rlconnect.core.vault.recorded_outputs import read_records
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "custom_networks"
 CASES = sorted(str(file.relative_to(GOLDEN))[:-5] for file in GOLDEN.glob("*/*.toml"))

@@ -27,7 +27,7 @@ NAMES = {
     file_names.TUNE_NOTE,
 }
 # Another program's `metadata.json`, and what recorded outputs are not.
-OTHERS = {"offline/readers/minari_reader.py", "core/nets/records.py"}
+OTHERS = {"offline/readers/minari_reader.py", "core/vault/recorded_outputs.py"}
 
 
 def test_no_other_module_spells_a_name_of_rays():

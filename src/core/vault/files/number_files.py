@@ -6,8 +6,9 @@ import io
 import os
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from ...types import Array
 from ..decode.load_limits import DEFAULT_LIMITS
 from .reading import read_bytes
 
-_HEADERS: Final[dict[tuple[int, int], Any]] = {
+_HEADERS: Final[dict[tuple[int, int], Callable[[IO[bytes]], Any]]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
@@ -50,13 +51,26 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
     return found
 
 
+def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]] | None:
+    """Shape, whether columns come first, and dtype of an array; None in a version unknown to us.
+
+    Args:
+        file: Stands at the array's beginning, and afterwards at its first number.
+
+    Raises:
+        ValueError: It is not in NumPy's format.
+    """
+    read = _HEADERS.get(np.lib.format.read_magic(file))
+    return None if read is None else read(file)
+
+
 def _array(data: bytes, name: str) -> Array:
     file = io.BytesIO(data)
     try:
-        version = np.lib.format.read_magic(file)
-        if version not in _HEADERS:
-            raise ValueError(f"version {version} of the format")
-        shape, is_fortran, dtype = _HEADERS[version](file)
+        header = read_header(file)
+        if header is None:
+            raise ValueError("a version of the format that is not read")
+        shape, is_fortran, dtype = header
         if dtype.hasobject:
             raise ValueError("Python objects")
         held = np.frombuffer(data, dtype, count=-1, offset=file.tell())
