@@ -117,3 +117,22 @@ class Noise:
         patch(normal, "rsample", lambda dist, sample_shape=(): self.rsample(dist, sample_shape))
         patch(normal, "sample", lambda dist, sample_shape=(): self.sample(dist, sample_shape))
         patch(self.torch, "rand", self.uniform)
+
+
+def recorded():
+    """Rows as RLlib records them: two episodes, one cut off; actions as modules give them."""
+    random = np.random.RandomState(5)
+    steps = [5, 4]
+    columns = {"obs": [], "new_obs": [], "eps_id": [], "terminateds": [], "truncateds": []}
+    for index, length in enumerate(steps):
+        seen = random.standard_normal((length + 1, 3)).astype(np.float32)
+        columns["obs"].append(seen[:-1])
+        columns["new_obs"].append(seen[1:])
+        columns["eps_id"].append(np.array([f"e{index}"] * length))
+        last = np.arange(length) == length - 1
+        columns["terminateds"].append(last & (index == 0))
+        columns["truncateds"].append(last & (index == 1))
+    rows = {name: np.concatenate(parts) for name, parts in columns.items()}
+    rows["actions"] = random.uniform(-0.99, 0.99, (sum(steps), 2)).astype(np.float32)
+    rows["rewards"] = random.standard_normal(sum(steps))
+    return rows

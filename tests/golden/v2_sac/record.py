@@ -2,7 +2,7 @@
 
 Run by hand with Ray 2.60 at hand: `python record.py`. Each case of `formula.CASES` becomes one
 `.npz` beside this file: results and TD errors of each update; gradients and weights after those of
-`KEPT`, flat, in the order of `names`.
+`KEPT`, flat, in the order of `names`. `batches.npz` has train batches of recorded rows.
 """
 
 import json
@@ -19,6 +19,7 @@ import torch  # noqa: E402
 from ray.rllib.algorithms.cql import CQLConfig  # noqa: E402
 from ray.rllib.algorithms.iql.iql import IQLConfig  # noqa: E402
 from ray.rllib.algorithms.sac import SACConfig  # noqa: E402
+from ray.rllib.offline.offline_prelearner import OfflinePreLearner  # noqa: E402
 from ray.rllib.policy.sample_batch import MultiAgentBatch, SampleBatch  # noqa: E402
 
 CONFIGS = {"SAC": SACConfig, "CQL": CQLConfig, "IQL": IQLConfig}
@@ -27,8 +28,8 @@ OBS = gym.spaces.Box(-10.0, 10.0, (3,), np.float32)
 ACTS = {"discrete": gym.spaces.Discrete(3), "box": gym.spaces.Box(-1.0, 1.0, (2,), np.float32)}
 
 
-def learner_of(case):
-    """Ray's learner of a case, and the ids of its modules."""
+def config_of(case):
+    """Ray's settings of a case, the spaces, and the ids of its modules."""
     act = ACTS[case.get("act", "box")]
     config = CONFIGS[case.get("algorithm", "SAC")]()
     if case.get("algorithm"):
@@ -53,7 +54,7 @@ def learner_of(case):
         "__env__": both,
         "__env_single__": both,
     }
-    return config.build_learner(spaces=spaces), ids
+    return config, spaces, ids
 
 
 def flat(learner, ids, of):
@@ -68,7 +69,8 @@ def flat(learner, ids, of):
 
 def record(name, case):
     """Run a case and write it down."""
-    learner, ids = learner_of(case)
+    config, spaces, ids = config_of(case)
+    learner = config.build_learner(spaces=spaces)
     for module_id in ids:
         module = learner.module[module_id]
         with torch.no_grad():
@@ -124,7 +126,27 @@ def record(name, case):
     print(name, {key: value.shape for key, value in arrays.items()}, sorted(results[0][ids[0]]))
 
 
+def record_batches():
+    """What Ray's `OfflinePreLearner` makes of recorded rows for CQL and IQL."""
+    made = {}
+    for name in ("cql", "iql"):
+        config, spaces = config_of(formula.CASES[name])[:2]
+        learner = config.build_learner(spaces=spaces)
+        prelearner = OfflinePreLearner(
+            config=config, spaces=(OBS, ACTS["box"]), module_spec=learner._module_spec
+        )
+        rows = {
+            key: list(value) if value.ndim > 1 else value
+            for key, value in formula.recorded().items()
+        }
+        for key, value in prelearner(rows).items():
+            made[f"{name}/{key}"] = np.asarray(value)
+    np.savez_compressed(HERE / "batches.npz", **made)
+    print({key: (value.shape, value.dtype) for key, value in made.items()})
+
+
 if __name__ == "__main__":
+    record_batches()
     for name, case in formula.CASES.items():
         noise = formula.Noise(torch)
         noise.put(setattr)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.spaces import Box, Dict, Discrete
-from rlconnect.v2 import CQLConfig, IQLConfig
+from rlconnect.v2 import CQLConfig, IQLConfig, OfflinePreLearner
 from rlconnect.v2.algorithms.sac import SACConfig
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "v2_sac"
@@ -21,8 +21,8 @@ ONCE = "num_trainable_parameters"
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 
 
-def learner_of(case, ids=("default_policy",)):
-    """A learner of the recorded settings and weights."""
+def config_of(case, ids=("default_policy",)):
+    """The recorded settings, and the spaces."""
     act = ACTS[case.get("act", "box")]
     config = CONFIGS[case.get("algorithm", "SAC")]()
     config.environment(observation_space=OBS, action_space=act)
@@ -39,7 +39,12 @@ def learner_of(case, ids=("default_policy",)):
     both = (OBS, act)
     if len(ids) > 1:
         both = tuple(Dict({"a": each, "b": each}) for each in both)
-    spaces = {each: (OBS, act) for each in ids} | {"__env__": both, "__env_single__": both}
+    return config, {each: (OBS, act) for each in ids} | {"__env__": both, "__env_single__": both}
+
+
+def learner_of(case, ids=("default_policy",)):
+    """A learner of the recorded settings and weights."""
+    config, spaces = config_of(case, ids)
     learner = config.build_learner(spaces=spaces)
     for module_id in ids:
         state = learner.module[module_id].get_state()
@@ -111,3 +116,22 @@ def test_updates_are_rays(name, monkeypatch):
             np.testing.assert_allclose(seen["now"], recorded["gradients"][at], **CLOSE)
             weights = flat(learner, ids, lambda param: param)
             np.testing.assert_allclose(weights, recorded["weights"][at], **CLOSE)
+
+
+@pytest.mark.parametrize("name", ["cql", "iql"])
+def test_train_batches_of_recorded_rows_are_rays(name):
+    """The same columns with the same numbers, of the same kinds."""
+    config, _ = config_of(RULES["CASES"][name])
+    with np.load(GOLDEN / "batches.npz") as held:
+        wanted = {
+            key.removeprefix(f"{name}/"): held[key]
+            for key in held.files
+            if key.startswith(f"{name}/")
+        }
+
+    made = OfflinePreLearner(config=config, spaces=(OBS, ACTS["box"]))(RULES["recorded"]())
+
+    assert set(made) == set(wanted)
+    for key, value in wanted.items():
+        assert np.asarray(made[key]).dtype == value.dtype
+        np.testing.assert_allclose(made[key], value, atol=1e-6, err_msg=key)
