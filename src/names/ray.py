@@ -34,7 +34,6 @@ stand-in: DreamerV3 DreamerV3Config @ algorithms.dreamerv3
 stand-in: IMPALA IMPALAConfig Impala ImpalaConfig @ algorithms.impala.impala algorithms.impala
 stand-in: PPOTF1Policy PPOTF2Policy @ algorithms.ppo.ppo_tf_policy
 stand-in: PPOTorchPolicy @ algorithms.ppo.ppo_torch_policy
-stand-in: SAC SACConfig @ algorithms.sac.sac algorithms.sac
 stand-in: LearnerHyperparameters LearnerSpec @ core.learner.learner
 stand-in: TrainingData @ core.learner.training_data
 stand-in: Spec TensorSpec TypeSpec @ core.models.specs.specs_base

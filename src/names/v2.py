@@ -14,6 +14,7 @@ V2: Final = """\
 .algorithms.iql: IQL IQLConfig @ algorithms.iql.iql =
 .algorithms.marwil: MARWIL MARWILConfig @ algorithms.marwil.marwil = algorithms
 .algorithms.ppo: PPO PPOConfig @ algorithms.ppo.ppo = algorithms
+.algorithms.sac: SAC SACConfig @ algorithms.sac.sac = algorithms
 .algorithms.sampling: synchronous_parallel_sample
 .config.algorithm_config: AlgorithmConfig @ algorithms.algorithm_config algorithms
 .config.callbacks: RLlibCallback @ algorithms.callbacks callbacks.callbacks
@@ -127,7 +128,7 @@ V2: Final = """\
 .learning.dqn: DQNLearner @ algorithms.dqn.dqn_learner
 .learning.dqn: DQNTorchLearner @ algorithms.dqn.torch.dqn_torch_learner
 -.learning.dqn: QF_LOSS_KEY QF_MAX_KEY QF_MEAN_KEY QF_MIN_KEY TD_ERROR_MEAN_KEY @
-    algorithms.dqn.dqn_learner
+    algorithms.dqn.dqn_learner algorithms.sac.sac_learner
 .learning.learner: Learner @ core.learner.learner core.learner
 .learning.learner_group: LearnerGroup @ core.learner.learner_group core.learner
 .learning.loss_check: LossError
@@ -139,8 +140,7 @@ V2: Final = """\
 .learning.ppo: PPOTorchLearner @ algorithms.ppo.torch.ppo_torch_learner
 .learning.sac: SACLearner @ algorithms.sac.sac_learner
 .learning.sac: SACTorchLearner @ algorithms.sac.torch.sac_torch_learner
--.learning.sac: LOGPS_KEY QF_LOSS_KEY QF_MAX_KEY QF_MEAN_KEY QF_MIN_KEY QF_TWIN_LOSS_KEY
-    TD_ERROR_MEAN_KEY @ algorithms.sac.sac_learner
+-.learning.sac: LOGPS_KEY QF_TWIN_LOSS_KEY @ algorithms.sac.sac_learner
 .learning.torch_learner: TorchLearner @ core.learner.torch.torch_learner
 .logging.loggers: CSVLogger JsonLogger TBXLogger UnifiedLogger
 -.logging.loggers: Logger TBXLogger UnifiedLogger @ /ray.tune.logger

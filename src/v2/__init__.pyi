@@ -21,6 +21,7 @@ from .algorithms.episode_files import read_episodes as read_episodes, write_epis
 from .algorithms.iql import IQL as IQL, IQLConfig as IQLConfig
 from .algorithms.marwil import MARWIL as MARWIL, MARWILConfig as MARWILConfig
 from .algorithms.ppo import PPO as PPO, PPOConfig as PPOConfig
+from .algorithms.sac import SAC as SAC, SACConfig as SACConfig
 from .algorithms.sampling import synchronous_parallel_sample as synchronous_parallel_sample
 from .config.algorithm_config import AlgorithmConfig as AlgorithmConfig
 from .config.callbacks import RLlibCallback as _RLlibCallback, RLlibCallback as RLlibCallback, make_callback as make_callback

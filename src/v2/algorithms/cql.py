@@ -11,6 +11,7 @@ from ..config.section import Setting, takes
 from ..modules.spec import RLModuleSpec
 from .algorithm import Algorithm
 from .marwil import LearningFromRecords
+from .off_policy import REPLAY_SETTINGS
 from .sac import TRAINING as SAC_TRAINING
 from .sac import SACConfig
 
@@ -18,9 +19,15 @@ if TYPE_CHECKING:
     from ..config import keywords
     from ..learning.learner import Learner
 
+_RECORDED: Final = "CQL learns from recorded steps and keeps none: leave it out"
 _UNKNOWN: Final = "set min_q_weight; RLlib's new stack has no multiplier either"
 
 TRAINING: Final = SAC_TRAINING.with_settings(
+    **{
+        name: Setting(SAC_TRAINING.settings[name].default, instead=_RECORDED)
+        for name in REPLAY_SETTINGS
+        if name not in ("tau", "target_network_update_freq")
+    },
     actor_lr=Setting(1e-4, SCHEDULE, "Learning rate of the policy, or [[step, rate], ...]."),
     critic_lr=Setting(1e-3, SCHEDULE, "That of action values."),
     alpha_lr=Setting(1e-3, SCHEDULE, "That of the worth of entropy."),
@@ -62,7 +69,7 @@ class CQLConfig(SACConfig):
 
     @classmethod
     @override
-    def _own_algorithm(cls) -> type[Algorithm]:
+    def _own_algorithm(cls) -> type[Algorithm] | None:
         return CQL
 
     @override

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from typing_extensions import Self, Unpack, override
 
-from ..config.algorithm_config import AlgorithmConfig
 from ..config.learning_sections import TRAINING as SHARED
-from ..config.rules import AT_LEAST_0, FLAG, POSITIVE, SCHEDULE, SHARE, Rule
+from ..config.rules import FLAG, NUMBER, POSITIVE, SCHEDULE, Rule
 from ..config.section import Setting, takes
-from ..connectors.common.add_observations import AddObservationsFromEpisodesToBatch
-from ..connectors.learner.add_next_observations import AddNextObservationsFromEpisodesToTrainBatch
-from ..connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline
 from ..modules.spec import RLModuleSpec
+from .off_policy import REPLAY_SETTINGS, OffPolicy, OffPolicyConfig
 
 if TYPE_CHECKING:
     from ..config import keywords
     from ..learning.learner import Learner
+    from .algorithm import Algorithm
 
 _RATES: Final = "set actor_lr, critic_lr and alpha_lr"
 _NETWORKS: Final = "use config.rl_module(model_config=...)"
@@ -29,15 +28,30 @@ _OLD_NETWORK: Final[dict[str, Any]] = {
     "custom_model": None,
     "custom_model_config": {},
 }
+_BUFFER: Final = {
+    "type": "PrioritizedEpisodeReplayBuffer",
+    "capacity": 1_000_000,
+    "alpha": 0.6,
+    "beta": 0.4,
+}
+_DEFAULTS: Final = {
+    "replay_buffer_config": _BUFFER,
+    "num_steps_sampled_before_learning_starts": 1500,
+    "target_network_update_freq": 0,
+    "tau": 5e-3,
+}
 ENTROPY: Final = Rule(
-    lambda value: (
-        value == "auto" or (isinstance(value, (int, float)) and not isinstance(value, bool))
-    ),
+    lambda value: value in ("auto", None) or NUMBER.test(value),
     "a number, or 'auto'",
     "float | Literal['auto']",
 )
 
+
 TRAINING: Final = SHARED.with_settings(
+    **{
+        name: replace(setting, default=_DEFAULTS.get(name, setting.default))
+        for name, setting in REPLAY_SETTINGS.items()
+    },
     lr=Setting(None, instead=_RATES),
     twin_q=Setting(True, FLAG, "Whether two networks estimate action values, the lower counts."),
     actor_lr=Setting(3e-5, SCHEDULE, "Learning rate of the policy, or [[step, rate], ...]."),
@@ -45,8 +59,6 @@ TRAINING: Final = SHARED.with_settings(
     alpha_lr=Setting(3e-4, SCHEDULE, "That of the worth of entropy."),
     initial_alpha=Setting(1.0, POSITIVE, "What entropy is worth at first."),
     target_entropy=Setting("auto", ENTROPY, "Entropy wanted; by itself -1 a number of an action."),
-    tau=Setting(5e-3, SHARE, "How far copies move towards their networks."),
-    target_network_update_freq=Setting(0, AT_LEAST_0, "Steps sampled between their moves."),
     q_model_config=Setting(_OLD_NETWORK, instead=_NETWORKS),
     policy_model_config=Setting(_OLD_NETWORK, instead=_NETWORKS),
     optimization_config=Setting(
@@ -64,7 +76,7 @@ TRAINING: Final = SHARED.with_settings(
 )
 
 
-class SACConfig(AlgorithmConfig):
+class SACConfig(OffPolicyConfig):
     """The settings of soft actor-critic.
 
     Example:
@@ -72,7 +84,7 @@ class SACConfig(AlgorithmConfig):
         0.005
     """
 
-    SECTIONS: ClassVar = {**AlgorithmConfig.SECTIONS, "training": TRAINING}
+    SECTIONS: ClassVar = {**OffPolicyConfig.SECTIONS, "training": TRAINING}
     own_defaults: ClassVar = {
         "rollout_fragment_length": "auto",
         "train_batch_size": 256,
@@ -86,6 +98,11 @@ class SACConfig(AlgorithmConfig):
     def training(self, **settings: Unpack[keywords.SACTraining]) -> Self:
         """Say how SAC learns."""
         return self._apply("training", self._for_training(settings))
+
+    @classmethod
+    @override
+    def _own_algorithm(cls) -> type[Algorithm] | None:
+        return SAC
 
     @override
     def get_default_rl_module_spec(self) -> RLModuleSpec:
@@ -104,9 +121,16 @@ class SACConfig(AlgorithmConfig):
     def _model_config_auto_includes(self) -> dict[str, Any]:
         return {**super()._model_config_auto_includes, "twin_q": self.twin_q}
 
+
+class SAC(OffPolicy):
+    """Soft actor-critic.
+
+    Example:
+        >>> SAC.get_default_config().twin_q
+        True
+    """
+
+    @classmethod
     @override
-    def _add_learner_pieces(self, pipeline: LearnerConnectorPipeline) -> None:
-        super()._add_learner_pieces(pipeline)
-        pipeline.insert_after(
-            AddObservationsFromEpisodesToBatch, AddNextObservationsFromEpisodesToTrainBatch()
-        )
+    def get_default_config(cls) -> SACConfig:
+        return SACConfig()

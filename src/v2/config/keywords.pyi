@@ -333,14 +333,19 @@ class DQNTraining(Training, total=False):
 
 class SACTraining(Training, total=False):
     lr: Any
+    replay_buffer_config: Mapping[str, Any] | Open
+    store_buffer_in_checkpoints: bool | Open
+    num_steps_sampled_before_learning_starts: int | Open
+    target_network_update_freq: int | Open
+    tau: float | Open
+    n_step: int | tuple[int, int] | list[int] | Open
+    training_intensity: float | None | Open
     twin_q: bool | Open
     actor_lr: Schedule | Open
     critic_lr: Schedule | Open
     alpha_lr: Schedule | Open
     initial_alpha: float | Open
     target_entropy: float | Literal['auto'] | Open
-    tau: float | Open
-    target_network_update_freq: int | Open
     q_model_config: Any
     policy_model_config: Any
     optimization_config: Any
@@ -350,14 +355,19 @@ class SACTraining(Training, total=False):
 
 class CQLTraining(Training, total=False):
     lr: Any
+    replay_buffer_config: Any
+    store_buffer_in_checkpoints: Any
+    num_steps_sampled_before_learning_starts: Any
+    target_network_update_freq: int | Open
+    tau: float | Open
+    n_step: Any
+    training_intensity: Any
     twin_q: bool | Open
     actor_lr: Schedule | Open
     critic_lr: Schedule | Open
     alpha_lr: Schedule | Open
     initial_alpha: float | Open
     target_entropy: float | Literal['auto'] | Open
-    tau: float | Open
-    target_network_update_freq: int | Open
     q_model_config: Any
     policy_model_config: Any
     optimization_config: Any

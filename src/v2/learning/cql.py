@@ -15,11 +15,11 @@ from ...core.data.damage import at
 from ..metrics import names
 from ..modules import sac as outputs
 from .minibatches import Batch
+from .q_losses import expected_loss, worth_of_the_next
 from .sac import ALPHA_LOSS_KEY, Q_LOSSES, Q_PREDS, SACTorchLearner
 from .soft_losses import (
     conservative_penalty,
-    q_targets,
-    td_errors,
+    mean_error,
     temperature_loss,
     uniform_log_density,
 )
@@ -60,9 +60,8 @@ class CQLTorchLearner(SACTorchLearner):
         next_values = fwd_out[outputs.QF_TARGET_NEXT]
         if not config.deterministic_backup:
             next_values = next_values - alpha * fwd_out[outputs.LOGP_NEXT_RESAMPLED]
-        targets = q_targets(
-            batch[Columns.REWARDS], batch[Columns.TERMINATEDS], next_values, config.gamma
-        )
+        worth_next = worth_of_the_next(config.gamma, 1, batch[Columns.TERMINATEDS])
+        targets = batch[Columns.REWARDS] + worth_next * next_values
         if self._iterations >= config.bc_iters:
             worth = fwd_out[outputs.Q_CURR]
         else:
@@ -75,9 +74,10 @@ class CQLTorchLearner(SACTorchLearner):
             ALPHA_LOSS_KEY: temperature_loss(log_alpha, logp, self.target_entropy[module_id]),
         }
         qs = [fwd_out[key] for key in Q_PREDS if key in fwd_out]
+        terms = [expected_loss(q, targets, 1.0, "mse") for q in qs]
         even = uniform_log_density(batch[Columns.ACTIONS].shape[-1])
         penalties = []
-        for key, q, prefix in zip(Q_LOSSES, qs, _PREFIXES, strict=False):
+        for key, q, term, prefix in zip(Q_LOSSES, qs, terms, _PREFIXES, strict=False):
             drawn = [
                 (fwd_out[f"{prefix}_rand_repeat"], even),
                 (fwd_out[f"{prefix}_next_repeat"], fwd_out["logps_next_repeat"]),
@@ -88,14 +88,14 @@ class CQLTorchLearner(SACTorchLearner):
                     q, drawn, temperature=config.temperature, min_q_weight=config.min_q_weight
                 )
             )
-            losses[key] = (q - targets).square().mean() + penalties[-1]
+            losses[key] = term.losses.mean() + penalties[-1]
         self._tell(
             module_id,
             {**losses, CQL_LOSS_KEY: penalties[0]},
             alpha,
             logp,
             fwd_out["q_curr_repeat"],
-            td_errors(qs, targets),
+            mean_error(terms),
         )
         self._keep_losses(module_id, losses)
         # As in RLlib, the total tells the mean of twins; each learns by the whole of its own.

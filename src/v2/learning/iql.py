@@ -14,17 +14,18 @@ from ..metrics import names
 from ..modules.apis import QNetAPI, TargetNetworkAPI, ValueFunctionAPI
 from ..modules.iql import QF_TARGET_PREDS, VF_PREDS_NEXT
 from ..modules.multi_spec import MultiRLModuleSpec
+from .dqn import DQNLearner
 from .loss_per_network import LossPerNetworkLearner
+from .q_losses import expected_loss, worth_of_the_next
 from .sac import Q_LOSSES, Q_PREDS
-from .soft_losses import advantage_weights, expectile_loss, q_targets
-from .target_networks import TargetNetworkLearner
+from .soft_losses import advantage_weights, expectile_loss
 from .train_batch import needed
 
 VF_LOSS: Final = "value_loss"
 _NEEDED = (Columns.ACTIONS, Columns.REWARDS, Columns.NEXT_OBS, Columns.TERMINATEDS)
 
 
-class IQLLearner(TargetNetworkLearner):
+class IQLLearner(DQNLearner):
     """What IQL keeps beside the modules.
 
     Attributes:
@@ -84,17 +85,13 @@ class IQLTorchLearner(LossPerNetworkLearner, IQLLearner):
         policy = module.get_train_action_dist_cls().from_logits(fwd_out[Columns.ACTION_DIST_INPUTS])
         advantages = fwd_out[QF_TARGET_PREDS] - fwd_out[Columns.VF_PREDS]
         weights = advantage_weights(advantages, self.temperature[module_id])
-        targets = q_targets(
-            batch[Columns.REWARDS],
-            batch[Columns.TERMINATEDS],
-            fwd_out[VF_PREDS_NEXT],
-            config.gamma,
-        )
+        worth = worth_of_the_next(config.gamma, 1, batch[Columns.TERMINATEDS])
+        targets = batch[Columns.REWARDS] + worth * fwd_out[VF_PREDS_NEXT]
         qs = [fwd_out[key] for key in Q_PREDS if key in fwd_out]
         losses = {
             names.POLICY_LOSS_KEY: -(weights * policy.logp(batch[Columns.ACTIONS])).mean(),
             **{
-                key: (q - targets).square().mean() / len(qs)
+                key: expected_loss(q, targets, 1.0, "mse").losses.mean() / len(qs)
                 for key, q in zip(Q_LOSSES, qs, strict=False)
             },
         }

@@ -37,13 +37,13 @@ def of_actions(values: Tensor, actions: Tensor) -> Tensor:
     return chosen.nan_to_num(neginf=0.0)
 
 
-def worth_of_the_next(gamma: float, n_step: Tensor, terminateds: Tensor) -> Tensor:
+def worth_of_the_next(gamma: float, n_step: Tensor | int, terminateds: Tensor) -> Tensor:
     """What the value at the end of each row's steps is worth at their beginning."""
     return gamma**n_step * (1.0 - terminateds.float())
 
 
 def expected_loss(
-    chosen: Tensor, target: Tensor, weights: Tensor, loss_name: LossName = "huber"
+    chosen: Tensor, target: Tensor, weights: Tensor | float, loss_name: LossName = "huber"
 ) -> QTerms:
     """Losses of values that are expectations.
 

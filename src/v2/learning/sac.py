@@ -18,20 +18,22 @@ from ...core.data.damage import at
 from ...core.rllib_utils.container_values import LambdaDefaultDict
 from ..metrics import names
 from ..modules import sac as outputs
-from ..modules.apis import QNetAPI, TargetNetworkAPI
 from ..modules.multi_spec import MultiRLModuleSpec
+from .dqn import (
+    QF_LOSS_KEY,
+    QF_MAX_KEY,
+    QF_MEAN_KEY,
+    QF_MIN_KEY,
+    TD_ERROR_MEAN_KEY,
+    DQNLearner,
+)
 from .loss_per_network import LossPerNetworkLearner
-from .soft_losses import critic_loss, q_targets, soft_values, td_errors, temperature_loss
-from .target_networks import TargetNetworkLearner
+from .q_losses import expected_loss, worth_of_the_next
+from .soft_losses import mean_error, soft_values, temperature_loss
 from .train_batch import needed
 
-QF_LOSS_KEY: Final = "qf_loss"
 QF_TWIN_LOSS_KEY: Final = "qf_twin_loss"
-QF_MEAN_KEY: Final = "qf_mean"
-QF_MAX_KEY: Final = "qf_max"
-QF_MIN_KEY: Final = "qf_min"
 LOGPS_KEY: Final = "logps"
-TD_ERROR_MEAN_KEY: Final = "td_error_mean"
 ALPHA_LOSS_KEY: Final = "alpha_loss"
 
 _NEEDED = (
@@ -44,7 +46,7 @@ _NEEDED = (
 )
 
 
-class SACLearner(TargetNetworkLearner):
+class SACLearner(DQNLearner):
     """What SAC keeps beside the modules: how much entropy is worth, and how much is wanted.
 
     Attributes:
@@ -66,11 +68,6 @@ class SACLearner(TargetNetworkLearner):
             lambda module_id: self._get_tensor_variable(self._get_target_entropy(module_id))
         )
         super().build()
-
-    @classmethod
-    def rl_module_required_apis(cls) -> list[type]:
-        """What a module has to promise."""
-        return [QNetAPI, TargetNetworkAPI]
 
     def _get_target_entropy(self, module_id: str) -> float:
         """How much entropy is wanted; by itself, -1 for each number of an action."""
@@ -146,21 +143,15 @@ class SACTorchLearner(LossPerNetworkLearner, SACLearner):
             next_values = (
                 fwd_out[outputs.QF_TARGET_NEXT] - alpha * fwd_out[outputs.LOGP_NEXT_RESAMPLED]
             )
-        targets = q_targets(
-            batch[Columns.REWARDS],
-            batch[Columns.TERMINATEDS],
-            next_values,
-            config.gamma ** batch["n_step"],
-        )
-        errors = td_errors(qs, targets)
+        worth = worth_of_the_next(config.gamma, batch["n_step"], batch[Columns.TERMINATEDS])
+        targets = batch[Columns.REWARDS] + worth * next_values
+        terms = [expected_loss(q, targets, batch["weights"]) for q in qs]
+        errors = mean_error(terms)
         self.metrics.log_value((module_id, names.TD_ERROR_KEY), errors, reduce="item_series")
         losses = {
             names.POLICY_LOSS_KEY: policy_loss,
             ALPHA_LOSS_KEY: temperature_loss(log_alpha, logp, self.target_entropy[module_id]),
-            **{
-                key: critic_loss(q, targets, batch["weights"])
-                for key, q in zip(Q_LOSSES, qs, strict=False)
-            },
+            **{key: each.losses.mean() for key, each in zip(Q_LOSSES, terms, strict=False)},
         }
         self._tell(module_id, losses, alpha, logps, told, errors)
         self._keep_losses(module_id, losses)

@@ -1,7 +1,6 @@
-"""The losses of SAC, CQL and IQL, as formulas on tensors.
+"""The losses of SAC, CQL and IQL, as formulas on tensors; rows are steps `(B,)`.
 
-Nothing here knows modules or batches. Rows are steps `(B,)`; `q` holds the estimates of one or two
-networks for the same actions.
+How values of actions are held to what they should be, `q_losses` says.
 """
 
 from __future__ import annotations
@@ -11,37 +10,13 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from torch.nn.functional import huber_loss
+
+from .q_losses import QTerms
 
 
-def q_targets(
-    rewards: Tensor, terminateds: Tensor, next_values: Tensor, discounts: Tensor | float
-) -> Tensor:
-    """What action values should have been: rewards, and the values of what came then.
-
-    Args:
-        rewards: Of the steps, discounted sums where these are several.
-        terminateds: Whether nothing came then.
-        next_values: What the next state is worth.
-        discounts: What that counts: `gamma` to the power of the steps.
-    """
-    return (rewards + discounts * (1.0 - terminateds.float()) * next_values).detach()
-
-
-def td_errors(q: Sequence[Tensor], targets: Tensor) -> Tensor:
-    """How far estimates are from their targets, the mean of the networks; one per row.
-
-    Example:
-        >>> td_errors([torch.tensor([1.0]), torch.tensor([4.0])], torch.tensor([2.0]))
-        tensor([1.5000])
-    """
-    errors = [(each.detach() - targets).abs() for each in q]
-    return torch.stack(errors).mean(0) if len(errors) > 1 else errors[0]
-
-
-def critic_loss(q: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
-    """The Huber loss of estimates, weighted by rows."""
-    return (weights * huber_loss(q, targets, reduction="none")).mean()
+def mean_error(terms: Sequence[QTerms]) -> Tensor:
+    """How far the values of each row were off, the mean of the networks."""
+    return torch.stack([each.td_error for each in terms]).mean(0)
 
 
 def soft_values(probs: Tensor, log_probs: Tensor, q: Tensor, alpha: Tensor) -> Tensor:

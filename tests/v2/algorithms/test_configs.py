@@ -34,6 +34,7 @@ WITH_NEXT = [DEFAULTS[0], "AddNextObservationsFromEpisodesToTrainBatch", *DEFAUL
             {},
             ["AddOneTsToEpisodesAndTruncate", *WITH_NEXT, "GeneralAdvantageEstimation"],
         ),
+        ("SACConfig", "DefaultSACTorchRLModule", {"twin_q": True}, WITH_NEXT),
         ("IQLConfig", "DefaultIQLTorchRLModule", {"twin_q": True}, WITH_NEXT),
         # There the piece is added twice, where once is enough.
         ("CQLConfig", "DefaultCQLTorchRLModule", {"twin_q": True, "num_actions": 10}, WITH_NEXT),

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.spaces import Box, Dict, Discrete
-from rlconnect.v2 import CQLConfig, IQLConfig, OfflinePreLearner
-from rlconnect.v2.algorithms.sac import SACConfig
+from rlconnect.v2 import CQLConfig, IQLConfig, OfflinePreLearner, SACConfig
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "v2_sac"
 RULES: dict = {}

@@ -5,8 +5,7 @@ import pytest
 import torch
 from gymnasium.spaces import Discrete
 from rlconnect.core.errors import ConfigError, PieceError, SpaceError
-from rlconnect.v2 import CQLConfig, DefaultPPOTorchRLModule, IQLConfig, RLModuleSpec
-from rlconnect.v2.algorithms.sac import SACConfig
+from rlconnect.v2 import CQLConfig, DefaultPPOTorchRLModule, IQLConfig, RLModuleSpec, SACConfig
 
 from tests.v2.learning.test_golden_soft_updates import ACTS, OBS, batches_of, learner_of
 
