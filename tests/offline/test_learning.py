@@ -92,3 +92,26 @@ def test_data_of_several_agents_is_told():
     with pytest.raises(ConfigError, match="several agents"):
         algo.train()
     algo.stop()
+
+
+@pytest.mark.parametrize(("kind", "written_by"), [(BCConfig, "2.7.2"), (MARWILConfig, "2.60.0")])
+def test_an_expert_that_ray_recorded_is_reached(kind, written_by):
+    """Two episodes of an expert teach what it gets in CartPole: 500 from starts it was never in."""
+    algo = (
+        kind()
+        .environment("CartPole-v1")
+        .training(train_batch_size_per_learner=200, lr=5e-3)
+        .rl_module(model_config={"fcnet_hiddens": [32, 32]})
+        .offline_data(
+            input_=[str(GOLDEN / written_by / "expert/data")], dataset_num_iters_per_learner=500
+        )
+        .evaluation(evaluation_duration=3, evaluation_config={"explore": False})
+        .debugging(seed=0)
+        .build_algo()
+    )
+
+    algo.train()
+    returns = algo.evaluate()["env_runners"]
+
+    assert returns["episode_return_min"] >= 475
+    algo.stop()
