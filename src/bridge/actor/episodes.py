@@ -14,6 +14,7 @@ from ...core import nest
 from ...core.types import Array
 from ..environments import by_agent, has_agents, is_vector, live_env
 from ..episode_recorder import EpisodeRecorder
+from ..played_episodes import play_alone, play_together
 
 Progress = Callable[[int, int], None] | None
 
@@ -70,9 +71,9 @@ def play(
         if is_vector(env):
             way: Callable[..., Played] = _vector
         elif has_agents(env):
-            way, env = partial(_one_by_one, _agents), by_agent(env)
+            way, env = partial(_one_by_one, play_together), by_agent(env)
         else:
-            way = partial(_one_by_one, _single)
+            way = partial(_one_by_one, play_alone)
         recorder = None if record is None else EpisodeRecorder(record, env)
         try:
             return way(actor, env, episodes, seed, explore, progress, recorder)
@@ -85,7 +86,7 @@ def play(
 
 
 def _one_by_one(
-    play_one: Callable[..., tuple[float, int]],
+    play_one: Callable[..., tuple[float, int, Any]],
     actor: Any,
     env: Any,
     episodes: int,
@@ -99,51 +100,19 @@ def _one_by_one(
     for number in range(episodes):
         slot = f"rollout-{seed + number}"
         obs, info = env.reset(seed=seed + number)
+        after = None
         if recorder is not None:
             recorder.begin(slot, obs, info)
-        found.append(play_one(actor, env, slot, obs, explore, recorder))
+            after = partial(recorder.step, slot)
+
+        def act(obs: Any, reward: Any, slot: str = slot) -> Any:
+            return actor.act(obs, env_ids=slot, reward=reward, explore=explore)
+
+        found.append(play_one(env, obs, act, after))
         actor.reset(slot)
         if progress is not None:
             progress(number + 1, episodes)
-    return Played(tuple(total for total, _ in found), tuple(length for _, length in found))
-
-
-def _single(
-    actor: Any, env: Any, slot: str, obs: Any, explore: bool, recorder: EpisodeRecorder | None
-) -> tuple[float, int]:
-    """The return and the length of an episode of one agent."""
-    total, length, reward, is_over = 0.0, 0, None, False
-    while not is_over:
-        action = actor.act(obs, env_ids=slot, reward=reward, explore=explore)
-        obs, reward, terminated, truncated, info = env.step(action)
-        if recorder is not None:
-            recorder.step(slot, action, obs, reward, terminated, truncated, info)
-        total, length = total + float(reward), length + 1
-        is_over = terminated or truncated
-    return total, length
-
-
-def _agents(
-    actor: Any, env: Any, slot: str, obs: Any, explore: bool, recorder: EpisodeRecorder | None
-) -> tuple[float, int]:
-    """The return of all agents together, and the length, of an episode of several."""
-    total, length, is_over = 0.0, 0, False
-    waiting: dict[Any, float] = {}
-    known: set[Any] = set()
-    while not is_over:
-        told = {agent: waiting.pop(agent, 0.0) for agent in obs} if known else None
-        known |= set(obs)
-        actions = actor.act(obs, env_ids=slot, reward=told, explore=explore)
-        obs, rewards, terminateds, truncateds, infos = env.step(actions)
-        if recorder is not None:
-            recorder.step(slot, actions, obs, rewards, terminateds, truncateds, infos)
-        for agent, earned in rewards.items():
-            waiting[agent] = waiting.get(agent, 0.0) + float(earned)
-        total, length = total + float(sum(rewards.values())), length + 1
-        is_over = bool(terminateds.get("__all__") or truncateds.get("__all__"))
-        gone = [a for a in obs if terminateds.get(a) or truncateds.get(a)]
-        obs = {agent: seen for agent, seen in obs.items() if agent not in gone}
-    return total, length
+    return Played(tuple(total for total, *_ in found), tuple(length for _, length, _ in found))
 
 
 def _vector(

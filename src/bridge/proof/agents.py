@@ -8,11 +8,13 @@ from typing import Any
 from ...core.arrays.stage_differences import Differences
 from ..environments import by_agent
 from ..loading.mapping import Casting, PolicyMapping
+from ..played_episodes import play_together
 from .evidence import Evidence, Side
 from .paired_settings import paired_settings
+from .recorded import action_row
 from .staged import Staged
 from .verdict import Returns, Verdict
-from .verify import action_row, add_copied, at_rest, beside, check_alike, paired, verify
+from .verify import add_copied, at_rest, beside, check_alike, paired, verify
 
 
 def verify_agents(
@@ -107,23 +109,9 @@ class _Table:
     ) -> float:
         """One episode; the sum of all rewards."""
         obs, _ = self.env.reset(seed=seed)
-        total, is_over = 0.0, False
-        waiting: dict[Hashable, float] = {}
-        known: set[Hashable] = set()
-        while not is_over:
-            told = {agent: waiting.pop(agent, 0.0) for agent in obs} if known else None
-            known |= set(obs)
-            actions = self._act(seed, obs, told, actors, watchers)
-            obs, rewards, terminateds, truncateds, _ = self.env.step(actions)
-            for agent, reward in rewards.items():
-                waiting[agent] = waiting.get(agent, 0.0) + float(reward)
-                total += float(reward)
-            is_over = bool(terminateds.get("__all__") or truncateds.get("__all__"))
-            obs = {
-                agent: seen
-                for agent, seen in obs.items()
-                if not (terminateds.get(agent) or truncateds.get(agent))
-            }
+        total, _, known = play_together(
+            self.env, obs, lambda seen, earned: self._act(seed, seen, earned, actors, watchers)
+        )
         for each in (*actors.values(), *(watchers or {}).values()):
             each.reset([f"{seed}/{agent}" for agent in known])
         return total

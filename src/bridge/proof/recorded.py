@@ -17,6 +17,7 @@ from ...offline.dataset import open_dataset
 from ...v2.algorithms.episode_files import SUFFIX, read_episodes
 from ...v2.episodes.multi_agent import MultiAgentEpisode
 from ..environments import live_env
+from ..played_episodes import play_alone
 from .staged import Staged
 
 _OBS: Final = "obs"
@@ -121,19 +122,24 @@ def played_courses(staged: Staged, env: Any, *, episodes: int, seed: int) -> lis
 
 
 def _played(staged: Staged, env: Any, seed: int) -> Course:
-    slot = f"played-{seed}"
-    staged.reset([slot])
-    seen, _ = env.reset(seed=seed)
-    course, reward, is_over = [seen], None, False
-    while not is_over:
-        found = staged.step([slot], [seen], None if reward is None else [reward])
-        action = nest.taken(found["action"], 0)
-        action = action.item() if isinstance(action, np.integer) else action
-        seen, reward, terminated, truncated, _ = env.step(action)
-        is_over = terminated or truncated
+    slots, course = [f"played-{seed}"], []
+
+    def act(seen: Any, reward: Any) -> Any:
         course.append(seen)
-    staged.reset([slot])
-    return course
+        rewards = None if reward is None else [reward]
+        return action_row(staged.step(slots, [seen], rewards)["action"])
+
+    staged.reset(slots)
+    seen, _ = env.reset(seed=seed)
+    *_, last = play_alone(env, seen, act)
+    staged.reset(slots)
+    return [*course, last]
+
+
+def action_row(action: Any, number: int = 0) -> Any:
+    """One row of actions, as an environment takes it."""
+    row = nest.taken(action, number)
+    return row.item() if isinstance(row, np.integer) else row
 
 
 def _steps(episode: Any) -> Course:

@@ -6,9 +6,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from ...core import nest
 from ...core.arrays.stage_differences import Differences
 from ...core.errors import PieceError
 from ...core.spaces.probe_observations import Course, sampled_courses
@@ -18,12 +15,13 @@ from ...legacy.policy.stages import LegacyStages
 from ..environments import has_agents, live_env
 from ..loading.mapping import PolicyMapping
 from ..loading.natives import natives_of
+from ..played_episodes import play_alone
 from ..triple import V2Triple
 from .evidence import Evidence, Side
 from .observation_form import in_form_of
 from .paired_settings import PairedSettings, paired_settings, settings_stage
 from .paired_weights import paired_weights
-from .recorded import courses_for
+from .recorded import action_row, courses_for
 from .staged import Staged
 from .verdict import Returns, Verdict, together
 
@@ -244,9 +242,9 @@ def staged(policy: Any, name: str = "") -> Staged:
     return PlayedStages(ProgramPlayer(native), native.manifest["pieces"], name)
 
 
-def at_rest(policy: Any, name: str = "") -> Staged:
+def at_rest(policy: Any) -> Staged:
     """Likewise, with filters that stand still, so that what comes first changes nothing later."""
-    found = staged(policy, name)
+    found = staged(policy)
     if hasattr(found, "is_at_rest"):
         found.is_at_rest = True
     return found
@@ -316,26 +314,23 @@ def _episode(
     watcher: Staged | None = None,
     differences: Differences | None = None,
 ) -> tuple[float, int]:
-    slot = f"episode-{seed}"
-    actor.reset([slot])
-    if watcher is not None:
-        watcher.reset([slot])
-    obs, _ = env.reset(seed=seed)
-    total, count, reward = 0.0, 0, None
-    while True:
+    slots = [f"episode-{seed}"]
+
+    def act(obs: Any, reward: Any) -> Any:
         rewards = None if reward is None else [reward]
-        found = actor.step([slot], [obs], rewards)
+        found = actor.step(slots, [obs], rewards)
         if watcher is not None and differences is not None:
-            other = watcher.step([slot], [obs], rewards)
+            other = watcher.step(slots, [obs], rewards)
             differences.add(beside(actor, found, other), beside(watcher, other, found), [obs])
-        obs, reward, terminated, truncated, _ = env.step(action_row(found["action"]))
-        total += float(reward)
-        count += 1
-        if terminated or truncated:
-            break
-    actor.reset([slot])
-    if watcher is not None:
-        watcher.reset([slot])
+        return action_row(found["action"])
+
+    both = [each for each in (actor, watcher) if each is not None]
+    for each in both:
+        each.reset(slots)
+    obs, _ = env.reset(seed=seed)
+    total, count, _ = play_alone(env, obs, act)
+    for each in both:
+        each.reset(slots)
     return total, count
 
 
@@ -344,12 +339,6 @@ def beside(staged: Staged, found: dict[str, Nest], other: dict[str, Nest]) -> di
     if not isinstance(staged, LegacyStages):
         return found
     return in_form_of(found, other, staged.policy.observation_space)
-
-
-def action_row(action: Any, number: int = 0) -> Any:
-    """One row of actions, as an environment takes it."""
-    row = nest.taken(action, number)
-    return row.item() if isinstance(row, np.integer) else row
 
 
 def check_alike(ours: Staged, theirs: Staged) -> None:
