@@ -97,7 +97,7 @@ def _acted(actor: Actor, player: Player, rows: Nest, is_one: bool, asked: Asked)
             reward = np.asarray([reward])
         ended = asked.ended(is_one)
     starts_anew = actor.autoreset == "same_step"
-    return player.act(rows, keys, reward, ended, asked.explore, actor.rng, starts_anew)
+    return player.act(rows, (keys, reward, ended, asked.explore, actor.rng, starts_anew))
 
 
 def _for_agents(actor: Actor, obs: Mapping[Any, Any], asked: Asked) -> dict[Any, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from ...core.types import Nest
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..triple import V2Triple
 from .module_values import fetches_of, values_of
-from .player import Player
+from .player import Player, Turn
 
 
 class EpisodePlayer(Player):
@@ -43,17 +43,9 @@ class EpisodePlayer(Player):
         """The episodes by their use."""
         return self._sessions
 
-    def act(
-        self,
-        obs: Nest,
-        keys: Sequence[Key] | None,
-        reward: Any,
-        ended: Any,
-        explore: bool,
-        rng: np.random.Generator,
-        starts_anew: bool,
-    ) -> Nest:
+    def act(self, obs: Nest, turn: Turn) -> Nest:
         """Actions for observations with a leading axis, through the pipelines."""
+        keys, reward, ended, explore, rng, starts_anew = turn
         count = len(nest.a_leaf(obs))
         keys = default_keys(count) if keys is None else keys
         over = [] if ended is None else [keys[int(at)] for at in np.flatnonzero(ended)]

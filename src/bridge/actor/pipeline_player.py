@@ -17,7 +17,7 @@ from ...core.step.slots import Key, default_keys
 from ...core.types import Nest
 from ...legacy.policy.inference import batch_policy_inference
 from ...legacy.policy.policy import Policy
-from .player import Player
+from .player import Player, Turn
 
 
 class PipelinePlayer(Player):
@@ -42,17 +42,9 @@ class PipelinePlayer(Player):
         found: Sessions = pipeline.sessions if self._own is None else self._own
         return found
 
-    def act(
-        self,
-        obs: Nest,
-        keys: Sequence[Key] | None,
-        reward: Any,
-        ended: Any,
-        explore: bool,
-        rng: np.random.Generator,
-        starts_anew: bool,
-    ) -> Nest:
+    def act(self, obs: Nest, turn: Turn) -> Nest:
         """Actions for observations with a leading axis, through the connectors."""
+        keys, reward, ended, explore, rng, starts_anew = turn
         count = len(nest.a_leaf(obs))
         keys = default_keys(count) if keys is None else keys
         if ended is not None and starts_anew:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,11 @@ from ...core.step.plan import ActPlan, Running, narrowed, run_step
 from ...core.step.slots import Key, Slots
 from ...core.types import Nest
 from .forms import ObservationForm
+
+Turn: TypeAlias = "tuple[Sequence[Key] | None, Any, Any, bool, np.random.Generator, bool]"
+"""What a player is told beside the observations: whose each row is (None where nobody says), what
+the last actions earned, which rows' episodes ended, whether to explore, what draws, and whether
+what is seen after an end is the next episode's already."""
 
 
 class Player(abc.ABC):
@@ -46,16 +51,7 @@ class Player(abc.ABC):
         """Those that something is remembered of, by their use."""
 
     @abc.abstractmethod
-    def act(
-        self,
-        obs: Nest,
-        keys: Sequence[Key] | None,
-        reward: Any,
-        ended: Any,
-        explore: bool,
-        rng: np.random.Generator,
-        starts_anew: bool,
-    ) -> Nest:
+    def act(self, obs: Nest, turn: Turn) -> Nest:
         """Actions for observations with a leading axis."""
 
     def at_once(self, obs: Any) -> Nest | None:
@@ -117,7 +113,6 @@ class PlannedPlayer(Player):
         plan: The whole step.
         source: What it was made of, which travels in its place.
         replan: Makes it again; a module's function.
-        device: Where tensors are computed; None computes with arrays.
     """
 
     def __init__(
@@ -125,7 +120,6 @@ class PlannedPlayer(Player):
         plan: ActPlan,
         source: Any,
         replan: Callable[[Any], ActPlan],
-        device: str | None = None,
     ) -> None:
         super().__init__(plan, is_planned=True)
         self._source, self._replan = source, replan
@@ -135,25 +129,15 @@ class PlannedPlayer(Player):
         self._tensors: Any = None
         self._observe = on_arrays(plan.obs) if not plan.start else None
         self._finish = on_arrays(plan.action)
-        if device is not None:
-            self.to(device)
 
-    def act(
-        self,
-        obs: Nest,
-        keys: Sequence[Key] | None,
-        reward: Any,
-        ended: Any,
-        explore: bool,
-        rng: np.random.Generator,
-        starts_anew: bool,
-    ) -> Nest:
+    def act(self, obs: Nest, turn: Turn) -> Nest:
         """Actions for observations with a leading axis."""
+        keys, reward, ended, explore, rng, starts_anew = turn
         if self.device is None:
             leaf = nest.a_leaf(obs)
             if type(leaf) is not np.ndarray and xp.is_tensor(leaf):
                 if leaf.device.type == "cpu":
-                    return self._between(obs, keys, reward, ended, explore, rng, starts_anew)
+                    return self._between(obs, turn)
                 self.to(str(leaf.device))
         if not self.remembers:
             if self.device is None:
@@ -283,9 +267,9 @@ class PlannedPlayer(Player):
         actions, after = self.tensor_step().act(obs, reward, first, memory, rng)
         return (actions if is_given else nest.map_structure(xp.to_numpy, actions)), after
 
-    def _between(self, obs: Nest, *rest: Any) -> Nest:
+    def _between(self, obs: Nest, turn: Turn) -> Nest:
         """Tensors in the host's memory, for a player that computes with arrays."""
-        actions = self.act(nest.map_structure(xp.to_numpy, obs), *rest)
+        actions = self.act(nest.map_structure(xp.to_numpy, obs), turn)
         return nest.map_structure(lambda leaf: xp.on_device(leaf, "cpu"), actions)
 
     def _chooser(self, explore: bool, rng: np.random.Generator) -> Any:

@@ -16,7 +16,7 @@ from ...core.step.slots import Key, Slots
 from ...core.types import Nest
 from ...legacy.batches.step_rows import zero_of
 from ..exported.opened import Artifact
-from .player import Player, arrays_kind
+from .player import Player, Turn, arrays_kind
 
 
 class ProgramPlayer(Player):
@@ -64,21 +64,13 @@ class ProgramPlayer(Player):
         """The names of its states, with what a row of each is."""
         return arrays_kind(self._states, self.slots.start)
 
-    def act(
-        self,
-        obs: Nest,
-        keys: Sequence[Key] | None,
-        reward: Any,
-        ended: Any,
-        explore: bool,
-        rng: np.random.Generator,
-        starts_anew: bool,
-    ) -> Nest:
+    def act(self, obs: Nest, turn: Turn) -> Nest:
         """Actions for observations with a leading axis.
 
         Raises:
             PieceError: It is to explore, or needs a reward that was not given.
         """
+        keys, reward, ended, explore, _, starts_anew = turn
         if explore:
             raise PieceError(
                 "an exported program does not explore",

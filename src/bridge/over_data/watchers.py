@@ -314,7 +314,7 @@ class ProgramWatcher:
         rows = len(rewards)
         keys = [(row, "agent") for row in range(rows)]
         rng = np.random.default_rng(0)
-        found = self._player.act(obs, keys, rewards, None, False, rng, True)
+        found = self._player.act(obs, (keys, rewards, None, False, rng, True))
         taken = np.asarray(actions).reshape(rows).astype(np.int64)
         every = np.eye(self._count)[np.asarray(found).reshape(rows).astype(np.int64)]
         self._player.remember(keys, taken)  # type: ignore[attr-defined]  # of a program

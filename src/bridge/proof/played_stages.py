@@ -56,4 +56,4 @@ class PlayedStages:
         rows, _ = self.player.form.rows(batch(list(observations)))
         earned = None if rewards is None else np.asarray(rewards, np.float64)
         keys = [(slot, "agent") for slot in slots]
-        return {"action": self.player.act(rows, keys, earned, None, False, self._rng, True)}
+        return {"action": self.player.act(rows, (keys, earned, None, False, self._rng, True))}

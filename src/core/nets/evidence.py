@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Final
@@ -324,8 +324,3 @@ def _named(value: Mapping[str, Any], name: str) -> Iterator[tuple[str, Array]]:
             yield from _named(part, f"{name}.{key}")
         else:
             yield f"{name}.{key}", np.asarray(part, np.float32)
-
-
-def best_of(decisions: Sequence[Decision]) -> Decision | None:
-    """The decision with the smallest error."""
-    return min(decisions, key=lambda each: max(each.errors.values()), default=None)

@@ -52,12 +52,12 @@ def _step(value: Any) -> int:
     return found
 
 
-def _axes(check: Callable[[Any], int], most: int = 6) -> Check:
+def _axes(check: Callable[[Any], int]) -> Check:
     """One number for all axes of an image, or a list of them."""
 
     def checked(value: Any) -> Any:
         if isinstance(value, Sequence) and not isinstance(value, str):
-            if not 0 < len(value) <= most:
+            if not 0 < len(value) <= 6:
                 raise ValueError(f"{len(value)} numbers")
             return [check(each) for each in value]
         return check(value)

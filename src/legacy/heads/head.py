@@ -75,18 +75,6 @@ class PolicyHead:
     def _extra(self, dist_inputs: Tensor) -> dict[str, Tensor]:
         return {}
 
-    def log_likelihoods(
-        self,
-        input_dict: Mapping[str, Any],
-        actions: Any,
-        state: list[Tensor] | None = None,
-        seq_lens: Tensor | None = None,
-    ) -> Tensor:
-        """Log-probabilities `(B,)` of given actions, as the policy would have put them out."""
-        out = self.policy_outputs(input_dict, state, seq_lens)
-        logp: Tensor = out.dist_class(out.dist_inputs, self.model).logp(actions)
-        return logp
-
     def get_initial_state(self) -> list[Any]:
         """The state at an episode's start, without batch dimension; empty if stateless."""
         found: list[Any] = self.model.get_initial_state()

@@ -13,7 +13,6 @@ JSON: Final = "application/json"
 _LINES: Final = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
 }
-_NO_HEADERS: Final[Mapping[str, str]] = {}
 
 
 @dataclass(slots=True)

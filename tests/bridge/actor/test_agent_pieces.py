@@ -123,7 +123,7 @@ def test_each_module_has_a_plan_of_its_own(has_filter, tmp_path, rng):
             np.testing.assert_allclose(found[agent], wanted[agent], atol=1e-5)
     program = compile_actor(actor, policy="people")
     rows = {"gear": np.arange(3), "place": np.zeros((3, 2), np.float32)}
-    want = actor.players["people"].act(rows, None, None, None, False, rng, False)
+    want = actor.players["people"].act(rows, (None, None, None, False, rng, False))
     assert np.array_equal(program(rows)[0].numpy(), want)
 
 

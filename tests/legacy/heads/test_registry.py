@@ -98,19 +98,6 @@ def test_exploring_reports_what_was_sampled(sampled_case, recording):
     assert list(fetches) == list(in_fetch_order(recorded.explored["fetches"]))
 
 
-def test_log_likelihoods_are_those_of_the_distribution(recording):
-    """A head gives the log-probability of any action for any observation."""
-    recorded = recording("2.7.2-ppo_cartpole")
-    head = head_of(recorded)
-    columns = {"obs": torch.from_numpy(recorded.columns["obs"])}
-    actions = recorded.explored["actions"]
-
-    with torch.no_grad():
-        got = head.log_likelihoods(columns, torch.from_numpy(actions))
-
-    np.testing.assert_allclose(got, recorded.explored["fetches"]["action_logp"], atol=1e-5)
-
-
 def test_mean_noise_leaves_a_noisy_net_alone(recording):
     """With noise="mean" a noisy net gives the same outputs each time, unlike with "ray"."""
     recorded = recording("2.7.2-dqn_noisy")
