@@ -1,4 +1,4 @@
-"""Where torch begins to be needed: a small installation does without it."""
+"""Where torch and other packages begin to be needed: a small installation does without them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,29 @@ from ..errors import MissingExtraError
 def has_torch() -> bool:
     """Whether torch is installed; it is not imported to find out."""
     return find_spec("torch") is not None
+
+
+@contextmanager
+def extra_needed(package: str, what: str, extra: str = "offline") -> Iterator[None]:
+    """Tell that a package is missing where something imports it, and how to get it.
+
+    Args:
+        package: Its name.
+        what: What needs it, as the subject of a sentence.
+        extra: The extra of ours that brings it.
+
+    Raises:
+        MissingExtraError: It is not installed.
+    """
+    try:
+        yield
+    except ImportError as error:
+        if (error.name or package).partition(".")[0] != package:
+            raise
+        raise MissingExtraError(
+            f"{what} needs {package}, which is not installed",
+            hint=f'pip install "rlconnect[{extra}]"',
+        ) from None
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...core.data.budget import Budget, checked_shape, corrupt
 from ...core.data.damage import at
-from ...core.errors import MissingExtraError
+from ...core.importing.torch_needed import extra_needed
 from .places import Place
 
 _MARK: Final = b"ARROW1\0\0"
@@ -30,13 +30,8 @@ def read_columns(place: Place, budget: Budget) -> dict[str, Any]:
         MissingExtraError: pyarrow is not installed.
         CheckpointError: The file is damaged, or unfolds to more than the budget.
     """
-    try:
+    with extra_needed("pyarrow", f"reading {place.name}"):
         import pyarrow as pa
-    except ImportError:
-        raise MissingExtraError(
-            f"reading {place.name} needs pyarrow, which is not installed",
-            hint='pip install "rlconnect[offline]"',
-        ) from None
     with place.open() as file:
         data = file.read(budget.left + 1)
     budget.admit(len(data))

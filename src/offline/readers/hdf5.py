@@ -16,7 +16,8 @@ import numpy as np
 
 from ...core.data.budget import Budget, corrupt
 from ...core.data.damage import at
-from ...core.errors import CorruptCheckpointError, LimitExceededError, MissingExtraError
+from ...core.errors import CorruptCheckpointError, LimitExceededError
+from ...core.importing.torch_needed import extra_needed
 from ...core.types import Array
 from .places import Place
 
@@ -32,13 +33,8 @@ def opened(place: Place) -> Iterator[Any]:
     Raises:
         MissingExtraError: h5py is not installed.
     """
-    try:
+    with extra_needed("h5py", f"reading {place.name}"):
         import h5py
-    except ImportError:
-        raise MissingExtraError(
-            f"reading {place.name} needs h5py, which is not installed",
-            hint='pip install "rlconnect[offline]"',
-        ) from None
     with place.open() as stream, h5py.File(stream, "r") as file:
         yield file
 

@@ -17,6 +17,7 @@ import numpy as np
 from ...core.data.budget import Budget, Limits, checked_shape, corrupt, one_load
 from ...core.data.damage import at
 from ...core.errors import CheckpointError, LimitExceededError, MissingExtraError, RlconnectError
+from ...core.importing.torch_needed import extra_needed
 from ..damaged import Damage
 from .packed import unpickle
 from .parquet_pages import rows_within
@@ -42,13 +43,8 @@ class PickledCell:
 
 @contextmanager
 def _opened(place: Place) -> Iterator[Any]:
-    try:
+    with extra_needed("pyarrow", f"reading {place.name}"):
         from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError(
-            f"reading {place.name} needs pyarrow, which is not installed",
-            hint='pip install "rlconnect[offline]"',
-        ) from None
     with place.open() as file, parquet.ParquetFile(file) as table:
         yield table
 

@@ -14,7 +14,8 @@ from typing import Any, Final
 import numpy as np
 from gymnasium import spaces as gym_spaces
 
-from ...core.errors import ConfigError, MissingExtraError
+from ...core.errors import ConfigError
+from ...core.importing.torch_needed import extra_needed
 from ...core.spaces.schema import field_of
 from ...core.spaces.walk import kind_of
 from ...core.vault.own.atomic import replaced_file
@@ -42,13 +43,8 @@ def write_minari(
         MissingExtraError: h5py is not installed.
         ConfigError: An episode is of several agents, or has no step.
     """
-    try:
+    with extra_needed("h5py", "writing datasets of Minari"):
         import h5py
-    except ImportError:
-        raise MissingExtraError(
-            "writing datasets of Minari needs h5py, which is not installed",
-            hint='pip install "rlconnect[offline]"',
-        ) from None
     target = folder / "data"
     target.mkdir(parents=True, exist_ok=True)
     count, steps = 0, 0

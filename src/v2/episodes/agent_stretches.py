@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ...core.errors import EpisodeError
 from . import stretches
-from .errors import EpisodeItemError, EpisodeStateError
+from .errors import EpisodeItemError
 from .indexing import Steps
 
 if TYPE_CHECKING:
@@ -20,11 +20,7 @@ _Episode = TypeVar("_Episode", bound="MultiAgentEpisode")
 
 def successor(episode: _Episode, len_lookback_buffer: int) -> _Episode:
     """The episode that goes on where `episode` stops; it shares no memory with it."""
-    if episode.is_done:
-        raise EpisodeStateError(
-            f"episode {episode.id_} is done: it cannot be cut, nothing follows",
-            hint="slice it (episode[a:b]) to look at a part.",
-        )
+    stretches.check_goes_on(episode)
     episode.hand_out()
     # As in RLlib: the look-back reaches what hanging actions were the answer to.
     present = [episode.env_ts[agent][-1] for agent in episode.hanging.actions]

@@ -18,6 +18,7 @@ from .lookback_buffer import InfiniteLookbackBuffer
 from .space_state import REWARD_SPACE
 
 if TYPE_CHECKING:
+    from .multi_agent import MultiAgentEpisode
     from .single_agent import SingleAgentEpisode
 
 _Episode = TypeVar("_Episode", bound="SingleAgentEpisode")
@@ -25,16 +26,21 @@ _Episode = TypeVar("_Episode", bound="SingleAgentEpisode")
 
 def successor(episode: _Episode, len_lookback_buffer: int) -> _Episode:
     """The episode that goes on where `episode` stops; it shares no memory with it."""
-    if episode.is_done:
-        raise EpisodeStateError(
-            f"episode {episode.id_} is done: it cannot be cut, nothing follows",
-            hint="slice it (episode[a:b]) to look at a part.",
-        )
+    check_goes_on(episode)
     keep = max(0, min(len_lookback_buffer, episode.rewards.len_incl_lookback()))
     follower = continuation(episode, keep)
     if episode.custom_data:
         follower.custom_data = copy.deepcopy(episode.custom_data)
     return follower
+
+
+def check_goes_on(episode: SingleAgentEpisode | MultiAgentEpisode) -> None:
+    """Refuse to cut an episode that is over."""
+    if episode.is_done:
+        raise EpisodeStateError(
+            f"episode {episode.id_} is done: it cannot be cut, nothing follows",
+            hint="slice it (episode[a:b]) to look at a part.",
+        )
 
 
 def continuation(episode: _Episode, keep: int, as_lists: bool = False) -> _Episode:

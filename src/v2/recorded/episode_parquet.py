@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ...core.errors import MissingExtraError
+from ...core.importing.torch_needed import extra_needed
 from ...core.vault.own.atomic import replaced_file
 from ..saving.checkpoint_files import packed_state, plain_state
 
@@ -25,14 +25,9 @@ def write_episode_file(path: str | os.PathLike[str], episodes: Sequence[Any]) ->
     Raises:
         MissingExtraError: pyarrow is not installed.
     """
-    try:
+    with extra_needed("pyarrow", f"writing {path}"):
         import pyarrow as pa
         from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError(
-            f"writing {path} needs pyarrow, which is not installed",
-            hint='pip install "rlconnect[offline]"',
-        ) from None
     items = [packed_episode(episode) for episode in episodes]
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
