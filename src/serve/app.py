@@ -61,6 +61,7 @@ class App:
         casting: Which policy plays an agent, where that was told.
         mounted: What answers below a path, instead of the app itself.
         is_ready: Whether every policy has acted once, and the server does not end.
+        is_strict: Whether a session begins with step 0 alone, so that none begins by mistake.
         passes_on: Lets another worker answer a request, if the request is its to answer.
         ends_elsewhere: Lets another worker end a session, if the session is its own.
     """
@@ -79,7 +80,7 @@ class App:
         self.models: dict[str, Model] = {}
         self.casting: Casting | None = None
         self.metrics = Metrics()
-        self.is_ready = False
+        self.is_ready = self.is_strict = False
         self.mounted: dict[str, Mounted] = {}
         self.passes_on: Callable[[Any, Reply], bool] | None = None
         self.ends_elsewhere: Callable[[str, str], bool] | None = None
@@ -259,8 +260,9 @@ class App:
         session = find(key)
         if session is not None:
             return session, False
-        if fields.get("step", 0) > 0:
-            raise gone(asked, "this server knows nothing of it")
+        if fields.get("step", 1 if self.is_strict else 0) > 0:
+            known = "this server knows nothing of it"
+            raise gone(asked, f"{known}, and a new one has step 0" if self.is_strict else known)
         version = model.version_for(asked)
         session = self.sessions.begin(key, version)
         version.sessions += 1

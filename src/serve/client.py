@@ -125,6 +125,14 @@ class _Asking:
         self._address = Address(url, token, timeout)
         self._parts = self._address.parts()
         self._policy = policy
+        self._session_header = ""
+
+    def _headers(self, body: bytes | None, session: Any) -> dict[str, str]:
+        """What goes before a body; the session's name, where whoever routes requests wants it."""
+        told = self._address.headers(body)
+        if self._session_header and isinstance(session, str):
+            told[self._session_header] = session
+        return told
 
     def _no_answer(self, error: BaseException) -> ServeError:
         return ServeError(
@@ -188,7 +196,8 @@ class Client(_Asking):
         }  # fmt: skip
         body = _asked(obs, fields)
         # Without a memory, or with a number, asking again does no harm.
-        return _acted(self._ask("POST", "/v1/act", body, session is None or step is not None))
+        is_repeatable = session is None or step is not None
+        return _acted(self._ask("POST", "/v1/act", body, is_repeatable, session))
 
     def session(self, **options: Any) -> ClientSession:
         """A session with a memory of its own, to be used in a `with` block.
@@ -277,13 +286,16 @@ class Client(_Asking):
     ) -> None:
         self.close()
 
-    def _ask(self, method: str, path: str, body: bytes | None, is_repeatable: bool) -> Any:
+    def _ask(
+        self, method: str, path: str, body: bytes | None, is_repeatable: bool, session: Any = None
+    ) -> Any:
         for left in reversed(range(_TRIES if is_repeatable else 1)):
             try:
                 connection = self._connected()
-                connection.request(method, path, body, self._address.headers(body))
+                connection.request(method, path, body, self._headers(body, session))
                 answer = connection.getresponse()
                 data = answer.read()
+                self._session_header = answer.headers.get("x-session-header", "")
             except _NO_ANSWER as error:
                 self.close()
                 if not left or isinstance(error, socket.timeout):
@@ -368,7 +380,8 @@ class AsyncClient(_Asking):
         """What the policy does; see `Client.act`."""
         body = _asked(obs, {"policy": self._policy, **fields})
         is_repeatable = fields.get("session") is None or fields.get("step") is not None
-        return _acted(await self._ask("POST", "/v1/act", body, is_repeatable))
+        session = fields.get("session")
+        return _acted(await self._ask("POST", "/v1/act", body, is_repeatable, session))
 
     async def policies(self) -> list[dict[str, Any]]:
         """What the server has."""
@@ -422,13 +435,15 @@ class AsyncClient(_Asking):
     ) -> None:
         await self.close()
 
-    async def _ask(self, method: str, path: str, body: bytes | None, is_repeatable: bool) -> Any:
+    async def _ask(
+        self, method: str, path: str, body: bytes | None, is_repeatable: bool, session: Any = None
+    ) -> Any:
         async with self._turn:
             for left in reversed(range(_TRIES if is_repeatable else 1)):
                 try:
                     return _answer(
                         *await asyncio.wait_for(
-                            self._asked_once(method, path, body), self._address.timeout
+                            self._asked_once(method, path, body, session), self._address.timeout
                         )
                     )
                 except (*_NO_ANSWER, asyncio.TimeoutError) as error:
@@ -438,18 +453,19 @@ class AsyncClient(_Asking):
         raise AssertionError
 
     async def _asked_once(
-        self, method: str, path: str, body: bytes | None
+        self, method: str, path: str, body: bytes | None, session: Any
     ) -> tuple[int, str, bytes]:
         host, port, is_tls = self._parts
         if self._streams is None:
             self._streams = await asyncio.open_connection(host, port, ssl=is_tls or None)
         reader, writer = self._streams
-        headers = {**self._address.headers(body), "host": host, "content-length": len(body or b"")}
+        headers = {**self._headers(body, session), "host": host, "content-length": len(body or b"")}
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         writer.write(f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode() + (body or b""))
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         told = dict(line.lower().split(": ", 1) for line in head[1:] if ": " in line)
         data = await reader.readexactly(int(told.get("content-length", "0")))
+        self._session_header = told.get("x-session-header", "")
         if told.get("connection") == "close":
             await self.close()
         return int(head[0].split(" ")[1]), told.get("content-type", ""), data

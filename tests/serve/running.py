@@ -108,8 +108,8 @@ class RawWebSocket:
     def frame(self) -> tuple[int, bytes]:
         """The kind and content of the next frame."""
         kind, size = self._take(2)
-        if size == 126:
-            size = int.from_bytes(self._take(2), "big")
+        if size in (126, 127):
+            size = int.from_bytes(self._take(2 if size == 126 else 8), "big")
         return kind & 0x0F, self._take(size)
 
     def receive(self) -> bytes:

@@ -18,10 +18,12 @@ import time
 from pathlib import Path
 
 import numpy as np
-from rlconnect.bridge import Actor
+from gymnasium import spaces
+from rlconnect.bridge import Actor, adapt
+from rlconnect.core.adapters import StackFrames
 from rlconnect.serve import AsyncClient
 
-from .running import policy_of
+from .running import BOX, policy_of
 
 
 def main() -> int:
@@ -31,14 +33,18 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=1, help="how often all of it is played")
+    parser.add_argument("--workers", type=int, default=1, help="of the server")
     asked = parser.parse_args()
     policy = policy_of(
+        spaces.Box(-1.0, 1.0, (8,), np.float32),
         observation_filter="MeanStdFilter",
         model={"use_lstm": True, "lstm_cell_size": 16, "fcnet_hiddens": [16]},
     )
+    policy = adapt(policy, observation_space=BOX, obs=[StackFrames(2)])
     with tempfile.TemporaryDirectory() as folder:
         policy.export_checkpoint(folder)
         command = [sys.executable, "-m", "rlconnect", "serve", folder, "--port", "0"]
+        command += ["--workers", str(asked.workers)]
         with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8") as server:
             assert server.stderr is not None
             url = server.stderr.readline().split(" at ")[1].split(";")[0]
@@ -61,9 +67,12 @@ def main() -> int:
 
 
 def memory(pid: int) -> float:
-    """What a process holds, in MiB."""
+    """What a process and those below it hold, in MiB."""
+    below = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    found = sum(memory(int(each)) for each in below)
     lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
-    return round(next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024, 1)
+    own = next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+    return round(found + own / 1024, 1)
 
 
 def observations(session: int, steps: int, round_: int) -> np.ndarray:
