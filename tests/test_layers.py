@@ -34,7 +34,7 @@ TORCH_IN_CORE = {
     "core.step.tensor_step",
 }
 NEVER_TORCH = {"core.vault"}
-RAY_ALLOWED = {"v2.distributed", "ray_pieces"}
+RAY_ALLOWED = {"v2.distributed", "ray_pieces", "serve.ray_serve"}
 
 
 def _within(module: str, names: set[str]) -> bool:
