@@ -30,6 +30,7 @@ _HOME: Final = {
     "audit": ".core.vault.audit.files",
     "convert": ".core.vault.convert",
     "export": ".bridge.front.export",
+    "graft": ".bridge.graft.graft",
     "legacy": ".legacy:",
     "load": ".bridge.front.load",
     "migrate": ".bridge.migrate.front_door",

@@ -6,6 +6,7 @@ from .bridge.front.export import export as export
 from .bridge.front.load import load as load
 from .bridge.front.loaded_policies import LoadedPolicies as LoadedPolicies
 from .bridge.front.loaded_policy import LoadedPolicy as LoadedPolicy
+from .bridge.graft.graft import graft as graft
 from .bridge.migrate.front_door import migrate as migrate
 from .bridge.proof.verify import verify as verify
 from .bridge.rollout import rollout as rollout

@@ -20,6 +20,8 @@ _HOME: Final = {
     "SpaceDiff": ".adapting.changes",
     "diff_spaces": ".adapting.space_diff",
     "AdapterChain": "..core.adapters",
+    # An old policy as the start of a better one
+    "graft": ".graft.graft",
     # Wrapping what is of one stack for the other
     "LegacyActionConnectorV2": ".wrap.action_connector",
     "LegacyAgentConnectorV2": ".wrap.agent_connector",

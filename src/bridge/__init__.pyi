@@ -9,6 +9,7 @@ from .adapting.space_diff import diff_spaces as diff_spaces
 from .compiled.artifact import export_actor as export_actor
 from .compiled.program import Program as Program, SplitWarning as SplitWarning, compile_actor as compile_actor
 from .exported.opened import Artifact as Artifact, load_artifact as load_artifact
+from .graft.graft import graft as graft
 from .loading.triples import load_triple as load_triple
 from .migrate.checkpoint import MigratedPolicy as MigratedPolicy, load_migrated as load_migrated, save_migrated as save_migrated
 from .migrate.front_door import migrate as migrate

@@ -24,6 +24,7 @@ from . import (
     convert_command,
     evaluate_command,
     export_command,
+    graft_command,
     migrate_command,
     migration_commands,
     rollout_command,
@@ -192,6 +193,7 @@ def scan(
 
 
 app.command()(grouped(adapt_command.adapt))
+app.command()(grouped(graft_command.graft))
 app.command()(grouped(verify_command.verify))
 app.command()(grouped(rollout_command.rollout))
 app.command()(grouped(evaluate_command.evaluate))

@@ -19,6 +19,7 @@ _TOUR: Final = (
 _PROOF: Final = (
     ("rlconnect rollout ppo-pendulum-ray-2.7 --env Pendulum-v1", "let it play, see what it earns"),
     ("rlconnect adapt ppo-pendulum-ray-2.7 --env Pendulum-v1", "the environment changed?"),
+    ("rlconnect graft ppo-pendulum-ray-2.7 --env Pendulum-v1", "the start of a better one"),
     ("rlconnect migrate ppo-pendulum-ray-2.7 --out migrated", "bring it to the new stack"),
     ("rlconnect verify ppo-pendulum-ray-2.7 migrated", "do two do the same, stage by stage?"),
     ("rlconnect migration check migrated", "does what migrate wrote still hold?"),

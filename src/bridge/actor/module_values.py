@@ -11,6 +11,7 @@ from ...core import array_namespace as xp
 from ...core import nest
 from ...core.columns import Columns
 from ...core.types import Array
+from ...v2.connectors.stateful_modules import is_stateful
 from ...v2.modules.apis import ValueFunctionAPI
 from ...v2.modules.dqn import DefaultDQNRLModule
 from ..wrap.policy_module import LegacyPolicyModule
@@ -33,7 +34,8 @@ def values_of(rl_module: Any, batch: Mapping[str, Any]) -> dict[str, Array]:
         if isinstance(rl_module, ValueFunctionAPI) and not module.inference_only:
             found[Columns.VF_PREDS] = xp.to_numpy(module.compute_values(dict(batch))).reshape(-1)
         if isinstance(rl_module, DefaultDQNRLModule):
-            found["qf_preds"] = xp.to_numpy(module.compute_q_values(dict(batch))["qf_preds"])
+            values = xp.to_numpy(module.compute_q_values(dict(batch))["qf_preds"])
+            found["qf_preds"] = values[:, 0] if is_stateful(module) else values
     return found
 
 

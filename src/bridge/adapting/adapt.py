@@ -89,7 +89,7 @@ def suggest_adapter(
         new_names: Names of the new one's.
         **options: As for `rlconnect.load`, of a path.
     """
-    known, gives = policy_spaces(_native(source, policy, options))
+    known, gives = policy_spaces(native_of(source, policy, options))
     sees, takes = env_spaces(env, observation_space, action_space)
     observations = diff_spaces(known, sees, old_names=old_names, new_names=new_names)
     actions = diff_spaces(gives, gives if takes is None else takes, kind="action")
@@ -181,8 +181,42 @@ def adapt(
         ...     policy, env=MyCartPole(), obs=DropFeatures([4, 5]), action=ExtendAction([0])
         ... )  # doctest: +SKIP
     """
-    native = _native(source, policy, options)
+    native = native_of(source, policy, options)
     sees, takes = env_spaces(env, observation_space, action_space)
+    chain = chain_between(native, sees, takes, obs=obs, action=action, reward=reward, agents=agents)
+    adapted = _adapted(native, chain, sees)
+    if isinstance(source, Policy) or is_triple(source):
+        return adapted
+    from ..front.load import as_policies
+
+    return as_policies(adapted).only
+
+
+def chain_between(
+    native: Any,
+    sees: Space[Any],
+    takes: Space[Any] | None,
+    *,
+    obs: Steps | None = None,
+    action: Steps | None = None,
+    reward: Steps = (),
+    agents: Mapping[Any, Any] | None = None,
+) -> AdapterChain:
+    """The adapter that leads from an environment to a policy and back.
+
+    Args:
+        native: The policy, as its stack has it.
+        sees: What the environment gives.
+        takes: What it takes; what the policy gives if None.
+        obs: Steps on observations; those that the spaces prove if None.
+        action: Likewise on actions.
+        reward: Steps on the reward.
+        agents: The policy's name for each renamed agent.
+
+    Raises:
+        PieceError: What changed leaves questions open, and no steps answer them.
+        SpaceError: The steps do not lead from one to the other.
+    """
     known, gives = policy_spaces(native)
     takes = gives if takes is None else takes
     chain = AdapterChain(
@@ -203,16 +237,16 @@ def adapt(
             found=str(bound.action_space),
             hint="suggest_adapter(policy, env) proposes steps.",
         )
-    adapted = _adapted(native, chain, sees)
-    if isinstance(source, Policy) or is_triple(source):
-        return adapted
-    from ..front.load import as_policies
-
-    return as_policies(adapted).only
+    return chain
 
 
-def _native(source: Any, policy: str | None, options: Mapping[str, Any]) -> Any:
+def native_of(source: Any, policy: str | None, options: Mapping[str, Any]) -> Any:
     """What is to be adapted, as its stack has it.
+
+    Args:
+        source: A path, what `rlconnect.load` gave, or a policy of either stack.
+        policy: Which of several policies.
+        options: As for `rlconnect.load`, of a path.
 
     Raises:
         PieceError: It is an exported program.

@@ -67,6 +67,7 @@ class NativePlan(MigrationPlan):
             triple.name, type(triple.module).__name__, self.native.action_space
         )
         self.training = dict(said.get("training") or {})
+        self.graft = said.get("graft")
         self.steps = []
         self.proof = {}
         self.met = []
@@ -136,7 +137,8 @@ class NativePlan(MigrationPlan):
     @override
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
-        return {**super().to_dict(), "kind": NATIVE}
+        grown = {} if self.graft is None else {"graft": self.graft}
+        return {**super().to_dict(), "kind": NATIVE, **grown}
 
     def __str__(self) -> str:
         head = f"{self.policy.algorithm} {self.policy.name}: of the new stack already"

@@ -8,6 +8,7 @@ stacks, the tensor module and the exported artifact all run the one formula.
 from __future__ import annotations
 
 from .actions import Discretise, ExtendAction, MapActions, MaskActions, ProjectAction, Undiscretise
+from .beside import KeepBeside
 from .chain import AdapterChain, BoundChain
 from .discrete import OneHot, Renumber, UnOneHot
 from .features import DropFeatures, InsertFeatures, SelectFeatures
@@ -34,6 +35,7 @@ __all__ = [
     "ExtendAction",
     "Grayscale",
     "InsertFeatures",
+    "KeepBeside",
     "MapActions",
     "MaskActions",
     "MoveChannels",

@@ -16,7 +16,7 @@ from gymnasium.spaces import Space
 from ...core.errors import ConfigError
 from .action_distributions import UnsupportedSpaceException, distribution_class
 from .convolution_shapes import default_filters
-from .model_config import DENSE_LAYERS, as_settings, initializers, with_defaults
+from .model_config import DENSE_LAYERS, LSTM_RESIDUAL, as_settings, initializers, with_defaults
 from .network_configs import (
     CNNEncoderConfig,
     FreeLogStdMLPHeadConfig,
@@ -104,6 +104,7 @@ class Catalog:
                 batch_major=not settings.get("_time_major", False),
                 **initializers(settings, "lstm", "hidden_weights", "hidden_bias"),
                 tokenizer_config=cls.get_tokenizer_config(observation_space, settings),
+                is_residual=bool(settings.get(LSTM_RESIDUAL)),
             )
         shape = observation_space.shape if isinstance(observation_space, spaces.Box) else None
         if shape is not None and len(shape) == 1:

@@ -76,6 +76,10 @@ class _RecurrentEncoder(TorchModel, Encoder):
                 "a recurrent encoder needs flat features", found=f"features of shape {tuple(shape)}"
             )
         self.input_width = int(shape[0])
+        self.gate: nn.Linear | None = None
+        if config.is_residual:
+            self.gate = nn.Linear(config.hidden_dim, self.input_width, bias=False)
+            nn.init.zeros_(self.gate.weight)  # it learns at once: what comes to it is not 0
 
     def _recurrent(self, kind: type[nn.LSTM] | type[nn.GRU]) -> nn.Module:
         config = self.config
@@ -93,6 +97,10 @@ class _RecurrentEncoder(TorchModel, Encoder):
             config.hidden_bias_initializer,
             config.hidden_bias_initializer_config,
         )
+
+    def _beside(self, features: Tensor, out: Tensor) -> Tensor:
+        """What the layer gives, or the features with what comes through the gate."""
+        return out if self.gate is None else features + self.gate(out)
 
     def _zeros(self) -> Tensor:
         return torch.zeros(self.config.num_layers, self.config.hidden_dim)
@@ -133,7 +141,7 @@ class TorchLSTMEncoder(_RecurrentEncoder):
         before = (_swapped(state["h"]), _swapped(state["c"]))
         out, (h, c) = self.lstm(features, before)
         return {
-            ENCODER_OUT: out,
+            ENCODER_OUT: self._beside(features, out),
             Columns.STATE_OUT: {"h": h.transpose(0, 1), "c": c.transpose(0, 1)},
         }
 
@@ -150,8 +158,12 @@ class TorchGRUEncoder(_RecurrentEncoder):
         return {"h": self._zeros()}
 
     def _forward(self, inputs: Any, **kwargs: Any) -> dict[str, Any]:
-        out, h = self.gru(self._features(inputs), _swapped(inputs[Columns.STATE_IN]["h"]))
-        return {ENCODER_OUT: out, Columns.STATE_OUT: {"h": h.transpose(0, 1)}}
+        features = self._features(inputs)
+        out, h = self.gru(features, _swapped(inputs[Columns.STATE_IN]["h"]))
+        return {
+            ENCODER_OUT: self._beside(features, out),
+            Columns.STATE_OUT: {"h": h.transpose(0, 1)},
+        }
 
 
 def _swapped(state: Tensor) -> Tensor:

@@ -8,6 +8,10 @@ from typing import Any, Final
 
 Initializer = str | Callable[..., Any] | None
 
+LSTM_RESIDUAL: Final = "lstm_residual"
+"""A setting of ours that RLlib lacks, so it is written down only where it is used: an LSTM's output
+is added to the features in front of it through a gate that starts closed."""
+
 
 @dataclass
 class DefaultModelConfig:

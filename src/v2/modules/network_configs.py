@@ -188,6 +188,8 @@ class RecurrentEncoderConfig(ModelConfig):
         hidden_weights_initializer: Of its weights; its further arguments follow.
         use_bias: Whether it adds biases; what fills them follows.
         tokenizer_config: The encoder before it; None feeds observations as they are.
+        is_residual: Whether the features of the tokenizer go on beside the layer, whose output is
+            added to them through a gate that starts closed. RLlib has nothing like it.
     """
 
     recurrent_layer_type: str = "lstm"
@@ -200,10 +202,13 @@ class RecurrentEncoderConfig(ModelConfig):
     hidden_bias_initializer: Initializer = None
     hidden_bias_initializer_config: Mapping[str, Any] | None = None
     tokenizer_config: ModelConfig | None = None
+    is_residual: bool = False
 
     @property
-    def output_dims(self) -> tuple[int, ...]:
+    def output_dims(self) -> tuple[int, ...] | None:
         """Shape of one output."""
+        if self.is_residual and self.tokenizer_config is not None:
+            return self.tokenizer_config.output_dims
         return (int(self.hidden_dim),)
 
     def build(self, framework: str = "torch") -> TorchModel:

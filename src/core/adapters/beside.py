@@ -1,0 +1,119 @@
+"""What other steps make of an observation, and features that the policy never knew beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from typing_extensions import Self
+
+from .. import array_namespace as xp
+from ..errors import PieceError
+from ..formulas.preprocessors import flatten_observations_plan
+from .step import Bound, Step, box_between, step, step_from_data
+
+
+@step("keep_beside")
+class KeepBeside(Step):
+    """Keep features of the observation behind what steps make of it, for a network that grew.
+
+    Where the steps give a Box, the features follow on its last axis; behind anything else they are
+    the second part of a Tuple.
+
+    Args:
+        inner: The steps, in order.
+        features: Places of the features: on the last axis of a Box, or in a nested observation as
+            FlattenObservations lays it out.
+
+    Example:
+        >>> from rlconnect.core.adapters import SelectFeatures
+        >>> bound = KeepBeside([SelectFeatures([1, 0])], [2]).bind(spaces.Box(-1, 1, (3,)))
+        >>> bound.formula(np.array([[1.0, 2.0, 3.0]], np.float32), *bound.constants)
+        array([[2., 1., 3.]], dtype=float32)
+    """
+
+    inner: Sequence[Step]
+    features: Sequence[int]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "inner", tuple(self.inner))
+
+    @property
+    def is_portable(self) -> bool:  # type: ignore[override]
+        """Whether all steps inside are."""
+        return all(each.is_portable for each in self.inner)
+
+    def bind(self, space: spaces.Space[Any]) -> Bound:
+        """Bind the steps inside, and look the features up in the observation itself."""
+        bounds: list[Bound] = []
+        known: Any = space
+        for each in self.inner:
+            bounds.append(each.bind(known))
+            known = bounds[-1].space
+        is_flat = isinstance(space, spaces.Box) and bool(space.shape)
+        plan = None if is_flat else flatten_observations_plan(space)
+        whole: Any = space if plan is None else plan.output_space
+        if max(self.features, default=-1) >= whole.shape[-1] or min(self.features, default=0) < 0:
+            raise PieceError(
+                f"KeepBeside keeps feature {max(self.features)}",
+                expected=f"0 <= feature < {whole.shape[-1]}",
+                found=str(space),
+            )
+        places = np.array(self.features, np.intp)
+        kept = box_between(whole.low[..., places], whole.high[..., places])
+        counts = [len(bound.constants) for bound in bounds]
+        parts = [slice(*ends) for ends in pairwise([0, *accumulate(counts)])]
+        remembering = [place for place, bound in enumerate(bounds) if bound.memory is not None]
+        if len(remembering) > 1:
+            raise self._mismatch("one step that remembers", space)
+        is_box = isinstance(known, spaces.Box)
+        if is_box and known.shape[:-1] != kept.shape[:-1]:
+            raise self._mismatch(f"steps that keep the shape {kept.shape[:-1]} of images", known)
+
+        def joined(value: Any, made: Any, where: Any) -> Any:
+            flat = value if plan is None else plan.transform_batch(value)
+            beside = flat[..., where]
+            return (
+                xp.concatenate([made, xp.cast_like(beside, made)], -1) if is_box else (made, beside)
+            )
+
+        def formula(value: Any, *constants: Any) -> Any:
+            made = value
+            for bound, part in zip(bounds, parts, strict=True):
+                made = bound.formula(made, *constants[:-1][part])
+            return joined(value, made, constants[-1])
+
+        def with_memory(value: Any, memory: Any, is_first: Any, *constants: Any) -> Any:
+            made = value
+            for bound, part in zip(bounds, parts, strict=True):
+                if bound.memory is None:
+                    made = bound.formula(made, *constants[:-1][part])
+                else:
+                    made, memory = bound.formula(made, memory, is_first, *constants[:-1][part])
+            return joined(value, made, constants[-1]), memory
+
+        held = tuple(each for bound in bounds for each in bound.constants)
+        out = _wider(known, kept) if is_box else spaces.Tuple([known, kept])
+        if remembering:
+            return Bound(out, with_memory, (*held, places), bounds[remembering[0]].memory)
+        return Bound(out, formula, (*held, places))
+
+    def to_data(self) -> dict[str, Any]:
+        """The steps inside as data, and the places."""
+        inner = [each.to_data() for each in self.inner]
+        return {"step": self.kind, "inner": inner, "features": list(self.features)}
+
+    @classmethod
+    def _from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        inner = tuple(map(step_from_data, settings.get("inner", ())))
+        return cls(inner, tuple(settings.get("features", ())))
+
+
+def _wider(known: spaces.Box, kept: spaces.Box) -> spaces.Box:
+    """A Box with the features of another behind its own, in its own dtype."""
+    ends = zip((known.low, known.high), (kept.low, kept.high), strict=True)
+    return box_between(*(np.concatenate([mine, new.astype(known.dtype)], -1) for mine, new in ends))
