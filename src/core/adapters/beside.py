@@ -69,10 +69,10 @@ class KeepBeside(Step):
         parts = [slice(*ends) for ends in pairwise([0, *accumulate(counts)])]
         remembering = [place for place, bound in enumerate(bounds) if bound.memory is not None]
         if len(remembering) > 1:
-            raise self._mismatch("one step that remembers", space)
+            raise self.mismatch("one step that remembers", space)
         is_box = isinstance(known, spaces.Box)
         if is_box and known.shape[:-1] != kept.shape[:-1]:
-            raise self._mismatch(f"steps that keep the shape {kept.shape[:-1]} of images", known)
+            raise self.mismatch(f"steps that keep the shape {kept.shape[:-1]} of images", known)
 
         def joined(value: Any, made: Any, where: Any) -> Any:
             flat = value if plan is None else plan.transform_batch(value)
