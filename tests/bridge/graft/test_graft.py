@@ -7,7 +7,6 @@ import torch
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
 from rlconnect import adapt, graft, load, migrate
 from rlconnect.bridge.proof.verify import at_rest
-from rlconnect.cli.app import main
 from rlconnect.core.adapters import (
     AdapterChain,
     DropFeatures,
@@ -332,37 +331,3 @@ def test_the_step_is_data():
     first, memory = bound.observe_next(np.float32([[1, 2, 3]]), bound.start(1), np.array([True]))
     second, _ = bound.observe_next(np.float32([[4, 5, 6]]), memory, np.array([False]))
     np.testing.assert_array_equal([first[0], second[0]], [[2, 2, 3], [2, 5, 6]])
-
-
-def test_the_command_grows_and_writes(tmp_path, capsys):
-    """`rlconnect graft` tells what is new, and writes a folder that loads."""
-    from rlconnect.bridge.front.load import as_policies
-
-    as_policies(old()).save(tmp_path / "old")
-    (tmp_path / "wider.py").write_text(
-        "import gymnasium as gym, numpy as np\n"
-        "class Wider(gym.Env):\n"
-        "    observation_space = gym.spaces.Box(-2, 2, (6,), np.float32)\n"
-        "    action_space = gym.spaces.Discrete(2)\n",
-        encoding="utf-8",
-    )
-    env = f"{tmp_path / 'wider.py'}:Wider"
-    words = [str(tmp_path / "old"), "--env", env, "--obs", "drop_features([4, 5])"]
-
-    code = main(
-        [
-            "graft",
-            *words,
-            "--network",
-            "use_lstm=true",
-            "--out",
-            str(tmp_path / "new"),
-            "--samples",
-            "16",
-        ]
-    )
-
-    said = capsys.readouterr().out
-    assert code == 0, said
-    assert "[4], [5]" in said
-    assert load(tmp_path / "new").only.native.module.is_stateful()

@@ -1,0 +1,42 @@
+"""`rlconnect graft`: what is new is told, and the folder loads."""
+
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from rlconnect import load
+from rlconnect.bridge.front.load import as_policies
+from rlconnect.cli.app import main
+from rlconnect.legacy import Policy
+
+
+def test_the_command_grows_and_writes(tmp_path, capsys):
+    """`rlconnect graft` tells what is new, and writes a folder that loads."""
+    settings = {"seed": 0, "model": {"fcnet_hiddens": [8, 8]}}
+    old = Policy(Box(-2, 2, (4,), np.float32), Discrete(2), settings)
+    as_policies(old).save(tmp_path / "old")
+    (tmp_path / "wider.py").write_text(
+        "import gymnasium as gym, numpy as np\n"
+        "class Wider(gym.Env):\n"
+        "    observation_space = gym.spaces.Box(-2, 2, (6,), np.float32)\n"
+        "    action_space = gym.spaces.Discrete(2)\n",
+        encoding="utf-8",
+    )
+    env = f"{tmp_path / 'wider.py'}:Wider"
+    words = [str(tmp_path / "old"), "--env", env, "--obs", "drop_features([4, 5])"]
+
+    code = main(
+        [
+            "graft",
+            *words,
+            "--network",
+            "use_lstm=true",
+            "--out",
+            str(tmp_path / "new"),
+            "--samples",
+            "16",
+        ]
+    )
+
+    said = capsys.readouterr().out
+    assert code == 0, said
+    assert "[4], [5]" in said
+    assert load(tmp_path / "new").only.native.module.is_stateful()
