@@ -17,7 +17,6 @@ from ...core.spaces.probe_observations import sampled_courses
 from ...legacy.policy.policy import Policy
 from ...v2.connectors.module_to_env.adapt_actions import AdaptActions
 from ...v2.connectors.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
-from ...v2.modules.bc import DefaultBCTorchRLModule
 from ...v2.modules.dqn import DefaultDQNTorchRLModule
 from ..adapting.adapt import Steps, chain_between, env_spaces, native_of
 from ..adapting.adapt_triple import adapted_triple
@@ -28,7 +27,7 @@ from ..proof.verdict import Verdict
 from ..proof.verify import at_rest, verify
 from ..triple import V2Triple
 from ..twins.refusal import Refusal
-from .network import LEARN_FROM, grown_module
+from .network import LEARN_FROM, grown_module, parts_of
 from .outputs import Outputs, outputs_of, silent_bias
 from .pipelines import feature_names, with_features
 
@@ -202,7 +201,7 @@ def _start_new_actions(
     if isinstance(module, DefaultDQNTorchRLModule):
         _start_action_values(module, outputs)
         return
-    last = _last_layer(_policy_head(module))
+    last = _last_layer(parts_of(module)[1])
     biases = dict(outputs.biases)
     if outputs.silent:
         inputs = _dist_inputs(adapted, courses)
@@ -213,7 +212,7 @@ def _start_new_actions(
             if place < len(last.bias):
                 last.bias[place] = value
             else:  # deviations that are parameters of their own
-                _policy_head(module).log_std[place - len(last.bias)] = value
+                parts_of(module)[1].log_std[place - len(last.bias)] = value
 
 
 def _start_action_values(module: Any, outputs: Outputs) -> None:
@@ -234,10 +233,6 @@ def _start_action_values(module: Any, outputs: Outputs) -> None:
         last.bias.view(count, atoms)[new] += lean
         if module.uses_dueling:
             _last_layer(module.vf).bias += lean * (len(new) / count)
-
-
-def _policy_head(module: Any) -> Any:
-    return module._pi_head if isinstance(module, DefaultBCTorchRLModule) else module.pi
 
 
 def _last_layer(head: Any) -> Any:

@@ -29,13 +29,12 @@ LEARN_FROM: Final = (
 )
 """What goes for any policy, in words."""
 
-_PARTS: Final[Mapping[type, tuple[str, str, str]]] = {
-    DefaultPPOTorchRLModule: ("encoder", "pi", "vf"),
-    DefaultAPPOTorchRLModule: ("encoder", "pi", "vf"),
-    DefaultBCTorchRLModule: ("_encoder", "_pi_head", ""),
-    DefaultDQNTorchRLModule: ("encoder", "af", "vf"),
-}
-"""For each class that can grow its encoder, the head of its actions and that of its values."""
+_CLASSES: Final = (
+    DefaultPPOTorchRLModule,
+    DefaultAPPOTorchRLModule,
+    DefaultBCTorchRLModule,
+    DefaultDQNTorchRLModule,
+)
 
 
 def grown_module(
@@ -58,12 +57,11 @@ def grown_module(
     Raises:
         PieceError: A part of it cannot grow that way.
     """
-    names = _PARTS.get(type(module))
-    if names is None or module.inference_only:
-        only = ", which only acts" if names is not None else ""
+    if type(module) not in _CLASSES or module.inference_only:
+        only = ", which only acts" if type(module) in _CLASSES else ""
         raise PieceError(
             "this network cannot be grafted",
-            expected=" or ".join(sorted(cls.__name__ for cls in _PARTS)),
+            expected=" or ".join(sorted(cls.__name__ for cls in _CLASSES)),
             found=f"{type(module).__name__}{only}",
             hint=LEARN_FROM,
         )
@@ -77,13 +75,10 @@ def grown_module(
             catalog_class=type(module.catalog),
             model_config=settings,
         )
-    encoder, actions, values = names
+    (encoder, head, values), (new_encoder, new_head, new_values) = parts_of(module), parts_of(new)
     channels = int((module.observation_space.shape or (0,))[-1])
-    features = _grow_encoder(
-        getattr(module, encoder), getattr(new, encoder), Places.first(channels)
-    )
-    head, new_head = getattr(module, actions), getattr(new, actions)
-    rows = outputs.rows(getattr(module, "num_atoms", 1))
+    features = _grow_encoder(encoder, new_encoder, Places.first(channels))
+    rows = outputs.rows(atoms_of(module))
     if isinstance(head, TorchFreeLogStdMLPHead):
         half = len(head.log_std)
         grow_head(head.net, new_head.net, features["actor"], rows[:half])
@@ -91,9 +86,23 @@ def grown_module(
             new_head.log_std[rows[half:] - len(new_head.log_std)] = head.log_std
     else:
         grow_head(head.net, new_head.net, features["actor"], rows)
-    if values and getattr(module, values, None) is not None:
-        grow_head(getattr(module, values).net, getattr(new, values).net, features["critic"])
+    if values is not None:
+        grow_head(values.net, new_values.net, features["critic"])
     return new
+
+
+def parts_of(module: Any) -> tuple[Any, Any, Any]:
+    """The encoder, the head of actions, and that of values or None."""
+    if isinstance(module, DefaultBCTorchRLModule):
+        return module._encoder, module._pi_head, None
+    if isinstance(module, DefaultDQNTorchRLModule):
+        return module.encoder, module.af, module.vf if module.uses_dueling else None
+    return module.encoder, module.pi, module.vf
+
+
+def atoms_of(module: Any) -> int:
+    """How many numbers a head gives for each action."""
+    return module.num_atoms if isinstance(module, DefaultDQNTorchRLModule) else 1
 
 
 def _settings(module: Any, network: Mapping[str, Any]) -> dict[str, Any]:
