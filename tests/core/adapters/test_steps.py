@@ -21,6 +21,7 @@ from rlconnect.core.adapters import (
     ExtendAction,
     Grayscale,
     InsertFeatures,
+    KeepBeside,
     MapActions,
     MaskActions,
     MoveChannels,
@@ -101,6 +102,10 @@ CASES = [
     (At(["b", "c"], Scale(3)), NESTED),
     (At([0], DropFeatures([0])), PAIR),
     (At(["a"], StackFrames(2)), NESTED),
+    (KeepBeside([SelectFeatures([1, 2])], [3]), VECTOR),
+    (KeepBeside([SelectFeatures([2, 0])], [1]), IMAGE),
+    (KeepBeside([StackFrames(2)], [0, 1]), VECTOR),
+    (KeepBeside([NestUnder("whole")], [3]), VECTOR),
 ]
 IDS = [f"{case.kind}-{number}" for number, (case, _) in enumerate(CASES)]
 
