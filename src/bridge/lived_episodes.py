@@ -128,10 +128,24 @@ def _sent(state: Mapping[str, Any]) -> SingleAgentEpisode:
     for name in ("is_terminated", "is_truncated"):
         flag(state[name])
     episode = SingleAgentEpisode.from_state(state).to_numpy()
+    steps = episode.t - episode.t_started
+    for buffer in (episode.rewards, episode.actions, *episode.extra_model_outputs.values()):
+        _check_rows(buffer, steps)
+    _check_rows(episode.observations, steps + 1)
     rewards = np.asarray(episode.get_rewards())
     if rewards.dtype.kind not in "biuf" or not np.isfinite(rewards).all():
         raise ValueError("rewards are no finite numbers")
     return episode
+
+
+def _check_rows(buffer: Any, count: int) -> None:
+    """Refuse a column that has not a row for each step."""
+    for leaf in nest.flatten(buffer.raw) if count else ():
+        rows = len(leaf) - buffer.lookback if isinstance(leaf, np.ndarray) and leaf.ndim else -1
+        if rows != count:
+            raise ValueError(f"a column without {count:,} rows")
+        if leaf.dtype.kind in "OV":
+            raise ValueError("a column whose rows differ in kind")
 
 
 def _size(obs: Any, info: Any) -> int:

@@ -257,6 +257,9 @@ def wrong_episodes(path: str) -> dict[str, Any]:
         "cut": [{key: each for key, each in states()[0].items() if key != "actions"}],
         "id": changed(id_=7), "long id": changed(id_="a" * 1000), "lines": changed(id_="a\nb"),
         "times": changed(t=-1), "huge time": changed(t_started=1 << 63),
+        "other times": changed(t=1), "rows as one": changed(extra_model_outputs={
+            "action_logp": {"data": [0.5] * len(first["rewards"]["data"]), "lookback": 0,
+                            "finalized": True, "space": None}}),
         "flag": changed(is_terminated="yes"), "outputs": changed(extra_model_outputs=[1]),
         "custom": changed(custom_data=3), "rewards": changed(rewards=longer),
         "nan": changed(rewards={**longer, "data": [float("nan")] * (len(longer["data"]) - 1)}),

@@ -25,7 +25,7 @@ from rlconnect.serve import AsyncClient, Client, ServeError, ServeSettings, Sess
 from rlconnect.serve.workers.journal import Journal
 from rlconnect.serve.workers.supervisor import shared_port
 
-from .running import recurrent
+from .running import free_port, recurrent
 from .test_changes import saved, started
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="ports are shared there alone")
@@ -253,8 +253,13 @@ def test_the_end_answers_what_was_accepted(
 
 
 def test_each_worker_records(checkpoints: dict[str, Path], tmp_path: Path) -> None:
-    """Episodes of all of them are one dataset."""
-    with crew(checkpoints["old"], "--record", str(tmp_path / "kept")) as (process, url):
+    """Episodes of all of them are one dataset; one of them answers external environments."""
+    port = free_port()
+    flags = ["--record", str(tmp_path / "kept"), "--rllink-port", str(port)]
+    with crew(checkpoints["old"], *flags) as (process, url):
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as link:
+            link.sendall(b"00000011\x81\xa4type\xa4PING")
+            assert link.recv(19, socket.MSG_WAITALL) == b"00000011\x81\xa4type\xa4PONG"
         with Client(url) as client:
             for number in range(9):
                 for step in range(4):
