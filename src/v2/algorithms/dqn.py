@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from typing_extensions import Self, Unpack, override
@@ -29,11 +30,7 @@ _BUFFER: Final = {
 TRAINING: Final = SHARED.with_settings(
     **{
         **REPLAY_SETTINGS,
-        "replay_buffer_config": Setting(
-            _BUFFER,
-            REPLAY_SETTINGS["replay_buffer_config"].rule,
-            REPLAY_SETTINGS["replay_buffer_config"].meaning,
-        ),
+        "replay_buffer_config": replace(REPLAY_SETTINGS["replay_buffer_config"], default=_BUFFER),
     },
     epsilon=Setting([(0, 1.0), (10000, 0.05)], SCHEDULE, "How often exploring acts at random."),
     adam_epsilon=Setting(1e-8, NOT_NEGATIVE, "Adam's epsilon."),

@@ -31,6 +31,7 @@ from ..metrics import names
 from ..modules.model_config import as_settings
 from ..replay.episode_replay_buffer import EpisodeReplayBuffer
 from ..replay.prioritized_episode_buffer import PrioritizedEpisodeReplayBuffer
+from ..saving import class_slots as slots
 from ..saving.checkpointable import Names
 from .algorithm import Algorithm
 from .iteration import ResultDict
@@ -60,6 +61,7 @@ REPLAY_SETTINGS: Final[dict[str, Setting]] = {
         {"type": "EpisodeReplayBuffer", "capacity": 1_000_000},
         SETTINGS,
         "The buffer's type and what it takes; adds to what is there, unless the type is another.",
+        slot=slots.REPLAY_BUFFER,
     ),
     "store_buffer_in_checkpoints": Setting(False, FLAG, "Whether what it holds is saved."),
     "num_steps_sampled_before_learning_starts": Setting(

@@ -38,6 +38,13 @@ _COUNTS: Final[Mapping[str, str]] = {
 _MODEL_COUNTS: Final[Mapping[str, str]] = {"max_seq_len": "steps"}
 """The same in a module's settings; the sizes of its layers follow the weights."""
 
+_BUFFER_COUNTS: Final[Mapping[str, str]] = {
+    "capacity": "batch",
+    "batch_size_B": "batch",
+    "batch_length_T": "steps",
+}
+"""The same in those of a replay buffer."""
+
 _PATHS: Final = ("output", "input_", "input_config", "output_config")
 _NETWORKS: Final = ("model_config", "_model_config", "rl_module_spec", "_rl_module_spec")
 _SAMPLER: Final = "sampler"
@@ -134,7 +141,19 @@ def _check_counts(config: AlgorithmConfig, held: Mapping[str, Any], where: str =
             check_space(getattr(spec, name, None), name, _CALL.format(name))
         _check_model(getattr(spec, "model_config", None))
     _check_model(held.get("_model_config", held.get("model_config")))
+    _check_buffer(held.get("replay_buffer_config"))
     _check_inner(config, held, where)
+
+
+def _check_buffer(settings: Any) -> None:
+    for name, bound in _BUFFER_COUNTS.items():
+        if isinstance(settings, Mapping) and name in settings:
+            check_count(
+                f"replay_buffer_config: {name}",
+                settings[name],
+                bound,
+                _CALL.format("replay_buffer_config"),
+            )
 
 
 def _check_inner(config: AlgorithmConfig, held: Mapping[str, Any], where: str) -> None:

@@ -53,7 +53,7 @@ class Priorities:
         self.sums[0][places] = values
         self.least[0][places] = np.where(self.sums[0][places] > 0, self.sums[0][places], np.inf)
         for level in range(1, len(self.sums)):
-            places = np.unique(places // _FAN)
+            places = places // _FAN  # One of them twice is added up twice, to the same.
             for levels, add_up in ((self.sums, np.sum), (self.least, np.min)):
                 below = levels[level - 1].reshape(-1, _FAN)
                 levels[level][places] = add_up(below[places], axis=1)

@@ -36,6 +36,9 @@ PRELEARNER: Final = Slot(
     own_classes(".recorded"),
     lambda thing: isinstance(thing, type),
 )
+REPLAY_BUFFER: Final = Slot(
+    "a replay buffer", own_classes(".replay"), lambda thing: isinstance(thing, type)
+)
 NETWORK_CLASS: Final = Slot(
     "a class in the settings of networks",
     lambda name: name.rpartition(".")[2] if name.startswith("torch.nn.") else None,

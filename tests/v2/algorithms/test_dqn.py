@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
 from rlconnect.core.errors import ConfigError
+from rlconnect.core.limits.asking import AskedTooMuchError
 from rlconnect.v2 import (
     DQN,
     DQNConfig,
@@ -140,6 +141,19 @@ def test_a_buffer_that_is_not_saved_begins_empty(tmp_path):
     resumed.train()
     for each in (resumed, other):
         each.stop()
+
+
+@pytest.mark.parametrize("name", ["capacity", "batch_length_T"])
+def test_a_file_cannot_ask_for_a_buffer_of_any_size(tmp_path, name):
+    """Memory is laid out for the capacity, so a file's is held to a bound."""
+    algo = small().build_algo()
+    settings = algo.config.replay_buffer_config
+    vars(algo.config)["replay_buffer_config"] = {**settings, name: 10**12}
+    algo.save_to_path(tmp_path)
+    algo.stop()
+
+    with pytest.raises(AskedTooMuchError, match=f"replay_buffer_config: {name}"):
+        DQN.from_checkpoint(tmp_path)
 
 
 class Remember(gym.Env):
