@@ -1,0 +1,23 @@
+"""200 steps of DQN on CartPole, an update of 32 rows after each: against Ray and SB3 if there.
+
+    python benchmarks/dqn_iteration.py [--rounds 5] [--json] [--ray-python PYTHON]
+
+One environment, two layers of 64. Stable-Baselines3 takes part where this interpreter has it. CPU
+time, the median of rounds in turn.
+"""
+
+import sys
+from importlib.util import find_spec
+
+from measure import contest, dqn_iteration
+
+
+def main():
+    args = contest.arguments(__doc__, rounds=5)
+    others = ("sb3",) if find_spec("stable_baselines3") else ()
+    contest.run(args, "dqn_iteration", dqn_iteration.NAMES, others, ".")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
