@@ -125,10 +125,8 @@ stand-in: MiniBatchCyclicIterator @ utils.minibatch_utils
 stand-in: NestedDict @ utils.nested_dict
 compat.aliases.plain_names: LARGE_INTEGER MAX_LOG_NN_OUTPUT MIN_LOG_NN_OUTPUT @ utils.numpy utils
 core.formulas.filters: SMALL_NUMBER @ utils.numpy utils.torch_utils utils
-stand-in: MultiAgentPrioritizedEpisodeReplayBuffer MultiAgentReplayBuffer PrioritizedReplayBuffer
+stand-in: MultiAgentReplayBuffer PrioritizedReplayBuffer
     ReplayBuffer @ utils.replay_buffers
-stand-in: MultiAgentEpisodeReplayBuffer @ utils.replay_buffers.multi_agent_episode_buffer
-    utils.replay_buffers
 stand-in: Runner @ utils.runners.runner
 stand-in: RunnerGroup @ utils.runners.runner_group
 compat.aliases.script_arguments: check_learning_achieved @ utils.test_utils

@@ -258,6 +258,10 @@ V2: Final = """\
 .recorded.prelearner: OfflinePreLearner
 .replay.episode_replay_buffer: EpisodeReplayBuffer @ utils.replay_buffers.episode_replay_buffer
     utils.replay_buffers
+.replay.multi_agent_episode_buffer: MultiAgentEpisodeReplayBuffer @
+    utils.replay_buffers.multi_agent_episode_buffer utils.replay_buffers
+.replay.multi_agent_episode_buffer: MultiAgentPrioritizedEpisodeReplayBuffer @
+    utils.replay_buffers.multi_agent_prioritized_episode_buffer utils.replay_buffers
 .replay.prioritized_episode_buffer: PrioritizedEpisodeReplayBuffer @
     utils.replay_buffers.prioritized_episode_buffer utils.replay_buffers
 -.saving.checkpoint_files: CHECKPOINT_VERSION @ policy.policy utils.checkpoints

@@ -127,6 +127,7 @@ from .modules.torch_model import TorchModel as TorchModel, make_target_network a
 from .modules.torch_rl_module import TorchRLModule as TorchRLModule, WeightShapeError as WeightShapeError
 from .recorded.prelearner import OfflinePreLearner as OfflinePreLearner
 from .replay.episode_replay_buffer import EpisodeReplayBuffer as EpisodeReplayBuffer
+from .replay.multi_agent_episode_buffer import MultiAgentEpisodeReplayBuffer as MultiAgentEpisodeReplayBuffer, MultiAgentPrioritizedEpisodeReplayBuffer as MultiAgentPrioritizedEpisodeReplayBuffer
 from .replay.prioritized_episode_buffer import PrioritizedEpisodeReplayBuffer as PrioritizedEpisodeReplayBuffer
 from .saving.checkpointable import Checkpointable as Checkpointable
 _HOME: dict[str, str]

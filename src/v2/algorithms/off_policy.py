@@ -10,7 +10,7 @@ buffer.update_priorities  by the errors of what was just learnt from
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -30,17 +30,28 @@ from ..connectors.stateful_modules import is_stateful, max_seq_len
 from ..metrics import names
 from ..modules.model_config import as_settings
 from ..replay.episode_replay_buffer import EpisodeReplayBuffer
+from ..replay.multi_agent_episode_buffer import (
+    MultiAgentEpisodeReplayBuffer,
+    MultiAgentPrioritizedEpisodeReplayBuffer,
+)
 from ..replay.prioritized_episode_buffer import PrioritizedEpisodeReplayBuffer
 from ..saving import class_slots as slots
 from ..saving.checkpointable import Names
 from .algorithm import Algorithm
 from .iteration import ResultDict
 
-BUFFERS: Final[Mapping[str, Callable[..., Any]]] = {
-    kind.__name__: kind for kind in (EpisodeReplayBuffer, PrioritizedEpisodeReplayBuffer)
+BUFFERS: Final[Mapping[str, type[Any]]] = {
+    kind.__name__: kind
+    for kind in (
+        EpisodeReplayBuffer,
+        PrioritizedEpisodeReplayBuffer,
+        MultiAgentEpisodeReplayBuffer,
+        MultiAgentPrioritizedEpisodeReplayBuffer,
+    )
 }
 """Buffers by the names that `replay_buffer_config` has for them."""
 
+_BY_PRIORITY: Final = (PrioritizedEpisodeReplayBuffer, MultiAgentPrioritizedEpisodeReplayBuffer)
 _BUFFER: Final = "local_replay_buffer"
 
 
@@ -119,11 +130,21 @@ class OffPolicyConfig(AlgorithmConfig):
                 f"rollout_fragment_length ({length}) is smaller than n_step ({least})",
                 hint=f"config.env_runners(rollout_fragment_length={least}).",
             )
-        buffer_class(self.replay_buffer_config)
+        kind = buffer_class(self.replay_buffer_config)
+        if kind in BUFFERS.values():
+            is_for_several = issubclass(kind, MultiAgentEpisodeReplayBuffer)
+            if is_for_several != self.is_multi_agent:
+                name = kind.__name__.removeprefix("MultiAgent")
+                name = f"MultiAgent{name}" if self.is_multi_agent else name
+                raise ConfigError(
+                    "the replay buffer is for the episodes of "
+                    + ("several agents" if is_for_several else "one agent"),
+                    hint=f"config.training(replay_buffer_config={{'type': {name!r}, ...}}).",
+                )
         settings = as_settings(self.model_config)
         if not settings.get("use_lstm"):
             return
-        if issubclass(buffer_class(self.replay_buffer_config), PrioritizedEpisodeReplayBuffer):
+        if issubclass(kind, _BY_PRIORITY):
             raise ConfigError(
                 "modules with a state learn from sequences, which a buffer with priorities does "
                 "not draw",

@@ -164,6 +164,7 @@ def _settings(episode: SingleAgentEpisode) -> dict[str, Any]:
         "action_space": episode.action_space,
         "agent_id": episode.agent_id,
         "module_id": episode.module_id,
+        "multi_agent_episode_id": episode.multi_agent_episode_id,
     }
 
 

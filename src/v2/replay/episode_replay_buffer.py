@@ -62,7 +62,7 @@ class EpisodeReplayBuffer(HeldEpisodes):
         batch_size_B: int = 16,
         batch_length_T: int = 64,
         metrics_num_episodes_for_smoothing: int = 100,
-        seed: int | None = None,
+        seed: Any = None,
         **ignored: Any,
     ) -> None:
         unknown = [name for name in ignored if name not in _IGNORED]
@@ -229,7 +229,7 @@ class EpisodeReplayBuffer(HeldEpisodes):
             [each.id_ for each in episodes],
             started=columns[PLACE][rows],
             first_infos=first_infos,
-            settings=episodes[0].settings,
+            settings=[each.settings for each in episodes],
         )
         return [each.to_numpy() for each in drawn] if to_numpy else drawn
 

@@ -130,6 +130,12 @@ class HeldEpisodes:
         given = [episodes] if isinstance(episodes, SingleAgentEpisode) else list(episodes)
         self._add_columns(EpisodeColumns.of([each for each in given if len(each)]))
 
+    def drop(self, ids: Iterable[str]) -> None:
+        """Let episodes go, as far as they are there."""
+        for id_ in ids:
+            if id_ in self._held:
+                self._forget(self._held[id_])
+
     def _add_columns(self, given: EpisodeColumns) -> Array:
         """Take columns of episodes in; gives the rows of the steps that are new."""
         self._check_going_on(given)

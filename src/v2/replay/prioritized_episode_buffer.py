@@ -52,7 +52,7 @@ class PrioritizedEpisodeReplayBuffer(EpisodeReplayBuffer):
         batch_length_T: int = 1,
         alpha: float = 1.0,
         metrics_num_episodes_for_smoothing: int = 100,
-        seed: int | None = None,
+        seed: Any = None,
         **ignored: Any,
     ) -> None:
         super().__init__(

@@ -54,7 +54,7 @@ class Steps(Sequence[SingleAgentEpisode]):
         ids: Of the episodes the steps are from; none where they are not told.
         started: At which step of its episode each is; 0 where it is not told.
         first_infos: Those that came with the observation before each step.
-        settings: Of the episodes: spaces and ids of agent and module.
+        settings: Of the episode of each: spaces, and ids of agent and module.
 
     Example:
         >>> one = np.ones(1, np.float32)
@@ -73,13 +73,13 @@ class Steps(Sequence[SingleAgentEpisode]):
         *,
         started: Sequence[int] = (),
         first_infos: Sequence[Any] = (),
-        settings: Mapping[str, Any] | None = None,
+        settings: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         self.columns = columns
         self.ids = ids
         self.started = started
         self.first_infos = first_infos
-        self.settings = settings or {}
+        self.settings = settings
 
     @override
     def __len__(self) -> int:
@@ -123,7 +123,7 @@ class Steps(Sequence[SingleAgentEpisode]):
             },
             t_started=int(self.started[i]) if len(self.started) else 0,
             len_lookback_buffer=0,
-            **self.settings,
+            **(self.settings[i] if self.settings else {}),
         )
 
 
