@@ -1,4 +1,4 @@
-"""`rlconnect runs`: the trials of a folder that Tune wrote, and the best of them."""
+"""`rlconnect runs`: what a folder holds of runs and trials, and the best of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from .options import Json
+from .options import Json, Report
 from .printing import print_json, show, show_lines
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ _SETTINGS: Final = 4
 
 def runs(
     folder: Annotated[
-        str, typer.Argument(metavar="FOLDER", help="~/ray_results, a run of it, or one trial.")
+        str,
+        typer.Argument(metavar="FOLDER", help="runs, ~/ray_results, or one run of either."),
     ],
     metric: Annotated[
         str | None,
@@ -34,12 +35,19 @@ def runs(
     mode: Annotated[
         str, typer.Option("--mode", metavar="max|min", help="Whether more of it is better.")
     ] = "max",
+    report: Report = None,
     as_json: Json = False,
 ) -> None:
-    """List the trials that Tune wrote, their curves and their best checkpoint."""
+    """List the runs of `train` and the trials of Tune: their curves and their best checkpoint."""
     from ..offline.runs import open_runs
 
     found = open_runs(folder, metric=metric, mode=mode)
+    if report is not None:
+        from ..core.vault.own.atomic import replaced_file
+        from .runs_page import runs_page
+
+        with replaced_file(report) as staged:
+            staged.write_text(runs_page(found), encoding="utf-8")
     if as_json:
         print_json(_plain(found))
         return
@@ -53,6 +61,8 @@ def runs(
         for each in trial.damaged:
             told = f"! {each['file']}, line {each['line']}: {each['why']}"
             show_lines(Text(visible(told), "warn"))
+    if report is not None:
+        show_lines(f"report  {report}")
     best = found.best_checkpoint
     if best is not None:
         value = "" if best.value is None else f"  {found.metric} {best.value:.5g}"

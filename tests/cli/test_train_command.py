@@ -239,3 +239,34 @@ def test_ctrl_c_ends_it_saved(tmp_path, capsys):
     assert "ended before anything was reached" in said.out
     assert len(curves(tmp_path / "a")) == 2
     assert (tmp_path / "a/checkpoint_000002").is_dir()
+
+
+def test_curves_as_a_page(tmp_path, capsys):
+    """One file that needs nothing else: a curve a run, the best named; odd names spelt out."""
+    given = ["--algo", "PPO", "--env", "CartPole-v1", *SMALL, "--evaluate-every", 1]
+    trained(*given, "--stop", "iterations=3", "--out", "runs/one")
+    trained(*given, "--stop", "iterations=2", "--out", "runs/<script>")
+    capsys.readouterr()
+
+    assert main(["runs", "runs", "--html", "runs.html"]) == 0
+
+    page = (tmp_path / "runs.html").read_text(encoding="utf-8")
+    assert "report  runs.html" in capsys.readouterr().out
+    assert page.count("<polyline") >= 8
+    assert "Return in evaluations" in page
+    assert "best: " in page
+    assert "<script" not in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert "prefers-color-scheme:dark" in page
+    assert "function" not in page  # Settings of all runs are alike; no address tells them apart.
+
+
+def test_a_long_curve_is_thinned():
+    """A page holds as many points as can be told apart, from the first part to the last."""
+    from rlconnect.bridge.proof.charts import curves as chart
+
+    values = [float(each) for each in range(100_000)]
+    text = chart([("a", values, values), ("b", [1.0], [float("7")])], "a", "x")
+
+    assert text.count(",") < 2000
+    assert "99,999" in text

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 from ...core.arrays.stage_differences import DECADES, StageComparison
 from ...core.text.visible import visible_html as escape
 
 _BAR_WIDTH = 22
 _HEIGHT = 90
+_MOST_POINTS = 360
 
 
 def difference_bars(stage: StageComparison, tolerance: float) -> str:
@@ -163,6 +165,69 @@ def count_bars(
     width = len(counts) * wide + 40
     line = f'<line class="axis" x1="0" y1="{_HEIGHT + 16}" x2="{width}" y2="{_HEIGHT + 16}"/>'
     return _svg(width, _HEIGHT + 40, label, line + "".join(parts))
+
+
+def curves(
+    lines: Sequence[tuple[str, Sequence[float], Sequence[float]]], chosen: str, label: str
+) -> str:
+    """Values over steps, a line each; the chosen one is drawn above the others.
+
+    Args:
+        lines: A name, the steps in order, and the values.
+        chosen: The name of the one that matters most.
+        label: What the chart shows.
+    """
+    drawn = [(name, *_thinned(steps, values)) for name, steps, values in lines if values]
+    far = max((steps[-1] for _, steps, _ in drawn), default=1.0) or 1.0
+    low = min((min(values) for *_, values in drawn), default=0.0)
+    high = max((max(values) for *_, values in drawn), default=1.0)
+    span = (high - low) or 1.0
+    left, top, width, height = 64, 10, 720, 240
+
+    def across(step: float) -> float:
+        return left + width * step / far
+
+    def up(value: float) -> float:
+        return top + height * (1 - (value - low) / span) if high > low else top + height / 2
+
+    parts = []
+    for value in (low, (low + high) / 2, high) if high > low else (low,):
+        parts.append(
+            f'<line class="axis" x1="{left}" y1="{up(value):.1f}" x2="{left + width}" '
+            f'y2="{up(value):.1f}"/><text class="tick" x="{left - 8}" y="{up(value) + 4:.1f}" '
+            f'text-anchor="end">{value:.4g}</text>'
+        )
+    for share, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
+        parts.append(
+            f'<text class="tick" x="{across(far * share):.1f}" y="{top + height + 20}" '
+            f'text-anchor="{anchor}">{far * share:,.0f}</text>'
+        )
+    for name, steps, values in sorted(drawn, key=lambda line: line[0] == chosen):
+        kind = "curve" if name == chosen else "curve other"
+        places = zip(steps, values, strict=True)
+        points = " ".join(f"{across(step):.1f},{up(value):.1f}" for step, value in places)
+        x, y = f"{across(steps[-1]):.1f}", f"{up(values[-1]):.1f}"
+        end = f'<circle class="dot" cx="{x}" cy="{y}" r="3.5"/>'
+        parts.append(
+            f"<g><title>{escape(name)}: {values[-1]:.5g} at the end</title>"
+            f'<polyline class="{kind}" points="{points}"/>{end if name == chosen else ""}</g>'
+        )
+    return _svg(left + width + 16, top + height + 28, label, "".join(parts))
+
+
+def _thinned(
+    steps: Sequence[float], values: Sequence[float]
+) -> tuple[Sequence[float], Sequence[float]]:
+    """At most as many points as can be told apart, each the mean of its part."""
+    count = len(values)
+    if count <= _MOST_POINTS:
+        return steps, values
+    edges = [round(place * count / _MOST_POINTS) for place in range(_MOST_POINTS + 1)]
+    parts = list(pairwise(edges))
+    return (
+        [steps[end - 1] for _, end in parts],
+        [sum(values[begin:end]) / (end - begin) for begin, end in parts],
+    )
 
 
 def flow(boxes: Sequence[tuple[str, str]]) -> str:

@@ -48,6 +48,9 @@ td svg{vertical-align:middle}.bad td:first-child{color:var(--bad);font-weight:60
 font-size:12.5px;font-weight:600}.box{fill:none;stroke:var(--line);stroke-width:1.5}
 .arrow{fill:none;stroke:var(--soft);stroke-width:1.5}.pair{stroke:var(--mark);opacity:.45;
 stroke-width:1.5}.whole{opacity:.8;stroke-width:5;stroke-linecap:round}
+.curve{fill:none;stroke:var(--mark);stroke-width:2;
+stroke-linejoin:round}.other{stroke:var(--soft);stroke-width:1.2;opacity:.6}
+.card code{font-size:13px;overflow-wrap:anywhere}
 .dot,.mark{fill:var(--mark)}.dot{stroke:var(--card);stroke-width:2}footer{margin-top:48px;font-size:13px}
 """
 

@@ -142,7 +142,7 @@ class TrainingRun:
             if why or self._is_ending:
                 return why
             with refusals(self.folder):
-                logger = UnifiedLogger(algorithm.config.to_dict(), self.folder, self._loggers)
+                logger = UnifiedLogger(algorithm.config.serialize(), self.folder, self._loggers)
             try:
                 return self._train(algorithm, logger, on_result)
             finally:
