@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 RECIPE: Final = "run.toml"
 START: Final = "start"
 """Where a run keeps the policy that it began from."""
+_BUFFER: Final = "store_buffer_in_checkpoints"
 _KEEP: Final = 3
 _SAVE_EVERY: Final = 10
 _RUN_KEYS: Final = ("stop", "keep", "save_every", "score", "mode", "from")
@@ -129,6 +130,8 @@ class Recipe:
 
         cls = self.config_class
         config = cls().env_runners(num_env_runners=0)  # In this process, unless somebody asks.
+        if _BUFFER in cls.SECTIONS["training"].settings:
+            config.update_from_dict({_BUFFER: True})  # Without it no run goes on as it was.
         if self.run.get("from"):
             config.from_migrated(folder / START)
         take_settings(config, self.data)
