@@ -21,6 +21,7 @@ FRONTS = {
     "rlconnect.offline",
     "rlconnect.serve",
     "rlconnect.v2",
+    "rlconnect.v2.tuning",
 }
 # What has no front of its own: tools beside policies, and classes of warnings.
 DEEPER = {

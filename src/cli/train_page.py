@@ -25,6 +25,7 @@ _TOLD = {
     "evaluated_from": "evaluation/env_runners/episode_return_ci95_low",
     "evaluated_to": "evaluation/env_runners/episode_return_ci95_high",
 }
+_COUNTS = ("iterations", "steps", "episodes")
 
 
 def as_data(run: TrainingRun, recipe: Recipe, why: str) -> dict[str, Any]:
@@ -45,6 +46,7 @@ def as_data(run: TrainingRun, recipe: Recipe, why: str) -> dict[str, Any]:
         "seed": recipe.data.get("debugging", {}).get("seed"),
         "ended_by": short(why) or None,
         **{name: last.get(path) for name, path in _TOLD.items()},
+        **{name: int(last.get(_TOLD[name], 0)) for name in _COUNTS},
         "best_checkpoint": None
         if best is None
         else {"path": best[0].path, "metric": score, "value": best[1].get(score)},
@@ -63,8 +65,8 @@ def train_page(data: dict[str, Any]) -> tuple[RenderableType, list[Text]]:
             (visible(data["algorithm"]), "title"), ("  in  ", "label"), visible(data["env"])
         ),
         Text(
-            f"{data['iterations'] or 0:,.0f} iterations, {data['steps'] or 0:,.0f} steps, "
-            f"{data['episodes'] or 0:,.0f} episodes in {_time(data['seconds'] or 0.0)}",
+            f"{data['iterations']:,} iterations, {data['steps']:,} steps, "
+            f"{data['episodes']:,} episodes in {_time(data['seconds'] or 0.0)}",
             "label",
         ),
     ]
@@ -93,9 +95,19 @@ def train_page(data: dict[str, Any]) -> tuple[RenderableType, list[Text]]:
     below += [
         Text("curves, and going on", "label"),
         Text(f"  {command('runs', data['folder'])}", "command"),
-        Text(f"  {command('train', '--resume', data['folder'])}", "command"),
+        Text(f"  {command('train', *_going_on(data))}", "command"),
     ]
     return Group(*lines), below
+
+
+def _going_on(data: dict[str, Any]) -> list[str]:
+    """How the run goes on: what of the user's it needs, and further than it was to go."""
+    words = ["--resume", data["folder"]]
+    if ":" in data["env"]:
+        words += ["--env", data["env"]]
+    if isinstance(data.get(data["ended_by"]), int):
+        words += ["--stop", f"{data['ended_by']}={2 * data[data['ended_by']]}"]
+    return words
 
 
 def _time(seconds: float) -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from rlconnect.core.errors import ConfigError
-from rlconnect.v2 import MeanStdFilter, PPOConfig
+from rlconnect.v2 import MeanStdFilter, PPOConfig, RLlibCallback
 
 from tests.v2.algorithms.algorithm_cases import Countdown, small
 
@@ -95,4 +95,59 @@ def test_evaluation_needs_an_environment():
         algo.evaluate()
     assert np.isfinite(algo.train()["learners"]["default_policy"]["total_loss"])
     assert isinstance(PPOConfig().get_evaluation_config_object(), PPOConfig)
+    algo.stop()
+
+
+def test_an_evaluation_is_of_its_own_episodes():
+    """Its mean is that of its episodes alone, within the interval; its lifetime sums go on."""
+    returns = []
+
+    class Collect(RLlibCallback):
+        def on_episode_end(self, *, episode, env_runner, **kwargs):
+            if env_runner.config.in_evaluation:
+                returns.append(episode.get_return())
+
+    config = small().evaluation(evaluation_interval=1, evaluation_duration=4)
+    algo = config.callbacks(Collect).build_algo()
+    for iteration in (1, 2, 3):
+        returns.clear()
+        found = algo.train()["evaluation"]["env_runners"]
+
+        assert found["episode_return_mean"] == pytest.approx(np.mean(returns))
+        assert found["episode_return_max"] == max(returns)
+        assert found["episode_return_ci95_low"] <= found["episode_return_mean"]
+        assert found["episode_return_ci95_high"] >= found["episode_return_mean"]
+        assert found["num_episodes_lifetime"] == 4 * iteration
+    algo.stop()
+
+
+def test_one_episode_tells_no_interval():
+    """There is nothing to tell how much episodes vary."""
+    algo = small().evaluation(evaluation_interval=1, evaluation_duration=1).build_algo()
+
+    found = algo.train()["evaluation"]["env_runners"]
+
+    assert "episode_return_mean" in found
+    assert "episode_return_ci95_low" not in found
+    algo.stop()
+
+
+def test_training_tells_both_means():
+    """Over the last hundred episodes, and over those that ended in the iteration."""
+    returns = []
+
+    class Collect(RLlibCallback):
+        def on_episode_end(self, *, episode, prev_episode_chunks=(), **kwargs):
+            chunks = [*(prev_episode_chunks or ()), episode]
+            returns[-1].append(sum(each.get_return() for each in chunks))
+
+    algo = small().callbacks(Collect).build_algo()
+    for _ in range(3):
+        returns.append([])
+        found = algo.train()["env_runners"]
+
+        assert found["episode_return_mean_this_iter"] == pytest.approx(np.mean(returns[-1]))
+        assert found["episode_return_mean"] == pytest.approx(
+            np.mean([each for part in returns for each in part])
+        )
     algo.stop()
