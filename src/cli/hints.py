@@ -29,6 +29,7 @@ _OPTIONS: Final = (
     (r"policy_ids|\bpolicy=|policies\[", "--policy ID"),
     (r"register_env", "--env FILE.py:NAME, or --import FILE.py that registers it"),
 )
+_SETTING: Final = re.compile(r"config\.\w+\((\w+)=(\w+)")
 _SENTENCES: Final = re.compile(r"(?<=[^.][.;])\s+")
 _MOST: Final = 3
 
@@ -59,7 +60,9 @@ def shell_hint(hint: str, missing: list[str] | None = None) -> str:
     if not _PYTHON.search(hint):
         return hint
     plain = [each for each in _SENTENCES.split(hint) if not _PYTHON.search(each)]
-    options = [option for pattern, option in _OPTIONS if re.search(pattern, hint)]
+    told = [f"--set {name}={value.lower()}" for name, value in _SETTING.findall(hint)]
+    options = told if given_words()[:1] == ("train",) else []
+    options += [option for pattern, option in _OPTIONS if re.search(pattern, hint)]
     if options:
         give = "Give" if plain else "give"
         plain.append(f"{give} {' or '.join(options[:_MOST])}.")

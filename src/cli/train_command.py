@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shlex
 import signal
 import sys
 import threading
@@ -189,6 +190,7 @@ def _go(run: TrainingRun, recipe: Recipe, *, as_json: bool) -> tuple[str, bool]:
     """Train and show it; gives what was reached, and whether somebody has cut it off."""
     from ..v2.tuning.enough import short
     from .theme import console, errors_console
+    from .train_page import going_on_words
     from .training_table import TrainingTable
 
     out = errors_console() if as_json else console()
@@ -196,8 +198,15 @@ def _go(run: TrainingRun, recipe: Recipe, *, as_json: bool) -> tuple[str, bool]:
     words = ", ".join(f"{short(path)} {each:,.12g}" for path, each in run.stop.items())
     out.print(f"{recipe.algorithm} in {env}: {run.folder}", soft_wrap=True)
     out.print(f"until {words or 'Ctrl-C'}, seed {recipe.data['debugging']['seed']}", soft_wrap=True)
-    with _ending(run) as was_cut, TrainingTable(out, run.stop) as table:
-        why = run.go(table.on_result)
+    try:
+        with _ending(run) as was_cut, TrainingTable(out, run.stop) as table:
+            why = run.go(table.on_result)
+    except BaseException:
+        if run.newest is not None:
+            going_on = shlex.join(["rlconnect", "train", *going_on_words(run.folder, env)])
+            said = f"saved up to iteration {run.newest}; it goes on by"
+            errors_console().print(f"{said}\n  {going_on}", style="label")
+        raise
     return why, bool(was_cut)
 
 

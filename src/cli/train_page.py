@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -100,11 +101,14 @@ def train_page(data: dict[str, Any]) -> tuple[RenderableType, list[Text]]:
     return Group(*lines), below
 
 
+def going_on_words(folder: str | os.PathLike[str], env: str) -> list[str]:
+    """The options by which a run goes on, the user's own environment with them."""
+    return ["--resume", os.fspath(folder), *(["--env", env] if ":" in env else [])]
+
+
 def _going_on(data: dict[str, Any]) -> list[str]:
     """How the run goes on: what of the user's it needs, and further than it was to go."""
-    words = ["--resume", data["folder"]]
-    if ":" in data["env"]:
-        words += ["--env", data["env"]]
+    words = going_on_words(data["folder"], data["env"])
     if isinstance(data.get(data["ended_by"]), int):
         words += ["--stop", f"{data['ended_by']}={2 * data[data['ended_by']]}"]
     return words

@@ -16,6 +16,7 @@ SMALL = [
     "--set", "model_config.fcnet_hiddens=[8]", "--seed", "3",
 ]  # fmt: skip
 MINE = """
+import os
 import signal
 
 import gymnasium as gym
@@ -34,6 +35,11 @@ class Mine(gym.Wrapper):
 class Failing(Mine):
     def step(self, action):
         raise RuntimeError("the simulator is gone")
+
+
+class Dying(Mine):
+    def step(self, action):
+        os._exit(1)
 
 
 class Interrupted(Mine):
@@ -134,6 +140,17 @@ def test_code_of_ones_own_that_fails(capsys):
 
     said = capsys.readouterr().err
     assert "the simulator is gone" in said
+    assert "rlconnect train --resume a --env mine.py:Failing" in said
+
+
+def test_hints_are_in_options(capsys):
+    """What an environment that dies needs is said as --set, not in Python."""
+    given = ["--set", "env_step_timeout_s=60", "--set", "gym_env_vectorize_mode=async"]
+    words = ["--algo", "PPO", "--env", "mine.py:Dying", *SMALL, *given, "--out", "a"]
+    assert trained(*words) == 2
+
+    said = capsys.readouterr().err
+    assert "--set restart_failed_sub_environments=true" in said
 
 
 def test_going_on_in_another_environment(capsys):

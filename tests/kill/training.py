@@ -38,7 +38,8 @@ def run_of(folder, algo="PPO"):
     if algo == "PPO":
         config.training(train_batch_size=128, minibatch_size=64, num_epochs=2, lr=1e-3)
     else:
-        config.training(store_buffer_in_checkpoints=True)
+        config.training(store_buffer_in_checkpoints=True, train_batch_size=16)
+        config.training(num_steps_sampled_before_learning_starts=100)
         config.reporting(min_sample_timesteps_per_iteration=64, min_time_s_per_iteration=0)
     stop = {"training_iteration": ITERATIONS}
     return TrainingRun(config, folder, stop=stop, saving=SAVING)
