@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.errors import ConfigError
+from ..core.text.visible import visible
 from .environments import Environment
 from .imports import user_module
 from .options import Json, Loading, One
@@ -195,7 +196,7 @@ def _go(run: TrainingRun, recipe: Recipe, *, as_json: bool) -> tuple[str, bool]:
 
     out = errors_console() if as_json else console()
     env = recipe.env
-    words = ", ".join(f"{short(path)} {each:,.12g}" for path, each in run.stop.items())
+    words = ", ".join(f"{visible(short(at))} {each:,.12g}" for at, each in run.stop.items())
     out.print(f"{recipe.algorithm} in {env}: {run.folder}", soft_wrap=True)
     out.print(f"until {words or 'Ctrl-C'}, seed {recipe.data['debugging']['seed']}", soft_wrap=True)
     try:

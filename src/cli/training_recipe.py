@@ -25,6 +25,7 @@ START: Final = "start"
 _BUFFER: Final = "store_buffer_in_checkpoints"
 _KEEP: Final = 3
 _SAVE_EVERY: Final = 10
+_TABLES: Final = ("run", "environment", "debugging", "evaluation")
 _RUN_KEYS: Final = ("stop", "keep", "save_every", "score", "mode", "from")
 
 
@@ -43,8 +44,9 @@ class Recipe:
         self.data: dict[str, Any] = dict(data)
         self._is_mine = is_mine
         self._told: list[str] = []
-        if not isinstance(self.run, Mapping):
-            raise ConfigError("[run]", expected="a table", found=repr(self.run))
+        for name in _TABLES:
+            if not isinstance(self.data.get(name, {}), Mapping):
+                raise ConfigError(f"[{name}]", expected="a table", found=repr(self.data[name]))
         unknown = sorted(set(self.run) - set(_RUN_KEYS))
         if unknown:
             near = near_names(unknown[0], _RUN_KEYS)
@@ -141,6 +143,14 @@ class Recipe:
             tell_paths(config, mine, "--set NAME=PATH for {!r}")
         return config
 
+    def _told_of(self, name: str, default: Any) -> Any:
+        """What the table `run` says of something, which is of the kind that its default is."""
+        value = self.run.get(name, default)
+        if type(value) is not type(default):
+            kind = "an integer" if isinstance(default, int) else "a text"
+            raise ConfigError(f"[run] {name}", expected=kind, found=repr(value))
+        return value
+
     def training(self, folder: Path) -> TrainingRun:
         """The run.
 
@@ -152,14 +162,13 @@ class Recipe:
         from ..v2.tuning.run_config import CheckpointConfig
         from ..v2.tuning.training_run import RETURN, TrainingRun
 
-        run = self.run
         saving = CheckpointConfig(
-            num_to_keep=run.get("keep", _KEEP),
-            checkpoint_score_attribute=run.get("score", RETURN),
-            checkpoint_score_order=run.get("mode", "max"),
-            checkpoint_frequency=run.get("save_every", _SAVE_EVERY),
+            num_to_keep=self._told_of("keep", _KEEP),
+            checkpoint_score_attribute=self._told_of("score", RETURN),
+            checkpoint_score_order=self._told_of("mode", "max"),
+            checkpoint_frequency=self._told_of("save_every", _SAVE_EVERY),
         )
-        stop = enough_of(run.get("stop", {}))
+        stop = enough_of(self.run.get("stop", {}))
         beside = {RECIPE: toml_of(self.data)}
         return TrainingRun(self.config(folder), folder, stop=stop, saving=saving, beside=beside)
 

@@ -212,12 +212,38 @@ def test_mistakes_leave_nothing_behind(words, says, tmp_path, capsys):
     assert {each.name for each in tmp_path.iterdir()} <= {"mine.py", "__pycache__"}
 
 
-def test_a_run_has_settings_that_are_known(tmp_path, capsys):
-    """A misspelt word of the table `run`."""
-    (tmp_path / "a.toml").write_text('algorithm = "PPO"\n[run]\nkep = 3\n', encoding="utf-8")
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[run]\nkep = 3", "did you mean 'keep'?"),
+        ("[run]\nkeep = 'all'", "an integer"),
+        ("[run]\nkeep = 0", "1 or more"),
+        ("[run]\nscore = 3", "a text"),
+        ("[run]\nmode = 'up'", "'max' or 'min'"),
+        ("[run]\nstop = [3]", "WORD=NUMBER"),
+        ("[run]\nstop = { steps = [] }", "a number"),
+        ("run = 3", "[run]: expected a table"),
+        ("environment = 3", "[environment]: expected a table"),
+        ("debugging = 3", "[debugging]: expected a table"),
+        ("[trainin]\nlr = 1", "[training]"),
+    ],
+)
+def test_odd_files_are_told(text, says, tmp_path, capsys):
+    """What a file says that is none of it."""
+    (tmp_path / "a.toml").write_text(f"{text}\n", encoding="utf-8")
 
-    assert trained("a.toml") == 2
-    assert "did you mean 'keep'?" in capsys.readouterr().err
+    assert trained("a.toml", "--algo", "PPO", "--env", "CartPole-v1") == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_file_sends_nothing_to_the_terminal(tmp_path, capsys):
+    """A metric's name is anybody's text."""
+    text = '[run]\nstop = { "a/\\u001b[2J" = 1, iterations = 1 }\n'
+    (tmp_path / "a.toml").write_text(text, encoding="utf-8")
+
+    with pytest.warns(UserWarning, match="no such metric"):
+        assert trained("a.toml", "--algo", "PPO", "--env", "CartPole-v1", *SMALL) == 0
+    assert "\x1b" not in capsys.readouterr().out
 
 
 def test_a_run_that_holds_one_is_gone_on_with(capsys):

@@ -44,6 +44,8 @@ def enough_of(told: str | Mapping[str, Any]) -> dict[str, float]:
     pairs: list[tuple[str, Any]] = []
     if isinstance(told, Mapping):
         pairs = list(told.items())
+    elif not isinstance(told, str):
+        raise ConfigError("stop", expected="WORD=NUMBER,... or a table of such", found=repr(told))
     else:
         for part in filter(None, (each.strip() for each in told.split(","))):
             word, sign, value = part.partition("=")

@@ -167,12 +167,13 @@ class MetricStopper(Stopper):
         if not self._is_looked_at:
             self._is_looked_at = True
             for path in self._enough:
-                _warn_if_never(path, result)
+                warn_if_never(path, result)
         found = ((metric_of(result, path), value) for path, value in self._enough.items())
         return any(reached is not None and bool(reached >= value) for reached, value in found)
 
 
-def _warn_if_never(path: str, result: Mapping[str, Any]) -> None:
+def warn_if_never(path: str, result: Mapping[str, Any]) -> None:
+    """Tell a metric that results do not have, and will not, by the first of them."""
     head, _, rest = path.partition("/")
     is_there = metric_of(result, path) is not None
     may_come = (rest and isinstance(result.get(head), Mapping)) or head == "evaluation"

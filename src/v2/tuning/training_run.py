@@ -32,7 +32,7 @@ from ..config.algorithm_config import AlgorithmConfig
 from ..logging.continued import cut_after
 from ..logging.loggers import Logger, UnifiedLogger
 from .run_config import CheckpointConfig
-from .stopping import RESULT_KEYS, metric_of
+from .stopping import RESULT_KEYS, metric_of, warn_if_never
 from .trial import Checkpoints
 
 SPACES: Final = "spaces.json"
@@ -194,8 +194,12 @@ class TrainingRun:
     def _train(
         self, algorithm: Algorithm, logger: Logger, on_result: Callable[[dict[str, Any]], Any]
     ) -> str:
+        is_first = True
         while True:
             result = algorithm.train()
+            for path in self.stop if is_first else ():
+                warn_if_never(path, result)
+            is_first = False
             why = self.reached(result)
             result["done"] = bool(why)
             with refusals(self.folder):

@@ -340,8 +340,8 @@ def test_what_is_not_there_is_named(make):
 
 def test_unknown_names_and_unused_settings_are_told(tmp_path):
     """No algorithm of that name; a reporter that will not report."""
-    with pytest.raises(UnknownNameError, match="no algorithm 'DQN'"):
-        tuning.Tuner("DQN").fit()
+    with pytest.raises(UnknownNameError, match="no algorithm 'APPO'"):
+        tuning.Tuner("APPO").fit()
     with pytest.warns(UserWarning, match="progress_reporter"):
         tuning.RunConfig(progress_reporter=tuning.CLIReporter(metric_columns=["a"]))
     with pytest.warns(UserWarning, match="outside of a trial"):
