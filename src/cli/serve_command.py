@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -85,7 +86,6 @@ def serve(
     What a flag does not say is taken from variables such as RLCONNECT_SERVE_PORT, then from the
     settings file. SIGTERM ends when what was accepted is answered, SIGHUP loads policies again.
     """
-    from ..serve.process import run
     from ..serve.settings import ServeSettings
 
     policies = {"": path} if path is not None else {}
@@ -110,7 +110,13 @@ def serve(
         served = ", ".join(server.app.models)
         typer.echo(f"serving {served} at {url}; a page to look at is there, too", err=True)
 
-    code = run(told, started, policy_ids=chosen.ids, options=loading.words())
+    gc.disable()  # until the server runs: nothing goes that is imported
+    try:
+        from ..serve.process import run
+
+        code = run(told, started, policy_ids=chosen.ids, options=loading.words())
+    finally:
+        gc.enable()
     if code:
         raise typer.Exit(code)
 

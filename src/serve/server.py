@@ -24,6 +24,8 @@ from .settings import ServeSettings
 
 _GRACE = 0.25
 """Seconds in which idle clients may still send what they were just about to."""
+_TIDY = 2.0
+"""Seconds after which there is time to look for what loading left behind."""
 
 
 def app_of(settings: ServeSettings, **loading: Any) -> App:
@@ -175,8 +177,7 @@ class Server:
                 loop.add_signal_handler(number, self.stop)
         with suppress(NotImplementedError, AttributeError, RuntimeError, ValueError):
             loop.add_signal_handler(signal.SIGHUP, self.reload)
-        gc.collect()
-        gc.freeze()  # what is there now stays, and need not be looked through again
+        loop.call_later(_TIDY, _tidy)
         if started is not None:
             started(self)
         await self._ends.wait()
@@ -234,6 +235,12 @@ class Server:
         while True:
             await asyncio.sleep(1.0)
             self.app.sessions.sweep()
+
+
+def _tidy() -> None:
+    gc.collect()
+    gc.freeze()  # what is there now stays, and need not be looked through again
+    gc.enable()
 
 
 def run_loop(main: Callable[[], Coroutine[Any, Any, None]]) -> None:

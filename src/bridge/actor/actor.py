@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -21,9 +21,11 @@ from ..loading.mapping import Casting, PolicyMapping
 from ..loading.natives import Natives, Source, natives_of, source_of
 from ..triple import V2Triple
 from .asked import Asked, answered, fetched, listed
-from .episodes import Played, play
 from .player import Player
 from .players import player_of
+
+if TYPE_CHECKING:
+    from .episodes import Played
 
 AutoReset = Literal["next_step", "same_step"]
 
@@ -283,6 +285,8 @@ class Actor:
             progress: Called with how many are done and how many there are.
             record: A folder to keep the episodes in, for `rlconnect.offline.open_dataset`.
         """
+        from .episodes import play
+
         with self._lock:
             return play(
                 self,

@@ -30,7 +30,7 @@ from ..triple import V2Triple, is_triple
 from .mapping import PolicyMapping
 from .options import check_known, legacy_options, module_options, words_of
 from .several import mapping_of
-from .triples import has_pipelines, migrated_in, triples_in
+from .triple_places import has_pipelines
 
 Native: TypeAlias = Any
 """A `Policy`, a `V2Triple`, or an exported `Artifact`."""
@@ -233,18 +233,28 @@ def _in_folder(
         }
         return Natives(players, mapping or mapping_of(content))
     if (Path(path) / MIGRATION_FILE).is_file():
+        from .triples import migrated_in
+
         migrated = migrated_in(path, words_of(options))
         return Natives(chosen({migrated.name: migrated}, wanted, path), mapping)
     if has_pipelines(path):  # an algorithm's, a runner's, or a saved actor's
-        return Natives(triples_in(path, wanted, mapping, module_options(options)), mapping)
+        return Natives(_triples(path, wanted, mapping, options), mapping)
     checkpoint = open_checkpoint(path)
     if checkpoint.policies or checkpoint.stack == "old":
         found = Policy.from_checkpoint(checkpoint, wanted, **legacy_options(options))
         policies = found if isinstance(found, dict) else {found.name: found}
         return Natives(policies, mapping or mapping_of(checkpoint.extra))
     if checkpoint.modules:
-        return Natives(triples_in(path, wanted, mapping, module_options(options)), mapping)
+        return Natives(_triples(path, wanted, mapping, options), mapping)
     return Natives({}, parts=_parts(checkpoint, module_options(options)))
+
+
+def _triples(
+    path: Path, wanted: Sequence[str] | None, mapping: PolicyMapping, options: Mapping[str, Any]
+) -> dict[str, V2Triple]:
+    from .triples import triples_in  # the whole new stack, for which old policies need not wait
+
+    return triples_in(path, wanted, mapping, module_options(options))
 
 
 def _program(path: Path, wanted: Sequence[str] | None) -> Natives:

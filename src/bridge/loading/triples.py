@@ -23,9 +23,7 @@ from ...core.vault.file_names import (
     LEARNER_CONNECTOR,
     MIGRATION_FILE,
     MODULE,
-    MODULE_PLACES,
     MODULE_TO_ENV,
-    RUNNER_PLACES,
 )
 from ...core.vault.files.places import is_elsewhere, on_disk
 from ...core.vault.files.reading import part_of, read_json
@@ -44,6 +42,7 @@ from ..triple import V2Triple
 from .agent_pieces import has_own_pieces, module_pipelines
 from .mapping import Casting, PolicyMapping
 from .options import words_of
+from .triple_places import has_pipelines, module_in, runner_in
 
 STEPS: Final = "num_env_steps_sampled_lifetime"
 """What RLlib's env runners call their count."""
@@ -71,8 +70,7 @@ def load_triple(
         with on_disk(path, DEFAULT_LIMITS) as unpacked:
             return load_triple(unpacked, module_id, **options)
     folder = Path(path)
-    runner = next((n for n in RUNNER_PLACES if part_of(folder, n + ENV_TO_MODULE).is_dir()), None)
-    place = _module_in(folder)
+    runner, place = runner_in(folder), module_in(folder)
     if runner is None or place is None:
         raise CheckpointNotFoundError(
             f"{folder} holds no {'pipelines' if runner is None else 'module'} of the new stack",
@@ -141,12 +139,6 @@ def read_beside(folder: Path, name: str) -> Any:
         return mapping(content)
 
 
-def has_pipelines(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder holds a module of the new stack with its pipelines."""
-    runs = any(part_of(path, n + ENV_TO_MODULE).is_dir() for n in RUNNER_PLACES)
-    return runs and _module_in(Path(path)) is not None
-
-
 def triples_in(
     path: str | os.PathLike[str],
     module_ids: Sequence[str] | None,
@@ -201,10 +193,6 @@ def _id_in(path: Any) -> str:
     said = read_json(file, DEFAULT_LIMITS) if file.is_file() else {}
     name = said.get(POLICY)
     return name if isinstance(name, str) and name else DEFAULT_MODULE_ID
-
-
-def _module_in(folder: Path) -> Path | None:
-    return next((own for own in (part_of(folder, n) for n in MODULE_PLACES) if own.is_dir()), None)
 
 
 def _steps_sampled(path: Any) -> int:
