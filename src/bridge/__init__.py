@@ -22,6 +22,10 @@ _HOME: Final = {
     "AdapterChain": "..core.adapters",
     # An old policy as the start of a better one
     "graft": ".graft.graft",
+    "Lesson": ".teach.teach",
+    "Taught": ".teach.teach",
+    "kickstart": ".teach.teach",
+    "teach": ".teach.teach",
     # Wrapping what is of one stack for the other
     "LegacyActionConnectorV2": ".wrap.action_connector",
     "LegacyAgentConnectorV2": ".wrap.agent_connector",

@@ -1,0 +1,207 @@
+"""A policy teaches another network what it does, alone or beside PPO's own loss."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from gymnasium.spaces import Box, Discrete
+from rlconnect import Actor, adapt, kickstart, load, rollout, teach
+from rlconnect.core.adapters import MapActions
+from rlconnect.core.errors import ConfigError, PieceError, SpaceError
+from rlconnect.legacy import Policy
+from rlconnect.v2 import BCConfig, MeanStdFilter, PPOConfig
+
+SEEN = Box(-2, 2, (3,), np.float32)
+SMALL = {"fcnet_hiddens": [16], "max_seq_len": 10}
+
+
+class Sign(gym.Env):
+    """Ten steps; doing what the first number's sign says earns 1."""
+
+    observation_space, action_space = SEEN, Discrete(2)
+
+    def __init__(self, config=None):
+        self.t = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t = 0
+        return self._look(), {}
+
+    def step(self, action):
+        self.t += 1
+        earned = self._worth(action)
+        return self._look(), earned, False, self.t == 10, {}
+
+    def _look(self):
+        self.seen = self.np_random.uniform(-2, 2, 3).astype(np.float32)
+        return self.seen
+
+    def _worth(self, action):
+        return float(action == (self.seen[0] > 0))
+
+
+class Follow(Sign):
+    """Likewise, for a number that is to be half of the first one."""
+
+    action_space = Box(-1, 1, (1,), np.float32)
+
+    def _worth(self, action):
+        return float(1 - abs(np.asarray(action).item() - self.seen[0] / 2))
+
+
+def teacher(actions=Sign.action_space, factor=3.0, width=3):
+    """An old policy that knows: one layer, whose weights are the rule."""
+    space = Box(-2, 2, (width,), np.float32)
+    model = {"fcnet_hiddens": [], "vf_share_layers": False}
+    policy = Policy(space, actions, {"seed": 0, "model": model})
+    weights = policy.get_weights()
+    names = [name for name in weights if "_logits" in name]
+    for name in names:
+        weights[name] = np.zeros_like(weights[name])
+    rows = [[-factor], [factor]] if isinstance(actions, Discrete) else [[0.5 * factor / 3], [0.0]]
+    (weight,) = [name for name in names if name.endswith("weight")]
+    weights[weight][:, :1] = np.array(rows, np.float32)
+    policy.set_weights(weights)
+    return policy
+
+
+def config(**model):
+    return PPOConfig().environment(Sign).rl_module(model_config={**SMALL, **model})
+
+
+def taught(student, **words):
+    settings = {"steps": 4_000, "round_steps": 500, "num_envs": 8, "episodes": 10, "until": 0.95}
+    return teach(student, words.pop("teacher", None) or teacher(), **{**settings, **words})
+
+
+@pytest.mark.parametrize(
+    "model", [{}, {"use_lstm": True, "lstm_cell_size": 8}], ids=["layers", "an LSTM"]
+)
+def test_another_network_learns_what_the_teacher_does(model):
+    """It agrees nearly always, and earns what the teacher earns."""
+    told = []
+
+    found = taught(config(**model), progress=told.append)
+
+    assert found.is_reached, str(found)
+    assert found.lessons[-1].agreement >= 0.95
+    assert tuple(told) == found.lessons
+    assert found.student_returns.mean >= 0.9 * found.teacher_returns.mean
+    assert found.teacher_returns.mean > found.random_returns.mean
+    assert found.to_dict()["returns"]["student"]["mean"] == found.student_returns.mean
+    assert "reached" in str(found)
+
+
+def test_numbers_are_taught_as_well():
+    """Means of continuous actions come near the teacher's."""
+    student = PPOConfig().environment(Follow).rl_module(model_config=SMALL)
+
+    found = taught(student, teacher=teacher(Follow.action_space), until=0.9)
+
+    assert found.lessons[-1].agreement > found.lessons[0].agreement
+    assert found.is_reached, str(found)
+
+
+def test_the_student_sees_through_its_own_pieces():
+    """Its filter stands behind the teacher, who sees what the environment gives."""
+    student = config().env_runners(env_to_module_connector=lambda *_: MeanStdFilter())
+
+    found = taught(student)
+
+    names = [type(piece).__name__ for piece in found.student.env_to_module.connectors]
+    assert names[0] == "MeanStdFilter"
+    assert "AskTeacher" not in names
+    assert "KeepAnswers" not in {type(p).__name__ for p in found.student.module_to_env.connectors}
+    assert found.is_reached, str(found)
+
+
+def test_it_is_saved_taught_on_and_plays(tmp_path):
+    """The folder loads, plays as the student did, and is a student again."""
+    found = taught(config(), steps=2_000, until=1.0)
+    found.save(tmp_path / "student")
+
+    played = rollout(load(tmp_path / "student").only, Sign, episodes=10, seed=0)
+    again = taught(tmp_path / "student", env=Sign, steps=500, until=0.0)
+
+    assert played.returns == found.student_returns.returns
+    assert again.lessons[0].agreement > found.lessons[0].agreement + 0.1
+    from_triple = taught(found.student, env=Sign, steps=500, until=0.0)
+    assert from_triple.lessons[0].agreement == pytest.approx(again.lessons[0].agreement, abs=0.1)
+
+
+def test_each_episode_has_the_memory_of_a_recurrent_teacher():
+    """What it says at a step is what it would have done, had it lived through the episode."""
+    model = {"fcnet_hiddens": [8], "use_lstm": True, "lstm_cell_size": 6}
+    recurrent = Policy(SEEN, Discrete(2), {"seed": 3, "model": model})
+    lived = []
+    student = config().env_runners(num_envs_per_env_runner=2)
+    student.callbacks(on_episode_end=lambda *, episode, **_: lived.append(episode.to_numpy()))
+
+    taught(student, teacher=recurrent, steps=100, round_steps=100, until=0.0)
+
+    alone = Actor.from_policy(recurrent)
+    for episode in lived[:4]:
+        alone.reset()
+        rows = []
+        for seen in episode.get_observations()[:-1]:
+            _, fetches = alone.act_and_fetch(seen[None], env_ids=[0])
+            rows.append(fetches["action_dist_inputs"][0])
+        said = episode.get_extra_model_outputs("teacher_action_dist_inputs")
+        np.testing.assert_allclose(said, rows, atol=1e-6)
+
+
+def test_a_teacher_for_something_else_is_refused():
+    """What it sees, what it does, how well it does it, and where it would be asked."""
+    with pytest.raises(SpaceError, match="sees other things"):
+        taught(config(), teacher=teacher(width=4))
+    with pytest.raises(SpaceError, match="does other things"):
+        taught(config(), teacher=teacher(Discrete(2, start=1)), env=_with(Discrete(4)))
+    with pytest.raises(ConfigError, match="worse than random"):
+        taught(config(), teacher=teacher(factor=-3.0))
+    with pytest.raises(ConfigError, match="live environment"):
+        taught(config(), env=Sign())
+    with pytest.raises(ConfigError, match="needs an environment"):
+        taught(PPOConfig())
+
+
+def _with(actions):
+    class Other(Sign):
+        action_space = actions
+
+    return Other
+
+
+def test_a_network_for_other_actions_is_refused():
+    """A teacher behind an adapter of actions has to be grafted first."""
+    three = _with(Discrete(3))
+    adapted = adapt(
+        teacher(), observation_space=SEEN, action_space=Discrete(3), action=MapActions([0, 1], 3)
+    )
+    with pytest.raises(PieceError, match="graft"):
+        taught(config(), teacher=adapted, env=three)
+
+
+def test_a_teacher_stands_beside_ppo_for_a_while():
+    """Its divergence is told, weighs what the schedule says, and falls."""
+    student = config().training(train_batch_size=200, minibatch_size=100, num_epochs=4, lr=1e-2)
+    student.env_runners(num_env_runners=0).debugging(seed=0)
+    algorithm = kickstart(student, teacher(), [[0, 5.0], [600, 0.0]]).build_algo()
+    told = []
+
+    for _ in range(5):
+        result = algorithm.train()["learners"]["default_policy"]
+        told.append((result["teacher_coeff"], result["teacher_kl"]))
+    algorithm.stop()
+
+    weights, apart = np.array(told).T
+    assert weights[0] > weights[1] > 0
+    assert weights[-1] == 0
+    assert apart[2] < apart[0]
+    assert torch.isfinite(torch.as_tensor(apart)).all()
+
+
+def test_only_ppo_is_kickstarted():
+    """Other algorithms have losses of their own."""
+    with pytest.raises(ConfigError, match="PPO"):
+        kickstart(BCConfig(), teacher())
