@@ -92,6 +92,8 @@ class SACConfig(OffPolicyConfig):
         "min_time_s_per_iteration": 1,
         "min_sample_timesteps_per_iteration": 100,
     }
+    burn_in_len: ClassVar = 0
+    """It learns from single steps."""
 
     @override
     @takes(TRAINING)
