@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from gymnasium.spaces import Space
@@ -12,6 +12,7 @@ from ...core.data.damage import at
 from ...core.trust import Names
 from ...legacy.connectors.connector import Connector
 from ...v2.connectors.connector import ConnectorV2
+from ...v2.saving.checkpointable import Components
 from .connector_state import learnt_by, live_connector, reset_of, restored
 from .plain_context import context_from_data, context_to_data
 from .slots import Slots
@@ -49,11 +50,7 @@ class WrappedConnector(ConnectorV2):
 
     @override
     def get_state(
-        self,
-        components: str | Collection[str] | None = None,
-        *,
-        not_components: str | Collection[str] | None = None,
-        **kwargs: Any,
+        self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
         """Give what the connector has learnt; running episodes hold the rest."""
         return learnt_by(self.connector)

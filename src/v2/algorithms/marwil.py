@@ -18,7 +18,7 @@ from ..connectors.learner.general_advantage_estimation import GeneralAdvantageEs
 from ..connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline
 from ..metrics import names
 from ..modules.spec import RLModuleSpec
-from ..saving.checkpointable import Names
+from ..saving.checkpointable import Components
 from .algorithm import Algorithm
 from .offline_data import OfflineData
 
@@ -140,7 +140,7 @@ class LearningFromRecords(Algorithm):
 
     @override
     def get_state(
-        self, components: Names = None, *, not_components: Names = None, **kwargs: Any
+        self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
         state = super().get_state(components, not_components=not_components, **kwargs)
         state["offline_data"] = self.offline_data.get_state()

@@ -36,7 +36,7 @@ from ..replay.multi_agent_episode_buffer import (
 )
 from ..replay.prioritized_episode_buffer import PrioritizedEpisodeReplayBuffer
 from ..saving import class_slots as slots
-from ..saving.checkpointable import Names
+from ..saving.checkpointable import Components
 from .algorithm import Algorithm
 from .iteration import ResultDict
 
@@ -274,7 +274,7 @@ class OffPolicy(Algorithm):
 
     @override
     def get_state(
-        self, components: Names = None, *, not_components: Names = None, **kwargs: Any
+        self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
         state = super().get_state(components, not_components=not_components, **kwargs)
         if self.config.store_buffer_in_checkpoints:

@@ -37,7 +37,7 @@ from ..config.saved_config import restored_config, saved_settings
 from ..metrics import names
 from ..modules.loading import misfit_with
 from ..saving.checkpoint_files import locate_component, read_constructor
-from ..saving.checkpointable import Checkpointable, Names
+from ..saving.checkpointable import Checkpointable, Components
 from ..saving.class_slots import ALGORITHM
 from .random_states import random_state_of, set_random_state
 from .saved_run import SavedRun
@@ -66,7 +66,7 @@ class SavedAlgorithm(Checkpointable):
 
     @override
     def get_state(
-        self, components: Names = None, *, not_components: Names = None, **kwargs: Any
+        self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
         """Give everything that a run needs to go on.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -14,7 +14,7 @@ from typing_extensions import override
 from ...core.errors import PieceError
 from ...core.limits.asking import check_count, check_space
 from ...core.trust import Names
-from ..saving.checkpointable import Checkpointable
+from ..saving.checkpointable import Checkpointable, Components
 from . import batch_items
 from .construction import arguments_of, recorded
 
@@ -234,11 +234,7 @@ class ConnectorV2(Checkpointable):
 
     @override
     def get_state(
-        self,
-        components: str | Collection[str] | None = None,
-        *,
-        not_components: str | Collection[str] | None = None,
-        **kwargs: Any,
+        self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
         """Give the state as plain data; the base has none."""
         return {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gymnasium.spaces import Space
@@ -13,7 +13,7 @@ from ...core.errors import CorruptCheckpointError, PieceError
 from ...core.runtime.sharing import Turn
 from ...core.trust import Names
 from ...core.vault.decode.standins import class_path, shown
-from ..saving.checkpointable import Checkpointable
+from ..saving.checkpointable import Checkpointable, Components
 from ..saving.class_slots import PIECE
 from .connector import ConnectorV2
 from .piece_list import PieceList, piece_of
@@ -258,11 +258,7 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
 
     @override
     def get_state(
-        self,
-        components: str | Collection[str] | None = None,
-        *,
-        not_components: str | Collection[str] | None = None,
-        **kwargs: Any,
+        self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
         """Give the states of the pieces that have one, by name.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import random
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from ..metrics.names import (
     NUM_ENV_STEPS_SAMPLED_LIFETIME,
     WEIGHTS_SEQ_NO,
 )
-from ..saving.checkpointable import Checkpointable
+from ..saving.checkpointable import Checkpointable, Components
 from .callback_hooks import CallbackHooks, callback_objects
 from .episode_metrics import SampleCounts
 
@@ -165,11 +165,7 @@ class EnvRunner(Checkpointable):
 
     @override
     def get_state(
-        self,
-        components: str | Collection[str] | None = None,
-        *,
-        not_components: str | Collection[str] | None = None,
-        **kwargs: Any,
+        self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
         """Give weights, their number, the states of both pipelines and the steps so far.
 

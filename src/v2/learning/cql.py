@@ -45,12 +45,7 @@ class CQLTorchLearner(SACTorchLearner):
 
     @override
     def compute_loss_for_module(
-        self,
-        *,
-        module_id: str,
-        config: Any,
-        batch: dict[str, Any],
-        fwd_out: dict[str, Any],
+        self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]
     ) -> Tensor:
         """Compute CQL's losses; they go to `metrics`."""
         needed(batch, _NEEDED, type(self).__name__, module_id)

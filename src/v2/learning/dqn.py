@@ -61,12 +61,7 @@ class DQNTorchLearner(DQNLearner, TorchLearner):
 
     @override
     def compute_loss_for_module(
-        self,
-        *,
-        module_id: str,
-        config: Any,
-        batch: dict[str, Any],
-        fwd_out: dict[str, Any],
+        self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]
     ) -> Tensor:
         """Compute DQN's loss; its terms and each row's error go to `metrics`."""
         needed(batch, _NEEDED, type(self).__name__, module_id)

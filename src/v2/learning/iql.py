@@ -72,12 +72,7 @@ class IQLTorchLearner(LossPerNetworkLearner, IQLLearner):
 
     @override
     def compute_loss_for_module(
-        self,
-        *,
-        module_id: str,
-        config: Any,
-        batch: dict[str, Any],
-        fwd_out: dict[str, Any],
+        self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]
     ) -> Tensor:
         """Compute IQL's losses; they go to `metrics`."""
         needed(batch, _NEEDED, type(self).__name__, module_id)

@@ -216,12 +216,7 @@ class Learner(ModuleHolder):
 
     @abc.abstractmethod
     def compute_loss_for_module(
-        self,
-        *,
-        module_id: str,
-        config: Any,
-        batch: dict[str, Any],
-        fwd_out: dict[str, Any],
+        self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]
     ) -> Tensor:
         """Compute the loss of one module.
 

@@ -12,7 +12,7 @@ from ...core.data.damage import at
 from ...core.errors import ConfigError
 from ..metrics.names import COMPONENT_LEARNER, COMPONENT_RL_MODULE
 from ..modules.multi_spec import MultiRLModuleSpec
-from ..saving.checkpointable import Checkpointable, Names
+from ..saving.checkpointable import Checkpointable, Components
 from .learner import Learner
 from .module_holder import Selection
 from .starting_weights import load_module, load_modules
@@ -158,7 +158,7 @@ class LearnerGroup(Checkpointable):
 
     @override
     def get_state(
-        self, components: Names = None, *, not_components: Names = None, **kwargs: Any
+        self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
         """Give the learner's state under "learner"."""
         if not self._check_component(COMPONENT_LEARNER, components, not_components):

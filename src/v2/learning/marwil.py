@@ -82,12 +82,7 @@ class MARWILTorchLearner(MARWILLearner, TorchLearner):
 
     @override
     def compute_loss_for_module(
-        self,
-        *,
-        module_id: str,
-        config: Any,
-        batch: dict[str, Any],
-        fwd_out: dict[str, Any],
+        self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]
     ) -> Tensor:
         """Compute MARWIL's loss; its terms go to `metrics`."""
         needed(batch, (Columns.ACTIONS,), type(self).__name__, module_id)

@@ -17,7 +17,7 @@ from ..metrics import names
 from ..metrics.metrics_logger import MetricsLogger
 from ..modules.multi_rl_module import MultiRLModule, UnknownModuleError
 from ..modules.multi_spec import MultiRLModuleSpec
-from ..saving.checkpointable import Checkpointable, Names
+from ..saving.checkpointable import Checkpointable, Components
 from .starting_weights import load_starting_weights
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class ModuleHolder(Checkpointable):
 
     @override
     def get_state(
-        self, components: Names = None, *, not_components: Names = None, **kwargs: Any
+        self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
         """Give weights, optimisers, metrics and counters.
 

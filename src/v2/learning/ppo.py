@@ -133,12 +133,7 @@ class PPOTorchLearner(PPOLearner, TorchLearner):
 
     @override
     def compute_loss_for_module(
-        self,
-        *,
-        module_id: str,
-        config: Any,
-        batch: dict[str, Any],
-        fwd_out: dict[str, Any],
+        self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]
     ) -> Tensor:
         """Compute PPO's loss; its terms go to `metrics`."""
         needed(batch, _NEEDED, type(self).__name__, module_id)

@@ -110,12 +110,7 @@ class SACTorchLearner(LossPerNetworkLearner, SACLearner):
 
     @override
     def compute_loss_for_module(
-        self,
-        *,
-        module_id: str,
-        config: Any,
-        batch: dict[str, Any],
-        fwd_out: dict[str, Any],
+        self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]
     ) -> Tensor:
         """Compute SAC's losses; they go to `metrics`, with the errors of action values."""
         needed(batch, _NEEDED, type(self).__name__, module_id)

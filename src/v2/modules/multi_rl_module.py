@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import (
     Callable,
-    Collection,
     ItemsView,
     Iterable,
     Iterator,
@@ -20,7 +19,7 @@ from typing_extensions import Self, override
 
 from ...core.data.damage import at
 from ...core.errors import ConfigError, DuplicateNameError, UnknownNameError
-from ..saving.checkpointable import Checkpointable
+from ..saving.checkpointable import Checkpointable, Components
 from .rl_module import RLModule
 from .spec import RLModuleSpec
 
@@ -241,9 +240,9 @@ class MultiRLModule(RLModule):
     @override
     def get_state(
         self,
-        components: str | Collection[str] | None = None,
+        components: Components = None,
         *,
-        not_components: str | Collection[str] | None = None,
+        not_components: Components = None,
         inference_only: bool = False,
         **kwargs: Any,
     ) -> dict[str, Any]:

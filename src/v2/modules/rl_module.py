@@ -8,7 +8,7 @@ A subclass builds its layers in `setup` and computes in `_forward`, or in `_forw
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,7 +23,7 @@ from ...core.limits.load_room import room_of_the_load
 from ...core.trust import Trust, Words
 from ...core.vault.file_names import MODULE_STATE
 from ...core.vault.one_save import of_one_save
-from ..saving.checkpointable import Checkpointable, _check_local
+from ..saving.checkpointable import Checkpointable, Components, _check_local
 
 if TYPE_CHECKING:
     from ..distributions.base import Distribution
@@ -244,9 +244,9 @@ class RLModule(Checkpointable):
     @override
     def get_state(
         self,
-        components: str | Collection[str] | None = None,
+        components: Components = None,
         *,
-        not_components: str | Collection[str] | None = None,
+        not_components: Components = None,
         inference_only: bool = False,
         **kwargs: Any,
     ) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -16,6 +16,7 @@ from ...core.errors import ConfigError, WeightsError
 from ...core.runtime.sharing import Turn
 from ..distributions.torch_continuous import TorchDiagGaussian
 from ..distributions.torch_discrete import TorchCategorical
+from ..saving.checkpointable import Components
 from .apis import InferenceOnlyAPI
 from .rl_module import RLModule
 
@@ -111,9 +112,9 @@ class TorchRLModule(nn.Module, RLModule):
     @override
     def get_state(
         self,
-        components: str | Collection[str] | None = None,
+        components: Components = None,
         *,
-        not_components: str | Collection[str] | None = None,
+        not_components: Components = None,
         inference_only: bool = False,
         **kwargs: Any,
     ) -> dict[str, Any]:

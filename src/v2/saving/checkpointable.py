@@ -42,7 +42,7 @@ from .checkpoint_files import (
 from .class_names import saved_name
 from .class_slots import COMPONENT
 
-Names = str | Collection[str] | None
+Components = str | Collection[str] | None
 
 _OURS: Final = __name__.partition(".")[0] + "."
 
@@ -68,7 +68,7 @@ class Checkpointable(abc.ABC):
 
     @abc.abstractmethod
     def get_state(
-        self, components: Names = None, *, not_components: Names = None, **kwargs: Any
+        self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
         """Give the state as plain data, that of sub-components under their names.
 
@@ -268,7 +268,7 @@ class Checkpointable(abc.ABC):
         return tuple(live_arguments(args, names)), dict(live_arguments(dict(kwargs), names))
 
     @staticmethod
-    def _check_component(name: str, components: Names, not_components: Names) -> bool:
+    def _check_component(name: str, components: Components, not_components: Components) -> bool:
         """Whether a sub-component is among those asked for."""
         wanted = _as_list(components)
         unwanted = _as_list(not_components) or []
@@ -277,7 +277,7 @@ class Checkpointable(abc.ABC):
         return wanted is None or any(w == name or w.startswith(f"{name}/") for w in wanted)
 
     @staticmethod
-    def _get_subcomponents(name: str, components: Names) -> list[str] | None:
+    def _get_subcomponents(name: str, components: Components) -> list[str] | None:
         """What is asked for inside a sub-component; None where nothing in particular is."""
         inside = [
             asked[len(name) + 1 :]
@@ -315,7 +315,7 @@ def _class_of(cls: type[Any], path: str, trust: Trust) -> type[Any]:
     return found
 
 
-def _as_list(names: Names) -> list[str] | None:
+def _as_list(names: Components) -> list[str] | None:
     if names is None:
         return None
     return [names] if isinstance(names, str) else [str(name) for name in names]

@@ -17,6 +17,7 @@ from ....core.arrays.batching import unbatch
 from ....core.errors import PieceError
 from ....core.step.part import Contribution, Part
 from ....core.types import Array, Nest
+from ...saving.checkpointable import Components
 from ..batch_items import key_of, single_agent_episode_iterator
 from ..common.written_observations import LastObservations
 from ..connector import ConnectorV2
@@ -159,11 +160,7 @@ class AdaptObservations(ConnectorV2):
 
     @override
     def get_state(
-        self,
-        components: str | Collection[str] | None = None,
-        *,
-        not_components: str | Collection[str] | None = None,
-        **kwargs: Any,
+        self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
         """Give what running episodes remember."""
         if not self._memory:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +20,7 @@ from ....core.spaces.walk import leaf_spaces, zeros_like
 from ....core.step.part import NOTHING, Contribution, filter_part
 from ....core.types import Array
 from ...episodes.column_items import stacked
+from ...saving.checkpointable import Components
 from ..batch_items import single_agent_episode_iterator
 from ..common.written_observations import LastObservations, by_agent, own_space
 from ..connector import ConnectorV2
@@ -206,11 +207,7 @@ class MeanStdFilter(ConnectorV2):
 
     @override
     def get_state(
-        self,
-        components: str | Collection[str] | None = None,
-        *,
-        not_components: str | Collection[str] | None = None,
-        **kwargs: Any,
+        self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[Any, Any]:
         """Give settings and statistics by agent id, None for a single agent."""
         for agent_id in self._expected_agents():
