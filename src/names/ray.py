@@ -103,7 +103,6 @@ stand-in: VisionNetwork=TFVisionNetwork @ models.tf.visionnet
 stand-in: InputReader OutputWriter @ offline
 stand-in: JsonReader @ offline.json_reader offline
 stand-in: JsonWriter @ offline.json_writer offline
-stand-in: OfflineData @ offline.offline_data
 stand-in: OfflinePreLearner @ offline.offline_prelearner
 stand-in: DynamicTFPolicyV2 @ policy.dynamic_tf_policy_v2
 stand-in: EagerTFPolicyV2 @ policy.eager_tf_policy_v2

@@ -13,6 +13,7 @@ V2: Final = """\
 .algorithms.episode_files: read_episodes write_episodes
 .algorithms.iql: IQL IQLConfig @ algorithms.iql.iql =
 .algorithms.marwil: MARWIL MARWILConfig @ algorithms.marwil.marwil = algorithms
+.algorithms.offline_data: OfflineData @ offline.offline_data
 .algorithms.ppo: PPO PPOConfig @ algorithms.ppo.ppo = algorithms
 .algorithms.sac: SAC SACConfig @ algorithms.sac.sac = algorithms
 .algorithms.sampling: synchronous_parallel_sample

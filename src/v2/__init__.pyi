@@ -20,6 +20,7 @@ from .algorithms.env_runner_group import EnvRunnerGroup as EnvRunnerGroup
 from .algorithms.episode_files import read_episodes as read_episodes, write_episodes as write_episodes
 from .algorithms.iql import IQL as IQL, IQLConfig as IQLConfig
 from .algorithms.marwil import MARWIL as MARWIL, MARWILConfig as MARWILConfig
+from .algorithms.offline_data import OfflineData as OfflineData
 from .algorithms.ppo import PPO as PPO, PPOConfig as PPOConfig
 from .algorithms.sac import SAC as SAC, SACConfig as SACConfig
 from .algorithms.sampling import synchronous_parallel_sample as synchronous_parallel_sample

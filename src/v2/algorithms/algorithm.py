@@ -28,7 +28,8 @@ from ..env_runners.callback_hooks import CallbackHooks, callback_objects
 from ..logging.progress_line import ProgressLine
 from ..metrics import names
 from ..metrics.metrics_logger import MetricsLogger
-from ..recorded.episode_parquet import EpisodeParquetWriter
+from ..recorded.episode_parquet import EpisodeParquetWriter, write_episode_file
+from ..recorded.row_parquet import write_row_file
 from .env_runner_group import EnvRunnerGroup, module_of
 from .episode_files import EpisodeWriter
 from .evaluation import Evaluation
@@ -444,4 +445,5 @@ def _writer_of(config: AlgorithmConfig) -> EpisodeWriter | EpisodeParquetWriter 
         )
     if config.output_write_method == "write_msgpack":
         return EpisodeWriter(config.output)
-    return EpisodeParquetWriter(config.output, config.env, config.output_max_rows_per_file)
+    write = write_episode_file if config.output_write_episodes else write_row_file
+    return EpisodeParquetWriter(config.output, config.env, config.output_max_rows_per_file, write)

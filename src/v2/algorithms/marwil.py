@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from typing_extensions import Self, Unpack, override
 
 from ..config.algorithm_config import AlgorithmConfig
+from ..config.connector_builders import call_with_fitting
 from ..config.learning_sections import TRAINING as SHARED
 from ..config.rules import AT_LEAST_0, NOT_NEGATIVE, POSITIVE, SHARE
 from ..config.section import Setting, takes
@@ -118,20 +119,21 @@ class LearningFromRecords(Algorithm):
         if runner is not None and not config.is_multi_agent:
             seen = runner.env.single_observation_space if seen is None else seen
             done = runner.env.single_action_space if done is None else done
-        self.offline_data = OfflineData(config, done, seen)
+        made = config.offline_data_class or OfflineData
+        self.offline_data: Any = call_with_fitting(made, (config, done, seen))
 
     @override
     def training_step(self) -> None:
         """Learn from the next episodes, and give the new weights to what evaluates."""
         size = self.config.train_batch_size_per_learner
-        batches = self.offline_data.batches
+        batches = getattr(self.offline_data, "batches", None)
         for _ in range(self.config.dataset_num_iters_per_learner or 1):
             if batches is not None and batches.is_stale:
                 batches.set_module_state(self.get_weights())
             with self.metrics.log_time((names.TIMERS, names.OFFLINE_SAMPLING_TIMER)):
-                batch = None if batches is None else batches.sample()
-                episodes = self.offline_data.sample(size) if batches is None else None
-            self._learn(episodes, batch)
+                given = self.offline_data.sample(size)
+            are_episodes = isinstance(given, list)
+            self._learn(given if are_episodes else None, None if are_episodes else given)
         self._sync_all_weights()
 
     @override

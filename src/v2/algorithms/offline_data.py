@@ -42,7 +42,7 @@ def recorded_episodes(given: Any, config: Any) -> list[Any]:
         found = [found]
     if isinstance(found, (str, os.PathLike)) and str(found) != "sampler":
         found = [found]
-    if isinstance(found, str) or not isinstance(found, Iterable):
+    if isinstance(found, (str, Mapping)) or not isinstance(found, Iterable):
         raise ConfigError(
             "config.offline_data(input_=...)",
             expected="episodes, paths of recorded ones, or a function that gives them",
@@ -111,11 +111,13 @@ class OfflineData:
         self._told = config.input_ if is_told(config.input_) else None
         self.batches: TrainBatches | None = None
         paths = None if self._told else _recorded_elsewhere(config.input_)
+        action_space = config.action_space if action_space is None else action_space
+        seen = config.observation_space if observation_space is None else observation_space
         if paths is not None and not config.is_multi_agent:
             from ..recorded.train_batches import TrainBatches  # It loads torch.
 
             data = open_recorded(paths, columns=config.input_read_schema)
-            self.batches = TrainBatches(config, data, (observation_space, action_space))
+            self.batches = TrainBatches(config, data, (seen, action_space))
         is_read = self._told or self.batches is not None
         episodes = [] if is_read else recorded_episodes(config.input_, config)
         if config.normalize_actions and not config.actions_in_input_normalized:
@@ -126,11 +128,12 @@ class OfflineData:
         self._rng = np.random.default_rng(config.seed)
         self._order: list[int] = []
 
-    def sample(self, num_samples: int) -> list[Any]:
-        """Give the next episodes, whole ones, until they have so many steps.
+    def sample(self, num_samples: int, **_: Any) -> Any:
+        """Give the next train batch by module, or episodes, whole ones, with so many steps.
 
         Args:
-            num_samples: How many steps at least.
+            num_samples: How many steps episodes have at least.
+            **_: For RLlib's sake.
 
         Raises:
             ConfigError: A checkpoint names the episodes, and nobody has given them.
@@ -141,6 +144,8 @@ class OfflineData:
                 found=repr(self._told)[:200],
                 hint="give them: from_checkpoint(path, settings={'input_': ...}).",
             )
+        if self.batches is not None:
+            return self.batches.sample()
         chosen: list[Any] = []
         steps = 0
         while steps < num_samples:

@@ -193,10 +193,11 @@ class OfflineData(TypedDict, total=False):
     prelearner_buffer_kwargs: Mapping[str, Any] | Open
     prelearner_use_recorded_module_states: bool | Open
     prelearner_module_synch_period: int | Open
-    offline_data_class: Any
+    offline_data_class: type[Any] | None | Open
     output: Any
     output_write_method: Literal['write_parquet', 'write_msgpack'] | Open
     output_max_rows_per_file: int | None | Open
+    output_write_episodes: bool | Open
     input_spaces_jsonable: Any
     input_read_method: Any
     input_read_method_kwargs: Any
@@ -207,16 +208,15 @@ class OfflineData(TypedDict, total=False):
     output_max_file_size: Any
     output_write_remaining_data: Any
     postprocess_inputs: Any
-    input_filesystem: Any
-    input_filesystem_kwargs: Any
     input_config: Any
     shuffle_buffer_size: Any
     offline_sampling: Any
     output_config: Any
-    output_write_method_kwargs: Any
+    input_filesystem: Any
+    input_filesystem_kwargs: Any
     output_filesystem: Any
     output_filesystem_kwargs: Any
-    output_write_episodes: Any
+    output_write_method_kwargs: Any
 
 class MultiAgent(TypedDict, total=False):
     policies: Mapping[str, Any] | Collection[str] | Open

@@ -17,7 +17,7 @@ from .rules import (
     SHARE,
     one_of,
 )
-from .section import Section, Setting, idle, missed, settings_dict
+from .section import Section, Setting, idle, settings_dict
 
 TRAINING: Final = Section(
     "training",
@@ -82,6 +82,9 @@ LEARNERS: Final = Section(
     },
 )
 
+_BY_URL: Final = "name a URL, input_='s3://bucket/folder', with the extra `remote`"
+_TO_FOLDER: Final = "record into a folder, and copy it from there"
+
 OFFLINE_DATA: Final = Section(
     "offline_data",
     {
@@ -121,7 +124,12 @@ OFFLINE_DATA: Final = Section(
         "prelearner_module_synch_period": Setting(
             10, AT_LEAST_1, "After how many batches the values in them are those of new weights."
         ),
-        "offline_data_class": Setting(None, instead="read the episodes yourself and hand them on"),
+        "offline_data_class": Setting(
+            None,
+            CLASS,
+            "A class of your own that hands out what was recorded.",
+            slot=slots.PRELEARNER,
+        ),
         "output": Setting(None, None, "A folder where sampled episodes are recorded."),
         "output_write_method": Setting(
             "write_parquet",
@@ -129,6 +137,9 @@ OFFLINE_DATA: Final = Section(
             "As RLlib does (the extra `offline`), or in msgpack, which needs nothing.",
         ),
         "output_max_rows_per_file": Setting(None, AT_LEAST_1, "Episodes in one Parquet file."),
+        "output_write_episodes": Setting(
+            True, FLAG, "Whether Parquet files hold whole episodes, or a row for each step."
+        ),
         **idle(
             input_spaces_jsonable=True,
             input_read_method="read_parquet",
@@ -139,19 +150,16 @@ OFFLINE_DATA: Final = Section(
             output_compress_columns=["obs", "new_obs"],
             output_max_file_size=67108864,
             output_write_remaining_data=False,
-        ),
-        **missed(
             postprocess_inputs=False,
-            input_filesystem=None,
-            input_filesystem_kwargs={},
             input_config={},
             shuffle_buffer_size=0,
             offline_sampling=False,
             output_config={},
-            output_write_method_kwargs={},
-            output_filesystem=None,
-            output_filesystem_kwargs={},
-            output_write_episodes=True,
         ),
+        "input_filesystem": Setting(None, instead=_BY_URL),
+        "input_filesystem_kwargs": Setting({}, instead=_BY_URL),
+        "output_filesystem": Setting(None, instead=_TO_FOLDER),
+        "output_filesystem_kwargs": Setting({}, instead=_TO_FOLDER),
+        "output_write_method_kwargs": Setting({}, instead=_TO_FOLDER),
     },
 )

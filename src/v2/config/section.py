@@ -35,8 +35,6 @@ class Setting:
         convert: Makes of a given value what is kept.
         instead: What to do instead: only the default is supported.
         slot: What of a checkpoint may stand there, where a class or function may at all.
-        is_missed: Whether it would change results in RLlib and changes nothing here, which is
-            told when it is set.
     """
 
     default: Any = None
@@ -47,7 +45,6 @@ class Setting:
     convert: Callable[[Any], Any] | None = None
     instead: str = ""
     slot: Slot | None = None
-    is_missed: bool = False
 
 
 IDLE = "Accepted for RLlib's sake; changes nothing here."
@@ -56,11 +53,6 @@ IDLE = "Accepted for RLlib's sake; changes nothing here."
 def idle(**defaults: Any) -> dict[str, Setting]:
     """Settings that are accepted for RLlib's sake and change nothing here."""
     return {name: Setting(default) for name, default in defaults.items()}
-
-
-def missed(**defaults: Any) -> dict[str, Setting]:
-    """Settings that change results in RLlib and nothing here: a warning says so."""
-    return {name: Setting(default, is_missed=True) for name, default in defaults.items()}
 
 
 def settings_dict(meaning: str, attribute: str = "", **more: Any) -> Setting:
@@ -103,13 +95,6 @@ class Section:
                 continue
             now = self._name_now(name)
             setting = self.settings[now]
-            if setting.is_missed and value != setting.default:
-                warnings.warn(
-                    f"config.{self.method}({now}=...) changes nothing here: episodes are read and "
-                    "written as rlconnect.v2 has them.",
-                    UserWarning,
-                    stacklevel=4,
-                )
             kept = value
             if not is_open(value):  # Checked as soon as a trial has a value for it.
                 self.check(now, value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,12 +54,20 @@ class EpisodeParquetWriter:
         folder: Where to; what lies there stays.
         env: What is acted in; its name is that of a folder.
         most: How many episodes a file has at most.
+        write: Writes one file of episodes.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], env: Any, most: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        env: Any,
+        most: int | None = None,
+        write: Callable[[Path, Sequence[Any]], Any] = write_episode_file,
+    ) -> None:
         name = env if isinstance(env, str) else getattr(env, "__name__", "env")
         self._folder = Path(folder) / _NO_NAME.sub("-", name).lower()
         self._most = most
+        self._write = write
         self._calls = len(list(self._folder.glob("run-*")))
 
     def write(self, episodes: Sequence[Any]) -> None:
@@ -70,7 +78,7 @@ class EpisodeParquetWriter:
         most = self._most or len(episodes)
         for number, start in enumerate(range(0, len(episodes), most)):
             name = f"run-000000-{self._calls:05d}/{number:06d}_000000-0{SUFFIX}"
-            write_episode_file(self._folder / name, episodes[start : start + most])
+            self._write(self._folder / name, episodes[start : start + most])
 
 
 _NO_NAME: Final = re.compile(r"[^\w.-]+")

@@ -18,11 +18,12 @@ from rlconnect.v2 import (
     Columns,
     MARWILConfig,
     MultiAgentEpisode,
+    OfflineData,
     SingleAgentEpisode,
     read_episodes,
     write_episodes,
 )
-from rlconnect.v2.algorithms.offline_data import OfflineData
+from rlconnect.v2.recorded.row_parquet import write_row_file
 
 from tests.v2.algorithms.algorithm_cases import ACT, OBS, recorded, small
 
@@ -220,13 +221,93 @@ def test_an_order_of_other_episodes_begins_a_new_round():
         data.set_state({**state, "generator": None})
 
 
-def test_settings_that_would_change_results_are_told_to_change_nothing():
-    """What RLlib would read or learn otherwise by is not passed over in silence."""
-    with pytest.warns(UserWarning, match=r"postprocess_inputs=.*changes nothing here"):
-        BCConfig().offline_data(postprocess_inputs=True)
+def test_steps_may_be_recorded_as_rows(tmp_path):
+    """Without `output_write_episodes` a row a step is written, whose episodes are those sampled."""
+    pytest.importorskip("pyarrow")
+    folder = tmp_path / "rows"
+    config = small().offline_data(output=str(folder), output_write_episodes=False)
+    algo = config.build_algo()
+    algo.train()
+    algo.stop()
+
+    data = open_recorded(folder)
+    block = next(iter(data.steps(1000)))
+
+    assert data.has_rows
+    assert block["obs"].dtype == np.float32
+    assert {"eps_id", "new_obs", "actions", "rewards", "action_logp"} <= block.keys()
+    assert len(block["obs"]) == sum(map(len, data.episodes()))
+    assert all(np.isfinite(each.get_return()) for each in data.episodes())
+
+
+def test_rows_hold_arrays_alone(tmp_path):
+    """Nested observations have no place in rows; what does is told."""
+    pytest.importorskip("pyarrow")
+    seen = [{"a": np.zeros(2), "b": np.zeros(1)}] * 2
+    episode = SingleAgentEpisode(
+        observations=seen, actions=[0], rewards=[1.0], len_lookback_buffer=0
+    )
+
+    with pytest.raises(ConfigError, match="no array") as caught:
+        write_row_file(tmp_path / "rows.parquet", [episode])
+
+    assert "output_write_episodes=True" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("setting", "instead"),
+    [
+        ({"input_filesystem": "s3"}, "name a URL"),
+        ({"output_filesystem": "gcs"}, "record into a folder"),
+        ({"output_write_method_kwargs": {"compression": "zstd"}}, "record into a folder"),
+    ],
+)
+def test_settings_that_cannot_work_here_say_what_does(setting, instead):
+    """What RLlib would read or write by is refused with the way that leads there."""
+    with pytest.raises(ConfigError, match="not supported here") as caught:
+        BCConfig().offline_data(**setting)
+
+    assert instead in caught.value.hint
+
+
+def test_settings_that_nothing_reads_in_rllib_are_taken():
+    """MARWIL has to be told `postprocess_inputs` in RLlib, where the new stack reads it nowhere."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        BCConfig().offline_data(postprocess_inputs=False, materialize_data=True)
+        config = MARWILConfig().offline_data(postprocess_inputs=True, shuffle_buffer_size=3)
+
+    assert config.postprocess_inputs
+
+
+class EveryOther(OfflineData):
+    """Hands out the second of any two episodes, as a class written for RLlib is made."""
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.given = []
+
+    def sample(self, num_samples, **kwargs):
+        self.given.append(super().sample(num_samples, **kwargs))
+        return self.given[-1][1::2]
+
+
+def test_a_class_of_ones_own_hands_out_what_is_learnt_from():
+    """`offline_data_class` is made of the config alone and asked for what comes next."""
+    config = offline(BCConfig, recorded(count=4), offline_data_class=EveryOther)
+    algo = config.build_algo()
+
+    result = algo.train()
+
+    assert isinstance(algo.offline_data, EveryOther)
+    steps = sum(len(each) for given in algo.offline_data.given for each in given[1::2])
+    assert result["learners"]["default_policy"]["num_module_steps_trained"] == steps
+    algo.stop()
+
+
+def test_shares_of_several_inputs_are_refused():
+    """RLlib's old `{path: probability}` is told, not read as a list of paths."""
+    with pytest.raises(ConfigError, match="input_"):
+        offline(BCConfig, {"folder": 0.5, "sampler": 0.5}).build_algo()
 
 
 def test_schedules_move_with_what_was_learnt_from():
