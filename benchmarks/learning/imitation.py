@@ -77,7 +77,11 @@ def config(kind: Any, env: Any, data: Any) -> Any:
         .environment(env.spec.id)
         .training(train_batch_size_per_learner=256, lr=1e-3)
         .rl_module(model_config=model)
-        .offline_data(input_=[str(data)], dataset_num_iters_per_learner=100)
+        .offline_data(
+            input_=[str(data)],
+            dataset_num_iters_per_learner=100,
+            actions_in_input_normalized=True,  # in Minari's form, too
+        )
         .debugging(seed=0)
     )
     if kind is MARWILConfig and not is_choice:  # its returns differ by hundreds
