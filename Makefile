@@ -30,7 +30,7 @@ ifneq ($(shell test -x $(PY) && cat $(MADE_IN) 2>/dev/null),$(CURDIR))
 $(STAMP): broken-venv
 endif
 
-.PHONY: help demo test coverage mutate house lint types stubs matrix conformance parity offline ratio ray bench docs fuzz slots kills threads walk clean broken-venv
+.PHONY: help demo test coverage mutate apart house lint types stubs matrix conformance parity offline ratio ray bench docs fuzz slots kills threads walk clean broken-venv
 broken-venv: ;
 
 # The stamp is written last, so an interrupted installation is picked up by the next call.
@@ -62,6 +62,9 @@ coverage: $(STAMP)  ## run the test suite, tell which lines and branches nothing
 
 mutate: $(STAMP)  ## put 60 mistakes into src, one at a time, and tell which the tests miss
 	@$(PY) -m tests.house.mutate $(ARGS)
+
+apart: $(STAMP)  ## delete bridge and all above it in a copy, and run the tests of core, legacy and v2
+	@$(PY) -m tests.house.apart $(ARGS)
 
 house: $(STAMP)  ## measure the house: lines, long files, circles, floors, private reaches
 	@$(PY) -m tests.house.measures

@@ -11,10 +11,8 @@ import numpy as np
 from ...core import nest
 from ...core.step.part import Part
 from ...core.step.recall import Column
-from ...v2.connectors.common.flatten_observations import FlattenObservations
-from ...v2.connectors.env_to_module.preprocess_observations import PreprocessObservations
 
-FLATTENING: Final = (FlattenObservations.__name__, PreprocessObservations.__name__)
+FLATTENING: Final = ("FlattenObservations", "PreprocessObservations")
 
 
 def rows_left_open(parts: Sequence[Part]) -> list[str]:

@@ -8,10 +8,10 @@ from typing import Any, Final
 import numpy as np
 from gymnasium import spaces
 
+from ... import v2
 from ...core.adapters import AdapterChain
 from ...core.spaces.walk import leaf_spaces
 from ...legacy.policy.policy import Policy
-from ...v2.connectors.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
 from .authors_own import twin_of_own
 from .snippets import action_snippet
 from .twin import Twin, gone, native, wrapped
@@ -41,7 +41,7 @@ def _normalize(policy: Policy, before: Sequence[Any]) -> Twin:
         return wrapped(f"{type(strange[0]).__name__} changes actions before it")
     return native(
         "NormalizeAndClipActions(normalize_actions=True, clip_actions=False)",
-        lambda: [NormalizeAndClipActions(normalize_actions=True, clip_actions=False)],
+        lambda: [v2.NormalizeAndClipActions(normalize_actions=True, clip_actions=False)],
         "the same formula",
     )
 
@@ -58,7 +58,7 @@ def _clip(policy: Policy, before: Sequence[Any]) -> Twin:
     if "NormalizeActionsConnector" not in names:
         return native(
             "NormalizeAndClipActions(normalize_actions=False, clip_actions=True)",
-            lambda: [NormalizeAndClipActions(normalize_actions=False, clip_actions=True)],
+            lambda: [v2.NormalizeAndClipActions(normalize_actions=False, clip_actions=True)],
             "the same formula",
         )
     boxes = [leaf for _, leaf in leaf_spaces(policy.action_space) if isinstance(leaf, spaces.Box)]
@@ -72,7 +72,6 @@ def _immutable(policy: Policy, before: Sequence[Any]) -> Twin:
 
 
 def _adapt(policy: Policy, before: Sequence[Any]) -> Twin:
-    from ...v2.connectors.module_to_env.adapt_actions import AdaptActions
 
     (connector,) = [
         each
@@ -80,7 +79,7 @@ def _adapt(policy: Policy, before: Sequence[Any]) -> Twin:
         if type(each).__name__ == "AdaptActionsConnector" and each not in before
     ][:1]
     chain = AdapterChain(action=connector.chain.action)
-    return native("AdaptActions(chain)", lambda: [AdaptActions(chain=chain)], "the same steps")
+    return native("AdaptActions(chain)", lambda: [v2.AdaptActions(chain=chain)], "the same steps")
 
 
 _TWINS: Final[dict[str, Callable[[Policy, Sequence[Any]], Twin]]] = {

@@ -9,17 +9,13 @@ from typing import Any, Final
 import numpy as np
 from gymnasium import spaces
 
+from ... import v2
 from ...core import nest
 from ...core.adapters import AdapterChain
 from ...core.formulas.preprocessors import PreprocessPlan, flatten_observations_plan
 from ...core.spaces.values import corners
 from ...legacy.connectors.adapted import seen_space
 from ...legacy.policy.policy import Policy
-from ...v2.connectors.common.flatten_observations import FlattenObservations
-from ...v2.connectors.env_to_module.add_previous_steps import AddPreviousSteps
-from ...v2.connectors.env_to_module.mean_std_filter import MeanStdFilter
-from ...v2.connectors.env_to_module.preprocess_observations import PreprocessObservations
-from ...v2.connectors.learner.clip_rewards import ClipRewards
 from ..wrap.views_beside import columns_beside, is_observation_stacked
 from .authors_own import twin_of_own
 from .snippets import agent_snippet
@@ -45,7 +41,7 @@ def _clip_rewards(policy: Policy, connector: Any) -> Twin:
         list,
         "rewards only matter in learning: the clipping moves to the learner's pipeline",
     )
-    return replace(twin, learner=lambda: [ClipRewards(**settings)])
+    return replace(twin, learner=lambda: [v2.ClipRewards(**settings)])
 
 
 def _preprocess(policy: Policy, connector: Any) -> Twin:
@@ -58,7 +54,9 @@ def _preprocess(policy: Policy, connector: Any) -> Twin:
     if plan.kind == "repeated":
         return wrapped("V2 has no space of lists of varying length")
     if plan.kind in ("one_hot", "tuple", "dict") and _flattens_alike(plan):
-        return native("FlattenObservations()", lambda: [FlattenObservations()], "the same numbers")
+        return native(
+            "FlattenObservations()", lambda: [v2.FlattenObservations()], "the same numbers"
+        )
     model = policy.config.get("model") or {}
     settings = {
         name: model[name]
@@ -67,7 +65,7 @@ def _preprocess(policy: Policy, connector: Any) -> Twin:
     }
     return native(
         f"PreprocessObservations({_words(settings)})",
-        lambda: [PreprocessObservations(**settings)],
+        lambda: [v2.PreprocessObservations(**settings)],
         "FlattenObservations sorts keys or leaves pictures as they are, so it would change numbers",
     )
 
@@ -105,7 +103,7 @@ def _filter(policy: Policy, connector: Any) -> Twin:
     }
 
     def make() -> list[Any]:
-        piece = MeanStdFilter(**settings)  # type: ignore[arg-type]  # by name
+        piece = v2.MeanStdFilter(**settings)  # type: ignore[arg-type]  # by name
         piece.set_state({None: {"running_stats": stats}})
         return [piece]
 
@@ -131,7 +129,7 @@ def _views(policy: Policy, connector: Any) -> Twin:
     if beside and previous is not None:
         return native(
             f"AddPreviousSteps({_words(previous)})",
-            lambda: [AddPreviousSteps(actions=previous["actions"], rewards=previous["rewards"])],
+            lambda: [v2.AddPreviousSteps(actions=previous["actions"], rewards=previous["rewards"])],
             "episodes hold the last action and reward",
         )
     if beside:
@@ -194,7 +192,6 @@ def _flatten_data(policy: Policy, connector: Any) -> Twin:
 
 
 def _adapt(policy: Policy, connector: Any) -> Twin:
-    from ...v2.connectors.env_to_module.adapt_observations import AdaptObservations
 
     chain = AdapterChain(obs=connector.chain.obs)
     if connector.chain.agents:
@@ -202,7 +199,7 @@ def _adapt(policy: Policy, connector: Any) -> Twin:
     if connector.chain.reward:
         return wrapped("it changes rewards, which V2 does in the learner's pipeline")
     return native(
-        "AdaptObservations(chain)", lambda: [AdaptObservations(chain=chain)], "same steps"
+        "AdaptObservations(chain)", lambda: [v2.AdaptObservations(chain=chain)], "same steps"
     )
 
 
@@ -216,15 +213,14 @@ def cast_for_network(policy: Policy) -> Twin | None:
     if len(shape) == 1 and isinstance(space, spaces.Box) and np.dtype(space.dtype).kind == "f":
         return None
     if len(shape) != 3:
-        return native("FlattenObservations()", lambda: [FlattenObservations()], "floats, flat")
+        return native("FlattenObservations()", lambda: [v2.FlattenObservations()], "floats, flat")
     if np.dtype(space.dtype or object).kind == "f":
         return None
     from ...core.adapters import Cast
-    from ...v2.connectors.env_to_module.adapt_observations import AdaptObservations
 
     chain = AdapterChain(obs=[Cast("float32")])
     return native(
-        "AdaptObservations(Cast('float32'))", lambda: [AdaptObservations(chain=chain)], ""
+        "AdaptObservations(Cast('float32'))", lambda: [v2.AdaptObservations(chain=chain)], ""
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from gymnasium.spaces import Space
 
+from ... import v2
 from ...legacy.connectors.adapted import seen_space
 from ...legacy.connectors.context import ConnectorContext
 from ...legacy.policy.policy import Policy
@@ -18,7 +19,6 @@ from ...v2.connectors.module_to_env.defaults import BEFORE
 from ...v2.connectors.module_to_env.listify_data_for_vector_env import ListifyDataForVectorEnv
 from ...v2.connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ...v2.connectors.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
-from ...v2.connectors.module_to_env.squash_greedy_actions import SquashGreedyActions
 from ..triple import V2Triple
 from ..wrap.action_connector import LegacyActionConnectorV2
 from ..wrap.agent_connector import LegacyAgentConnectorV2
@@ -100,7 +100,7 @@ def _action_side(
 ) -> list[ConnectorV2]:
     found: list[ConnectorV2] = [cls() for cls in BEFORE if cls.__name__ != "ModuleToAgentUnmapping"]
     if is_native and squashes(policy):
-        found.append(SquashGreedyActions())
+        found.append(v2.SquashGreedyActions())
     has_bounds = False
     for place, old in enumerate(_pieces(policy.action_connectors)):
         step = by_place["action", place]

@@ -7,30 +7,18 @@ Actions: to numpy, [stretch to the bounds] [clip to the bounds] lock.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from ...core.errors import ConfigError
-from ..connectors.action.clip import ClipActionsConnector
-from ..connectors.action.immutable import ImmutableActionsConnector
-from ..connectors.action.normalize import NormalizeActionsConnector
-from ..connectors.action.to_numpy import ConvertToNumpyConnector
-from ..connectors.agent.clip_reward import ClipRewardAgentConnector
-from ..connectors.agent.mean_std_filter import (
-    ConcurrentMeanStdObservationFilterAgentConnector,
-    MeanStdObservationFilterAgentConnector,
-)
-from ..connectors.agent.obs_preproc import ObsPreprocessorConnector
-from ..connectors.agent.state_buffer import StateBufferConnector
 from ..connectors.agent.synced_filter import SyncedFilterAgentConnector
-from ..connectors.agent.view_requirement import ViewRequirementAgentConnector
 from ..connectors.connector import Connector
 from ..connectors.context import ConnectorContext
 from ..connectors.pipeline import ActionConnectorPipeline, AgentConnectorPipeline
-from ..connectors.registry import UnknownConnectorError, get_connector
+from ..connectors.registry import UnknownConnectorError, get_connector, registered_class
 
-_FILTERS = {
-    "MeanStdFilter": MeanStdObservationFilterAgentConnector,
-    "ConcurrentMeanStdFilter": ConcurrentMeanStdObservationFilterAgentConnector,
+_FILTERS: Final = {
+    "MeanStdFilter": "MeanStdObservationFilterAgentConnector",
+    "ConcurrentMeanStdFilter": "ConcurrentMeanStdObservationFilterAgentConnector",
 }
 
 
@@ -60,14 +48,17 @@ def get_agent_connectors_from_config(ctx: ConnectorContext, config: Any) -> Agen
     if clip_rewards is None and _is_atari(setting):
         clip_rewards = True
     if clip_rewards is True:
-        connectors.append(ClipRewardAgentConnector(ctx, sign=True))
+        connectors.append(_built("ClipRewardAgentConnector", ctx, sign=True))
     elif type(clip_rewards) is float:
-        connectors.append(ClipRewardAgentConnector(ctx, limit=abs(clip_rewards)))
+        connectors.append(_built("ClipRewardAgentConnector", ctx, limit=abs(clip_rewards)))
     if _preprocesses(setting):
-        connectors.append(ObsPreprocessorConnector(ctx))
+        connectors.append(_built("ObsPreprocessorConnector", ctx))
     if setting("observation_filter", "NoFilter") not in ("NoFilter", None):
         connectors.append(get_synced_filter_connector(ctx, config))
-    connectors += [StateBufferConnector(ctx), ViewRequirementAgentConnector(ctx)]
+    connectors += [
+        _built("StateBufferConnector", ctx),
+        _built("ViewRequirementAgentConnector", ctx),
+    ]
     return AgentConnectorPipeline(ctx, connectors)
 
 
@@ -81,13 +72,19 @@ def get_action_connectors_from_config(
         config: A dict or an `AlgorithmConfig`.
     """
     setting = _reader(config)
-    connectors: list[Connector] = [ConvertToNumpyConnector(ctx)]
+    connectors: list[Connector] = [_built("ConvertToNumpyConnector", ctx)]
     if setting("normalize_actions", True):
-        connectors.append(NormalizeActionsConnector(ctx))
+        connectors.append(_built("NormalizeActionsConnector", ctx))
     if setting("clip_actions", False):
-        connectors.append(ClipActionsConnector(ctx))
-    connectors.append(ImmutableActionsConnector(ctx))
+        connectors.append(_built("ClipActionsConnector", ctx))
+    connectors.append(_built("ImmutableActionsConnector", ctx))
     return ActionConnectorPipeline(ctx, connectors)
+
+
+def _built(name: str, ctx: ConnectorContext, **settings: Any) -> Any:
+    """A built-in connector; its file is read when a policy first has one."""
+    cls: Any = registered_class(name)
+    return cls(ctx, **settings)
 
 
 def get_synced_filter_connector(
@@ -110,7 +107,7 @@ def get_synced_filter_connector(
             expected="NoFilter, MeanStdFilter or ConcurrentMeanStdFilter",
             found=repr(name),
         )
-    made: SyncedFilterAgentConnector = _FILTERS[name](ctx, clip=None)
+    made: SyncedFilterAgentConnector = _built(_FILTERS[name], ctx, clip=None)
     return made
 
 
