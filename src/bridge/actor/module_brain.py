@@ -88,8 +88,8 @@ class ModuleBrain:
         if issubclass(kind, TorchDeterministic):
             return None
         with torch.inference_mode():
-            found = kind.from_logits(as_tensors(inputs)).logp(as_tensors(actions))
-        logp: Array = xp.to_numpy(found)
+            probabilities = kind.from_logits(as_tensors(inputs)).logp(as_tensors(actions))
+        logp: Array = xp.to_numpy(probabilities)
         return logp
 
     def exploring(self, rng: np.random.Generator, tensors: Any = None) -> Run | None:
@@ -105,17 +105,17 @@ class ModuleBrain:
 
         def on_tensors(columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
             run: ModuleTensors = self._tensors if tensors is None else tensors
-            found: tuple[Any, list[Any]]
+            answer: tuple[Any, list[Any]]
             if is_same:
-                found = run(columns, states)
+                answer = run(columns, states)
             else:
-                found = run.explored(columns, states, rng, self.timestep)
+                answer = run.explored(columns, states, rng, self.timestep)
             self.gives_actions = run.gives_actions  # this brain draws, see `explored`
-            return found
+            return answer
 
         def on_arrays(columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
-            given = {name: as_tensors(part) for name, part in columns.items()}
-            inputs, after = on_tensors(given, [as_tensors(part) for part in states])
+            tensors_in = {name: as_tensors(part) for name, part in columns.items()}
+            inputs, after = on_tensors(tensors_in, [as_tensors(part) for part in states])
             return nest.map_structure(xp.to_numpy, inputs), [xp.to_numpy(part) for part in after]
 
         return on_arrays if tensors is None else on_tensors
@@ -127,21 +127,21 @@ class ModuleBrain:
         tensors = self._tensors
 
         def run(columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
-            given = tensors.batch(
+            batch = tensors.batch(
                 {name: as_tensors(part) for name, part in columns.items()},
                 [as_tensors(part) for part in states],
             )
             if explore:
-                with _seeded(rng, given["obs"]), torch.no_grad():
-                    found = tensors.module.bare_pass(True)(given, t=self.timestep)
+                with _seeded(rng, batch["obs"]), torch.no_grad():
+                    outputs = tensors.module.bare_pass(True)(batch, t=self.timestep)
             else:
                 with torch.inference_mode():
-                    found = tensors.module.bare_pass(False)(given)
-            beside = fetches_of(found)
+                    outputs = tensors.module.bare_pass(False)(batch)
+            beside = fetches_of(outputs)
             if states:
                 beside = nest.map_structure(lambda leaf: leaf[:, 0], beside)
-            fetches.update({**beside, **values_of(tensors.module, given)})
-            inputs, after = tensors.parted(found, bool(states))
+            fetches.update({**beside, **values_of(tensors.module, batch)})
+            inputs, after = tensors.parted(outputs, bool(states))
             return nest.map_structure(xp.to_numpy, inputs), [xp.to_numpy(part) for part in after]
 
         def choose(inputs: Any) -> Nest:
@@ -209,20 +209,20 @@ class ModuleTensors(nn.Module):
             batch["state_in"] = nest.unflatten_as(self._state, states)
         return batch
 
-    def parted(self, found: Mapping[str, Any], has_states: bool) -> tuple[Any, list[Tensor]]:
+    def parted(self, outputs: Mapping[str, Any], has_states: bool) -> tuple[Any, list[Tensor]]:
         """What actions are made of, and next states, of what the module put out."""
-        self.gives_actions = _INPUTS not in found
-        if self.gives_actions and "actions" not in found:
+        self.gives_actions = _INPUTS not in outputs
+        if self.gives_actions and "actions" not in outputs:
             raise PieceError(
                 f"{type(self.module).__name__} gives nothing to act by",
                 expected=f"'actions' or {_INPUTS!r} from its forward pass",
-                found=", ".join(map(repr, found)) or "nothing",
+                found=", ".join(map(repr, outputs)) or "nothing",
                 hint="define _forward(), or _forward_inference() and _forward_exploration().",
             )
-        inputs = found["actions" if self.gives_actions else _INPUTS]
+        inputs = outputs["actions" if self.gives_actions else _INPUTS]
         if has_states:
             inputs = nest.map_structure(lambda leaf: leaf[:, 0], inputs)
-        return inputs, nest.flatten(found["state_out"]) if has_states else []
+        return inputs, nest.flatten(outputs["state_out"]) if has_states else []
 
     def greedy(self, inputs: Any) -> Nest:
         """The best actions, whole numbers in 32 bits."""

@@ -24,12 +24,12 @@ def rows_left_open(parts: Sequence[Part]) -> list[str]:
 
 def merged(columns: Iterable[Column]) -> tuple[list[Column], list[str]]:
     """Columns by name, each as deep as the deepest; names that start in different ways."""
-    found: dict[str, Column] = {}
+    by_name: dict[str, Column] = {}
     differing: list[str] = []
     for column in columns:
-        known = found.setdefault(column.name, column)
-        found[column.name] = replace(known, depth=max(known.depth, column.depth))
+        known = by_name.setdefault(column.name, column)
+        by_name[column.name] = replace(known, depth=max(known.depth, column.depth))
         starts = nest.flatten(known.initial), nest.flatten(column.initial)
         if not all(np.array_equal(*pair) for pair in zip(*starts, strict=True)):
             differing.append(column.name)
-    return list(found.values()), differing
+    return list(by_name.values()), differing

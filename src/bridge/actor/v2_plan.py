@@ -48,7 +48,7 @@ def v2_plan(triple: V2Triple) -> ActPlan:
         tuple(action),
         columns=(
             *remembered,
-            *(Column(f"state_out_{n}", 1, each) for n, each in enumerate(starts)),
+            *(Column(f"state_out_{n}", 1, state) for n, state in enumerate(starts)),
         ),
         looks=(*looks, *(Look(f"state_in_{n}", f"state_out_{n}") for n in range(len(starts)))),
         observation=nest.map_structure(
@@ -61,19 +61,19 @@ def v2_plan(triple: V2Triple) -> ActPlan:
             "policy": triple.name,
             "module": type(module).__name__,
             "connectors": [
-                type(each).__name__
+                type(state).__name__
                 for pipeline in (triple.env_to_module, triple.module_to_env)
-                for each in _pieces(pipeline)
+                for state in _pieces(pipeline)
             ],
         },
     )
 
 
 def _pieces(pipeline: Any) -> list[Any]:
-    found: list[Any] = []
+    pieces: list[Any] = []
     for piece in [] if pipeline is None else pipeline.connectors:
-        found += _pieces(piece) if hasattr(piece, "connectors") else [piece]
-    return found
+        pieces += _pieces(piece) if hasattr(piece, "connectors") else [piece]
+    return pieces
 
 
 def _contribution(piece: Any, missing: list[str]) -> Contribution:

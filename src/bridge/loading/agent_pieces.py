@@ -43,19 +43,21 @@ def module_pipelines(to_module: Any, to_env: Any, module_id: Any) -> tuple[Any, 
     """
     _refuse_others((*to_module.connectors, *to_env.connectors))
     agents = _agents_of(to_module, module_id)
-    found = []
+    both = []
     for pipeline, kind in ((to_module, EnvToModulePipeline), (to_env, ModuleToEnvPipeline)):
-        own = [[_own(piece, agent) for piece in _kept(pipeline, agent)] for agent in agents]
-        for agent, pieces in zip(agents[1:], own[1:], strict=True):
-            _check_alike(module_id, agents[0], own[0], agent, pieces)
-        given = _part(pipeline.input_observation_space, agents[0])
-        found.append(kind(given, _part(pipeline.input_action_space, agents[0]), connectors=own[0]))
-    return found[0], found[1]
+        by_agent = [[_own(piece, agent) for piece in _kept(pipeline, agent)] for agent in agents]
+        for agent, pieces in zip(agents[1:], by_agent[1:], strict=True):
+            _check_alike(module_id, agents[0], by_agent[0], agent, pieces)
+        seen = _part(pipeline.input_observation_space, agents[0])
+        both.append(
+            kind(seen, _part(pipeline.input_action_space, agents[0]), connectors=by_agent[0])
+        )
+    return both[0], both[1]
 
 
 def has_own_pieces(*pipelines: Any) -> bool:
     """Whether there is more to pipelines than the default pieces as they always are."""
-    return any(not _is_default(each) for line in pipelines for each in line.connectors)
+    return any(not _is_default(piece) for line in pipelines for piece in line.connectors)
 
 
 def _is_default(piece: Any) -> bool:
@@ -65,7 +67,7 @@ def _is_default(piece: Any) -> bool:
 
 
 def _refuse_others(pieces: Iterable[Any]) -> None:
-    others = [type(each).__name__ for each in pieces if not _is_taken_apart(each)]
+    others = [type(piece).__name__ for piece in pieces if not _is_taken_apart(piece)]
     if others:
         raise PieceError(
             "several modules lie behind pieces of another kind",
@@ -119,10 +121,10 @@ def _own(piece: Any, agent: Any) -> Any:
         "agent_ids": None,
     }
     settings = {name: changed.get(name, value) for name, value in settings.items()}
-    made = type(piece)(*args, **settings)
+    rebuilt = type(piece)(*args, **settings)
     if type(piece) is MeanStdFilter:
-        made.stats_of(None)[:] = piece.stats_of(agent if piece.multi_agent else None)
-    return made
+        rebuilt.stats_of(None)[:] = piece.stats_of(agent if piece.multi_agent else None)
+    return rebuilt
 
 
 def _part(space: Any, agent: Any) -> Any:

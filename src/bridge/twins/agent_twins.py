@@ -81,8 +81,8 @@ def _flattens_alike(plan: PreprocessPlan) -> bool:
     drawn = [plan.space.sample() for _ in range(_PROBES)]
     probes = [*drawn, *(value for _, value in corners(plan.space))]
     return all(
-        np.array_equal(plan.transform(each), other.transform(each), equal_nan=True)
-        for each in probes
+        np.array_equal(plan.transform(probe), other.transform(probe), equal_nan=True)
+        for probe in probes
     )
 
 
@@ -154,17 +154,17 @@ def _previous(policy: Policy) -> dict[str, str | None] | None:
     simple = (spaces.Discrete, spaces.MultiDiscrete, spaces.Box)
     if is_observation_stacked(ctx) or not isinstance(policy.action_space, simple):
         return None
-    found: dict[str, str | None] = {"actions": None, "rewards": None}
+    settings: dict[str, str | None] = {"actions": None, "rewards": None}
     for name, column in columns_beside(ctx).items():
         view = (ctx.view_requirements or {})[name]
         source = view.data_col or name
-        if source not in found or found[source] or view.shift_arr.tolist() != [-1]:
+        if source not in settings or settings[source] or view.shift_arr.tolist() != [-1]:
             return None
-        found[source] = column
+        settings[source] = column
     agent: Any = policy.agent_connectors
-    if found["rewards"] and agent["ClipRewardAgentConnector"]:
+    if settings["rewards"] and agent["ClipRewardAgentConnector"]:
         return None  # the network was trained on clipped ones
-    return found
+    return settings
 
 
 def _sees_rewards(policy: Policy) -> bool:

@@ -194,10 +194,10 @@ def _fill_encoder(encoder: Any, trunk: Stack, model: Any) -> None:
         fill(encoder, trunk.layers)
         return
     fill(encoder.tokenizer, trunk.layers)
-    own = dict(model.lstm.named_parameters())
+    lstm = dict(model.lstm.named_parameters())
     with torch.no_grad():
         for name, parameter in encoder.lstm.named_parameters():
-            weight: Any = own[name]
+            weight: Any = lstm[name]
             if name == "weight_ih_l0" and trunk.image is not None:
                 # Old features are flattened channels first, native ones channels last.
                 weight = weight.reshape(-1, *trunk.image).permute(0, 2, 3, 1).flatten(1)

@@ -52,10 +52,10 @@ class AdapterChain:
         for name in ("obs", "action", "reward"):
             object.__setattr__(self, name, _as_steps(name, getattr(self, name)))
         object.__setattr__(self, "agents", dict(self.agents))
-        for each in self.reward:
-            if not isinstance(each, (Scale, Clip)):
+        for step in self.reward:
+            if not isinstance(step, (Scale, Clip)):
                 raise PieceError(
-                    "a reward is scaled or clipped", expected="Scale or Clip", found=str(each)
+                    "a reward is scaled or clipped", expected="Scale or Clip", found=str(step)
                 )
         if len(set(self.agents.values())) < len(self.agents):
             raise PieceError("two agents get one name", found=f"{self.agents}")
@@ -63,7 +63,7 @@ class AdapterChain:
     @property
     def is_portable(self) -> bool:
         """Whether its data says all there is: no Python function takes part."""
-        return all(each.is_portable for each in (*self.obs, *self.action))
+        return all(step.is_portable for step in (*self.obs, *self.action))
 
     def __bool__(self) -> bool:
         return bool(self.obs or self.action or self.reward or self.agents)
@@ -92,9 +92,9 @@ class AdapterChain:
     def to_data(self) -> dict[str, Any]:
         """The chain as plain data, for JSON."""
         return {
-            "obs": [each.to_data() for each in self.obs],
-            "action": [each.to_data() for each in self.action],
-            "reward": [each.to_data() for each in self.reward],
+            "obs": [step.to_data() for step in self.obs],
+            "action": [step.to_data() for step in self.action],
+            "reward": [step.to_data() for step in self.reward],
             "agents": [[new, old] for new, old in self.agents.items()],
         }
 
@@ -122,7 +122,7 @@ class AdapterChain:
     def __str__(self) -> str:
         lines = []
         for name in ("obs", "action", "reward"):
-            lines += [f"{name}: {each}" for each in getattr(self, name)]
+            lines += [f"{name}: {step}" for step in getattr(self, name)]
         lines += [f"agent {new!r} plays {old!r}" for new, old in self.agents.items()]
         return "\n".join(lines) or "nothing to adapt"
 
@@ -179,7 +179,7 @@ class BoundChain:
 
     def start(self, rows: int) -> tuple[Array, ...]:
         """The memory of so many environments that have just begun."""
-        return tuple(np.repeat(each[None], rows, 0) for each in self.memory)
+        return tuple(np.repeat(first[None], rows, 0) for first in self.memory)
 
     def observe_next(
         self, obs: Nest, memory: tuple[Any, ...], is_first: Any
@@ -206,9 +206,9 @@ def _bound(
     steps: Sequence[Step], space: spaces.Space[Any], what: str
 ) -> tuple[list[Bound], spaces.Space[Any]]:
     bounds = []
-    for place, each in enumerate(steps):
+    for place, step in enumerate(steps):
         try:
-            bounds.append(each.bind(space))
+            bounds.append(step.bind(space))
         except SpaceError as error:
             raise SpaceError(
                 f"step {place + 1} of the {what}'s adapter: {error.message}",
@@ -231,7 +231,7 @@ def _composed(bounds: list[Bound], steps: Sequence[Step]) -> Callable[[Nest], Ne
 
 def _on_arrays(bounds: list[Bound], steps: Sequence[Step]) -> Callable[[Any], Any] | None:
     """The same for arrays alone; None of Python functions, which may give anything."""
-    return on_arrays(bounds) if all(each.is_portable for each in steps) else None
+    return on_arrays(bounds) if all(step.is_portable for step in steps) else None
 
 
 def _after_each(calls: list[Callable[..., Any]], value: Nest) -> Nest:
@@ -260,12 +260,12 @@ def _closed(bound: Bound) -> Callable[..., Any]:
     return call
 
 
-def _as_steps(name: str, given: Any) -> tuple[Step, ...]:
-    steps = (given,) if isinstance(given, Step) else tuple(given)
-    for each in steps:
-        if not isinstance(each, Step):
+def _as_steps(name: str, steps_given: Any) -> tuple[Step, ...]:
+    steps = (steps_given,) if isinstance(steps_given, Step) else tuple(steps_given)
+    for step in steps:
+        if not isinstance(step, Step):
             raise PieceError(
-                f"{each!r} is no step of an adapter's {name}",
+                f"{step!r} is no step of an adapter's {name}",
                 expected="a Step, such as DropFeatures([2])",
                 hint="a Python function joins as ApplyFunction('name') after register_function().",
             )

@@ -29,10 +29,10 @@ def _activation(step: Step, weights: Weights) -> Compute:
     act = ACTIVATIONS[step.layer.value]
 
     def compute(seen: list[Any]) -> Float32:
-        found = _copied(seen)
+        values = _copied(seen)
         if act is not None:
-            act(found)
-        return found
+            act(values)
+        return values
 
     return compute
 
@@ -42,10 +42,10 @@ def _dense(step: Step, weights: Weights) -> Compute:
     kernel, bias = np.ascontiguousarray(weight), weights.get("bias")
 
     def compute(seen: list[Any]) -> Float32:
-        found: Float32 = np.matmul(joined(seen), kernel)
+        sums: Float32 = np.matmul(joined(seen), kernel)
         if bias is not None:
-            found += bias
-        return found
+            sums += bias
+        return sums
 
     return compute
 
@@ -56,13 +56,13 @@ def _layer_norm(step: Step, weights: Weights) -> Compute:
     epsilon = np.float32(step.settings["epsilon"])
 
     def compute(seen: list[Any]) -> Float32:
-        found = _copied(seen)
-        found -= found.mean(axes, keepdims=True)
-        found /= np.sqrt((found * found).mean(axes, keepdims=True) + epsilon)
-        found *= weight
+        values = _copied(seen)
+        values -= values.mean(axes, keepdims=True)
+        values /= np.sqrt((values * values).mean(axes, keepdims=True) + epsilon)
+        values *= weight
         if bias is not None:
-            found += bias
-        return found
+            values += bias
+        return values
 
     return compute
 
@@ -150,11 +150,11 @@ def _gru(step: Step, weights: Weights) -> Recur:
             sums = x @ wide + first
             outputs = np.empty((*x.shape[:2], cells), np.float32)
             for t in range(x.shape[1]):
-                own, new = h @ high + second, sums[:, t]
-                gates = own[:, : 2 * cells] + new[:, : 2 * cells]
+                remembered, new = h @ high + second, sums[:, t]
+                gates = remembered[:, : 2 * cells] + new[:, : 2 * cells]
                 sigmoid(gates)
                 reset, keep = gates[:, :cells], gates[:, cells:]
-                fresh = np.tanh(new[:, 2 * cells :] + reset * own[:, 2 * cells :])
+                fresh = np.tanh(new[:, 2 * cells :] + reset * remembered[:, 2 * cells :])
                 h = fresh + keep * (h - fresh)
                 outputs[:, t] = h
             after.append(h)
@@ -180,8 +180,12 @@ RECURRENT: Final[Mapping[str, Callable[[Step, Weights], Recur]]] = {"gru": _gru,
 
 def layer_of(step: Step, weights: Weights) -> Compute:
     """What computes a layer that is not recurrent."""
-    own = _LAYERS.get(step.layer.kind)
-    return partial(FORMULAS[step.layer.kind], step, weights) if own is None else own(step, weights)
+    builder = _LAYERS.get(step.layer.kind)
+    return (
+        partial(FORMULAS[step.layer.kind], step, weights)
+        if builder is None
+        else builder(step, weights)
+    )
 
 
 _LAYERS: Final[Mapping[str, Callable[[Step, Weights], Compute]]] = {

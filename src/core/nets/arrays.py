@@ -67,9 +67,9 @@ class _Run:
         parts = _parts(self.gives)
 
         def together(known: Known) -> None:
-            found = stack(known[source])
+            outputs = stack(known[source])
             for name, part in parts:
-                known[name] = found[..., part]
+                known[name] = outputs[..., part]
 
         return together
 
@@ -202,8 +202,8 @@ def _finish(first: _Run, behind: Sequence[_Run], name: str) -> Finish | None:
         return None
     parts, computes = _parts(first.gives), [run.ready() for run in behind]
 
-    def finish(found: Any) -> Any:
-        known: Known = {part: found[..., place] for part, place in parts}
+    def finish(outputs: Any) -> Any:
+        known: Known = {part: outputs[..., place] for part, place in parts}
         for compute in computes:
             compute(known)
         return known[name]
@@ -232,18 +232,23 @@ def _runs(bound: BoundNetwork, weights: Mapping[str, Any]) -> list[_Run]:
     """Each layer by itself."""
     runs: list[_Run] = []
     for step in bound.steps:
-        own = {name: np.asarray(weights[at], np.float32) for name, at in step.weights.items()}
+        arrays = {name: np.asarray(weights[at], np.float32) for name, at in step.weights.items()}
         gives = ((step.layer.name, step.shape[-1] if step.shape else 1),)
-        dense = _dense(step, own)
+        dense = _dense(step, arrays)
         if dense is not None:
             runs.append(_Run(step.inputs, gives, None, (dense,)))
         else:
-            constant = own["weight"] if step.layer.kind == "parameter" else None
+            constant = arrays["weight"] if step.layer.kind == "parameter" else None
             is_plain = step.layer.activation == "linear"
             kind = step.layer.kind if is_plain or step.layer.kind in RECURRENT else ""
             runs.append(
                 _Run(
-                    step.inputs, gives, _computed(step, own, len(bound.states)), (), kind, constant
+                    step.inputs,
+                    gives,
+                    _computed(step, arrays, len(bound.states)),
+                    (),
+                    kind,
+                    constant,
                 )
             )
     return runs
@@ -273,13 +278,13 @@ def _computed(step: Step, weights: Mapping[str, Float32], states: int) -> Callab
         reads, first, is_only = step.inputs, step.state, count == states
 
         def advance(known: Known) -> None:
-            seen, state = [known[each] for each in reads], known[_STATE]
-            own = state if is_only else state[first : first + count]
-            found, after = recur(seen, own, known[_SEQUENCES] or len(seen[0]))
+            seen, state = [known[source] for source in reads], known[_STATE]
+            before = state if is_only else state[first : first + count]
+            outputs, after = recur(seen, before, known[_SEQUENCES] or len(seen[0]))
             known[_AFTER] += after
             if act is not None:
-                act(found)
-            known[name] = found
+                act(outputs)
+            known[name] = outputs
 
         return advance
     compute = layer_of(step, weights)
@@ -298,12 +303,12 @@ def _computed(step: Step, weights: Mapping[str, Float32], states: int) -> Callab
         return of_two
 
     def run(known: Known) -> None:
-        seen = [known[each] for each in step.inputs]
-        found = compute(seen) if seen else np.repeat(compute([])[None], _rows(known), 0)
+        seen = [known[source] for source in step.inputs]
+        outputs = compute(seen) if seen else np.repeat(compute([])[None], _rows(known), 0)
         if act is not None:
-            found = np.array(found) if layer.kind in FORMULAS else found  # perhaps a view
-            act(found)
-        known[name] = found
+            outputs = np.array(outputs) if layer.kind in FORMULAS else outputs  # perhaps a view
+            act(outputs)
+        known[name] = outputs
 
     return run
 
@@ -319,24 +324,24 @@ def _joined(runs: Sequence[_Run], wanted: Collection[str]) -> list[_Run]:
         if run.gives[0][0] in needed or run.kind in RECURRENT:
             kept.insert(0, run)
             needed.update(run.reads)
-    found = _chained(_with_constants(kept, wanted), wanted)
+    chained = _chained(_with_constants(kept, wanted), wanted)
     pairs = [
         (i, j)
-        for i, one in enumerate(found)
-        for j, other in enumerate(found[i + 1 :], i + 1)
+        for i, one in enumerate(chained)
+        for j, other in enumerate(chained[i + 1 :], i + 1)
         if one.layers and other.layers and one.reads == other.reads
     ]
     if len(pairs) != 1:
-        return found
-    (i, j), gives = pairs[0], found[pairs[0][0]].gives + found[pairs[0][1]].gives
-    one, other = found[i], found[j]
+        return chained
+    (i, j), gives = pairs[0], chained[pairs[0][0]].gives + chained[pairs[0][1]].gives
+    one, other = chained[i], chained[j]
     both = beside(Stack(one.layers), Stack(other.layers))
     if both is not None:
         put = [_Run(one.reads, gives, None, both.layers)]
     else:
         both = entrance(Stack(one.layers), Stack(other.layers))
         if both is None:
-            return found
+            return chained
         # Inner names that no layer has.
         inner = tuple((f"{run.gives[0][0]}\0", run.layers[0].bias.size) for run in (one, other))
         put = [_Run(one.reads, inner, None, both.layers)]
@@ -344,27 +349,27 @@ def _joined(runs: Sequence[_Run], wanted: Collection[str]) -> list[_Run]:
             _Run((name,), run.gives, None, run.layers[1:])
             for (name, _), run in zip(inner, (one, other), strict=True)
         ]
-    rest = [run for place, run in enumerate(found) if place not in (i, j)]
+    rest = [run for place, run in enumerate(chained) if place not in (i, j)]
     return _chained([*rest[:i], *put, *rest[i:]], wanted)
 
 
 def _chained(runs: list[_Run], wanted: Collection[str]) -> list[_Run]:
     """Dense layers that nothing but the next ones read, as one run with those."""
-    readers, found = _readers(runs), list[_Run]()
+    readers, chains = _readers(runs), list[_Run]()
     places: dict[str, int] = {}  # of those found, by the first name that each gives
     for run in runs:
         source = run.reads[0] if run.layers else ""
         place = places.get(source)
-        before = None if place is None else found[place]
+        before = None if place is None else chains[place]
         joins = before is not None and bool(before.layers) and len(before.gives) == 1
         if before is None or place is None or not joins or source in wanted or readers[source] > 1:
-            place = len(found)
-            found.append(run)
+            place = len(chains)
+            chains.append(run)
         else:
-            found[place] = _Run(before.reads, run.gives, None, before.layers + run.layers)
+            chains[place] = _Run(before.reads, run.gives, None, before.layers + run.layers)
             del places[source]
         places.setdefault(run.gives[0][0], place)
-    return found
+    return chains
 
 
 def _with_constants(runs: Sequence[_Run], wanted: Collection[str]) -> list[_Run]:

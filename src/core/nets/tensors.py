@@ -168,8 +168,8 @@ def _pool(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
     lowest = torch.finfo(torch.float32).min
     padded = _padded(image, given["padding"], lowest if kind == "max" else 0.0)
     pool = _POOLS[kind, len(given["sides"])]
-    found = pool(padded, given["sides"], given["stride"])
-    return found.movedim(1, -1) if given["is_last"] else found
+    pooled = pool(padded, given["sides"], given["stride"])
+    return pooled.movedim(1, -1) if given["is_last"] else pooled
 
 
 def _first(image: Tensor, is_last: bool) -> Tensor:

@@ -174,8 +174,8 @@ def action_part(name: str, plan: ActionPlan, method: str) -> Part:
                 return leaf
             low, high = next(rest), next(rest)
             half = None if bounds.half is None else next(rest)
-            own = ActionBounds(low, high, half, bounds.one, bounds.is_offset)
-            return getattr(own, method)(leaf)
+            with_constants = ActionBounds(low, high, half, bounds.one, bounds.is_offset)
+            return getattr(with_constants, method)(leaf)
 
         return nest.map_structure(changed, plan.bounds, action)
 

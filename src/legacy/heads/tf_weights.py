@@ -93,28 +93,28 @@ def tf_to_torch_names(
     return {**named, **own.tf.constants(action_space)}
 
 
-def _with_value_net(config: Mapping[str, Any], found: Found) -> Mapping[str, Any]:
+def _with_value_net(config: Mapping[str, Any], arrays: Found) -> Mapping[str, Any]:
     """The config with a value net of its own if the names tell one, whatever it defaults to."""
     model = config.get("model") or {}
     if "vf_share_layers" in model:
         return config
-    own = any(re.search("/(fc|conv)_value_", name) for name, _ in found)
-    return {**config, "model": {**model, "vf_share_layers": not own}}
+    has_value_net = any(re.search("/(fc|conv)_value_", name) for name, _ in arrays)
+    return {**config, "model": {**model, "vf_share_layers": not has_value_net}}
 
 
-def _by_name(found: Found, layers: list[Layer]) -> Iterator[tuple[Layer, Part, Array]]:
+def _by_name(arrays: Found, layers: list[Layer]) -> Iterator[tuple[Layer, Part, Array]]:
     """Each part by its name; the n-th layer of a name is the one with the n-th lowest number.
 
     What is left over repeats known names: target networks. Their numbers are higher.
     """
     numbered: dict[str, list[tuple[int, int, str]]] = {}
-    for position, (name, _) in enumerate(found):
+    for position, (name, _) in enumerate(arrays):
         base = _base(name, layers)
         if base is None and not name.endswith(("/kernel", "/gamma")):
             continue  # what an optimiser or a loss keeps
         if base is None:
             what = f"unknown layer {name!r} where {_listed(layers)} were expected"
-            raise _misfit(what, found)
+            raise _misfit(what, arrays)
         numbered.setdefault(base[0], []).append((base[1], position, name))
     queues = {base: sorted(entries) for base, entries in numbered.items()}
     for layer in layers:
@@ -122,8 +122,8 @@ def _by_name(found: Found, layers: list[Layer]) -> Iterator[tuple[Layer, Part, A
             queue = queues.get(f"{layer.saved}{part.saved}")
             if not queue:
                 what = f"no layer {layer.saved!r} where {_listed(layers)} were expected"
-                raise _misfit(what, found)
-            yield layer, part, found[queue.pop(0)[1]][1]
+                raise _misfit(what, arrays)
+            yield layer, part, arrays[queue.pop(0)[1]][1]
 
 
 def _base(name: str, layers: list[Layer]) -> tuple[str, int] | None:
@@ -136,17 +136,17 @@ def _base(name: str, layers: list[Layer]) -> tuple[str, int] | None:
     return None
 
 
-def _by_position(found: Found, layers: list[Layer]) -> Iterator[tuple[Layer, Part, Array]]:
+def _by_position(arrays: Found, layers: list[Layer]) -> Iterator[tuple[Layer, Part, Array]]:
     """Each part by its place; a second set of the same shapes is the target network."""
     parts = [(layer, part) for layer in layers for part in PARTS[layer.kind]]
-    shapes = [array.shape for _, array in found]
+    shapes = [array.shape for _, array in arrays]
     count = len(parts)
-    if len(found) < count or (
-        len(found) > count and shapes[count:] != shapes[: len(found) - count]
+    if len(arrays) < count or (
+        len(arrays) > count and shapes[count:] != shapes[: len(arrays) - count]
     ):
-        what = f"{len(found)} arrays where {count} were expected: {_listed(layers)}"
-        raise _misfit(what, found)
-    for (layer, part), (_, array) in zip(parts, found, strict=False):
+        what = f"{len(arrays)} arrays where {count} were expected: {_listed(layers)}"
+        raise _misfit(what, arrays)
+    for (layer, part), (_, array) in zip(parts, arrays, strict=False):
         yield layer, part, array
 
 
@@ -154,26 +154,26 @@ def _listed(layers: list[Layer]) -> str:
     return ", ".join(layer.saved for layer in layers if PARTS[layer.kind])
 
 
-def _refused(error: ConfigError, algorithm: str, found: Found) -> WeightsError:
+def _refused(error: ConfigError, algorithm: str, arrays: Found) -> WeightsError:
     return WeightsError(
         f"this {algorithm} policy of TensorFlow's cannot act: {error.message.rstrip('.')}",
-        found=_listing(found),
+        found=_listing(arrays),
         hint="its weights are readable: rlconnect.open_checkpoint(path).policies[...].weights.",
-        found_arrays=_shapes(found),
+        found_arrays=_shapes(arrays),
     )
 
 
-def _misfit(problem: str, found: Found) -> WeightsError:
+def _misfit(problem: str, arrays: Found) -> WeightsError:
     return WeightsError(
-        f"TensorFlow weights do not fit: {problem}; found {_listing(found)}.",
+        f"TensorFlow weights do not fit: {problem}; found {_listing(arrays)}.",
         hint="the model settings must be those the weights were saved with.",
-        found_arrays=_shapes(found),
+        found_arrays=_shapes(arrays),
     )
 
 
-def _shapes(found: Found) -> list[tuple[str, tuple[int, ...]]]:
-    return [(name, tuple(value.shape)) for name, value in found]
+def _shapes(arrays: Found) -> list[tuple[str, tuple[int, ...]]]:
+    return [(name, tuple(value.shape)) for name, value in arrays]
 
 
-def _listing(found: Found) -> str:
-    return ", ".join(f"{name} {shape}" for name, shape in _shapes(found))
+def _listing(arrays: Found) -> str:
+    return ", ".join(f"{name} {shape}" for name, shape in _shapes(arrays))

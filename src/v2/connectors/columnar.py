@@ -91,8 +91,8 @@ class ColumnarPiece(ConnectorV2):
             shared_data = {}
         call = Call(rl_module, episodes, explore, shared_data)
         call.is_multi = is_multi(rl_module)
-        made: dict[str, Any] = self.columns(batch, call)
-        return made
+        transformed: dict[str, Any] = self.columns(batch, call)
+        return transformed
 
 
 class ColumnarRun:
@@ -126,27 +126,27 @@ class ColumnarRun:
         if kind is not self._last_kind:  # A module of torch is slow to tell what it lacks.
             self._is_multi, self._last_kind = is_multi(call.rl_module), kind
         call.is_multi = self._is_multi
-        made: Any = batch
+        transformed: Any = batch
         try:
             for work in self._works:
-                made = work(made, call)
+                transformed = work(transformed, call)
         except NotColumnar as refusal:
             # Nothing has changed that the pieces would do differently.
-            made, self.refusal = batch, str(refusal)
+            transformed, self.refusal = batch, str(refusal)
             for piece in self.pieces:
-                made = piece.columns(made, call)
-        found: dict[str, Any] = made.closed() if type(made) is Table else made
-        return found
+                transformed = piece.columns(transformed, call)
+        closed: dict[str, Any] = transformed.closed() if type(transformed) is Table else transformed
+        return closed
 
     def rows(self, batch: dict[Any, Any], call: Call) -> Table | None:
         """What all pieces but the last make of a batch, if that can be had in rows."""
-        made: Any = batch
+        transformed: Any = batch
         try:
             for work in self._works[:-1]:
-                made = work(made, call)
+                transformed = work(transformed, call)
         except NotColumnar:
             return None
-        return made if type(made) is Table else None
+        return transformed if type(transformed) is Table else None
 
 
 def _of_items(work: Work, batch: Any, call: Call) -> Any:

@@ -62,15 +62,15 @@ def opened(batch: dict[str, Any]) -> dict[Any, Rows]:
         elif keys != [*by_key]:
             raise NotColumnar(_NO_ROWS)
         lists = [*by_key.values()]
-        if not all(type(own) is list and len(own) == 1 for own in lists):
+        if not all(type(rows) is list and len(rows) == 1 for rows in lists):
             raise NotColumnar(_NO_ROWS)
-        columns[name] = [own[0] for own in lists]
+        columns[name] = [rows[0] for rows in lists]
     if not keys or not all(type(key) is tuple for key in keys):
         raise NotColumnar(_NO_ROWS)
     lengths = {len(key) for key in keys}
     if lengths == {1}:
-        own = {name: joined(items) for name, items in columns.items()}
-        return {None: Rows([key[0] for key in keys], own)}
+        rows = {name: joined(items) for name, items in columns.items()}
+        return {None: Rows([key[0] for key in keys], rows)}
     if lengths != {3}:
         raise NotColumnar(_NO_ROWS)
     return by_module(keys, columns)
@@ -113,7 +113,7 @@ def _one_row(item: Any) -> Nest:
     if kind is np.ndarray and item.dtype.kind in "biuf":
         return item[None].copy()
     if kind is dict and item:
-        return {key: _one_row(own) for key, own in item.items()}
+        return {key: _one_row(part) for key, part in item.items()}
     return _joined([item])
 
 

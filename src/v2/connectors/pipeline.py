@@ -52,7 +52,7 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
         connectors: Iterable[Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        self.connectors = [piece_of(each) for each in connectors or ()]
+        self.connectors = [piece_of(piece) for piece in connectors or ()]
         self._connected: list[ConnectorV2] | None = None
         self._seen_told = ConnectorV2.times_told
         self._plan: Plan | None = None
@@ -92,21 +92,21 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
             plan = self._current_plan()
             if metrics is None:
                 for step in plan.steps:
-                    made = None if step.run is None else step.run(batch, call)
-                    if made is None:
-                        made = self._one_by_one(step, batch, call, None, kwargs)
-                    batch = made
+                    transformed = None if step.run is None else step.run(batch, call)
+                    if transformed is None:
+                        transformed = self._one_by_one(step, batch, call, None, kwargs)
+                    batch = transformed
                 return batch
             self._log_lengths(metrics, call.episodes, "in")
             with self._timed(metrics, kwargs, "connector_pipeline_timer"):
                 for step in plan.steps:
-                    made = None
+                    transformed = None
                     if step.run is not None:
                         with self._timed(metrics, kwargs, "timers", "connectors", step.name):
-                            made = step.run(batch, call)
-                    if made is None:
-                        made = self._one_by_one(step, batch, call, metrics, kwargs)
-                    batch = made
+                            transformed = step.run(batch, call)
+                    if transformed is None:
+                        transformed = self._one_by_one(step, batch, call, metrics, kwargs)
+                    batch = transformed
             self._log_lengths(metrics, call.episodes, "out")
             return batch
 
@@ -175,7 +175,7 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
     def _planned(self) -> Plan:
         self._connect_if_edited()
         plan = self._plan = Plan(self.connectors, self._room(), self._connected)
-        self._is_nested = any(isinstance(each, ConnectorPipelineV2) for each in plan.pieces)
+        self._is_nested = any(isinstance(piece, ConnectorPipelineV2) for piece in plan.pieces)
         return plan
 
     def _room(self) -> Room | None:
@@ -212,12 +212,12 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
 
     def _all_pieces(self) -> list[ConnectorV2]:
         """The pieces as they are now, those of nested pipelines too."""
-        found: list[ConnectorV2] = []
+        pieces: list[ConnectorV2] = []
         for piece in self.connectors:
-            found.append(piece)
+            pieces.append(piece)
             if isinstance(piece, ConnectorPipelineV2):
-                found.extend(piece._all_pieces())
-        return found
+                pieces.extend(piece._all_pieces())
+        return pieces
 
     @override
     def _refresh_observation_space(self) -> None:
@@ -247,11 +247,11 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
         taken = {type(piece).__name__ for piece in self.connectors}
         named = []
         for piece in self.connectors:
-            own = name = type(piece).__name__
-            count = counts.get(own, 0)
-            while count and (name := f"{own}_{count}") in taken:
+            class_name = name = type(piece).__name__
+            count = counts.get(class_name, 0)
+            while count and (name := f"{class_name}_{count}") in taken:
                 count += 1
-            counts[own] = count + 1
+            counts[class_name] = count + 1
             taken.add(name)
             named.append((name, piece))
         return named
@@ -332,9 +332,9 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
         """Merge the states of pipelines like this one, piece by piece and by name."""
         merged = {}
         for name, piece in self._named():
-            found = [state[name] for state in states if name in state]
-            if found:
-                merged[name] = piece.merge_states(found)
+            states_of_piece = [state[name] for state in states if name in state]
+            if states_of_piece:
+                merged[name] = piece.merge_states(states_of_piece)
         return merged
 
 
@@ -377,9 +377,9 @@ def live_piece(
     if isinstance(held, (list, tuple)) and len(held) == 3:
         kind, args, kwargs = held
         if isinstance(args, (list, tuple)) and isinstance(kwargs, Mapping):
-            found = names.find(class_path(kind), PIECE)
+            cls = names.find(class_path(kind), PIECE)
             # What nobody knows has arguments, too, which may name more that nobody knows.
-            known: type[ConnectorV2] = found if isinstance(found, type) else ConnectorV2
+            known: type[ConnectorV2] = cls if isinstance(cls, type) else ConnectorV2
             return known, *known._live_arguments(tuple(args), kwargs, names)
     raise CorruptCheckpointError(
         "a piece of a saved pipeline", expected="(class, args, kwargs)", found=shown(held)

@@ -38,7 +38,7 @@ class Rows:
     def take(self, places: Sequence[int]) -> Rows:
         """Some of the rows."""
         at = np.asarray(places, np.intp)
-        columns = {name: nest.taken(own, at) for name, own in self.columns.items()}
+        columns = {name: nest.taken(column, at) for name, column in self.columns.items()}
         keys = [self.keys[place] for place in places]
         return Rows(keys, columns, [self.places[place] for place in places])
 
@@ -76,10 +76,10 @@ class Table:
     def names(self) -> list[str]:
         """The columns in order."""
         blocks = self.blocks.values()
-        found = dict.fromkeys(name for rows in blocks for name in rows.columns)
+        ordered = dict.fromkeys(name for rows in blocks for name in rows.columns)
         for name in self.added:
-            found[name] = found.pop(name)
-        return [*found]
+            ordered[name] = ordered.pop(name)
+        return [*ordered]
 
     def add(self, name: str, columns: Mapping[Any, Nest]) -> None:
         """Add a column behind all others, or replace it.
@@ -98,14 +98,14 @@ class Table:
 
     def closed(self) -> dict[Any, Any]:
         """The batch it stands for: lists of items by the ids of episode, agent and module."""
-        found = {
+        by_module = {
             module_id: items_by_key(rows.columns, full_keys(module_id, rows.keys))
             for module_id, rows in self.blocks.items()
         }
         if self.is_by_module:
-            return found
+            return by_module
         merged: dict[Any, Any] = {name: {} for name in self.names}
-        for columns in found.values():
+        for columns in by_module.values():
             for name, by_key in columns.items():
                 merged[name].update(by_key)
         return merged
@@ -126,7 +126,7 @@ def has_rows(column: Nest, count: int) -> bool:
     if (kind is not dict and kind is not tuple) or not column:
         return False
     parts = column.values() if kind is dict else column
-    return all([has_rows(own, count) for own in parts])
+    return all([has_rows(part, count) for part in parts])
 
 
 def items_of(column: Nest) -> list[Any]:
@@ -135,18 +135,18 @@ def items_of(column: Nest) -> list[Any]:
         return [*islice(column, len(column))]  # Running into its end costs as much as ten items.
     if type(column) is not dict:
         return unbatch(column)
-    parts = [items_of(own) for own in column.values()]
+    parts = [items_of(part) for part in column.values()]
     if len(parts) != 2:
         return [dict(zip(column, row, strict=True)) for row in zip(*parts, strict=True)]
     one, two = column  # h and c of a recurrent network: spelt out
-    return [{one: own, two: other} for own, other in zip(*parts, strict=True)]
+    return [{one: part, two: other} for part, other in zip(*parts, strict=True)]
 
 
 def items_by_key(columns: Mapping[str, Nest], keys: Sequence[Any]) -> dict[str, dict[Any, Any]]:
     """Columns as pieces hand them on: a list of one item for each key."""
     return {
-        name: {key: [item] for key, item in zip(keys, items_of(own), strict=True)}
-        for name, own in columns.items()
+        name: {key: [item] for key, item in zip(keys, items_of(column), strict=True)}
+        for name, column in columns.items()
     }
 
 
