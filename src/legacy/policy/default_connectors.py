@@ -7,6 +7,7 @@ Actions: to numpy, [stretch to the bounds] [clip to the bounds] lock.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final
 
 from ...core.errors import ConfigError
@@ -20,6 +21,9 @@ _FILTERS: Final = {
     "MeanStdFilter": "MeanStdObservationFilterAgentConnector",
     "ConcurrentMeanStdFilter": "ConcurrentMeanStdObservationFilterAgentConnector",
 }
+
+_class_of: Final[Callable[[str], Any]] = cache(registered_class)
+"""The class of a built-in connector, whose file is read when a policy first has one."""
 
 
 def get_agent_connectors_from_config(ctx: ConnectorContext, config: Any) -> AgentConnectorPipeline:
@@ -48,16 +52,16 @@ def get_agent_connectors_from_config(ctx: ConnectorContext, config: Any) -> Agen
     if clip_rewards is None and _is_atari(setting):
         clip_rewards = True
     if clip_rewards is True:
-        connectors.append(_built("ClipRewardAgentConnector", ctx, sign=True))
+        connectors.append(_class_of("ClipRewardAgentConnector")(ctx, sign=True))
     elif type(clip_rewards) is float:
-        connectors.append(_built("ClipRewardAgentConnector", ctx, limit=abs(clip_rewards)))
+        connectors.append(_class_of("ClipRewardAgentConnector")(ctx, limit=abs(clip_rewards)))
     if _preprocesses(setting):
-        connectors.append(_built("ObsPreprocessorConnector", ctx))
+        connectors.append(_class_of("ObsPreprocessorConnector")(ctx))
     if setting("observation_filter", "NoFilter") not in ("NoFilter", None):
         connectors.append(get_synced_filter_connector(ctx, config))
     connectors += [
-        _built("StateBufferConnector", ctx),
-        _built("ViewRequirementAgentConnector", ctx),
+        _class_of("StateBufferConnector")(ctx),
+        _class_of("ViewRequirementAgentConnector")(ctx),
     ]
     return AgentConnectorPipeline(ctx, connectors)
 
@@ -72,19 +76,13 @@ def get_action_connectors_from_config(
         config: A dict or an `AlgorithmConfig`.
     """
     setting = _reader(config)
-    connectors: list[Connector] = [_built("ConvertToNumpyConnector", ctx)]
+    connectors: list[Connector] = [_class_of("ConvertToNumpyConnector")(ctx)]
     if setting("normalize_actions", True):
-        connectors.append(_built("NormalizeActionsConnector", ctx))
+        connectors.append(_class_of("NormalizeActionsConnector")(ctx))
     if setting("clip_actions", False):
-        connectors.append(_built("ClipActionsConnector", ctx))
-    connectors.append(_built("ImmutableActionsConnector", ctx))
+        connectors.append(_class_of("ClipActionsConnector")(ctx))
+    connectors.append(_class_of("ImmutableActionsConnector")(ctx))
     return ActionConnectorPipeline(ctx, connectors)
-
-
-def _built(name: str, ctx: ConnectorContext, **settings: Any) -> Any:
-    """A built-in connector; its file is read when a policy first has one."""
-    cls: Any = registered_class(name)
-    return cls(ctx, **settings)
 
 
 def get_synced_filter_connector(
@@ -107,7 +105,7 @@ def get_synced_filter_connector(
             expected="NoFilter, MeanStdFilter or ConcurrentMeanStdFilter",
             found=repr(name),
         )
-    made: SyncedFilterAgentConnector = _built(_FILTERS[name], ctx, clip=None)
+    made: SyncedFilterAgentConnector = _class_of(_FILTERS[name])(ctx, clip=None)
     return made
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from typing_extensions import override
 
 from ....core import array_namespace as xp
@@ -22,7 +23,6 @@ class SquashGreedyActions(ColumnarPiece):
     is the mean before squashing, in RLlib as here. The old stack's SAC squashed both.
 
     Example:
-        >>> import numpy as np
         >>> batch = {"actions": {("e0",): [np.array([100.0], np.float32)]}}
         >>> SquashGreedyActions()(rl_module=None, batch=batch, episodes=[], explore=False)
         {'actions': {('e0',): [array([1.], dtype=float32)]}}
@@ -42,4 +42,6 @@ class SquashGreedyActions(ColumnarPiece):
 
 
 def _squashed(actions: Nest) -> Nest:
+    if type(actions) is np.ndarray:  # the usual case of what follows
+        return np.tanh(actions)
     return nest.map_structure(lambda leaf: xp.namespace(leaf).tanh(leaf), actions)
