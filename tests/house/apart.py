@@ -1,8 +1,8 @@
 """Whether rooms stand without what is above or beside them: `make apart`.
 
 In a copy of the tree, `bridge` and all that is above it are deleted; `core`, `legacy` and `v2` pass
-all their tests. With `--without v2/connectors/...py` a connector's file is deleted instead: then its
-own tests fail, its rows in tables of tests, and what tries it on purpose.
+all their tests. With `--without v2/connectors/...py` a connector's file is deleted instead: then
+its own tests fail, its rows in tables of tests, and what tries it on purpose.
 """
 
 import argparse
