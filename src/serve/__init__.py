@@ -12,9 +12,9 @@ from typing import Final
 from ..core.importing.lazy_names import lazy_names
 
 _HOME: Final = {
-    "Acted": ".client",
+    "Acted": ".asking",
     "App": ".app",
-    "AsyncClient": ".client",
+    "AsyncClient": ".async_client",
     "Client": ".client",
     "ClientSession": ".client",
     "ServeError": ".errors",

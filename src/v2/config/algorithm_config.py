@@ -20,6 +20,7 @@ from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.spec import RLModuleSpec
 from ..saving.class_slots import algorithm_named
 from . import connector_builders, module_specs, toml_settings
+from .checked_together import check_together
 from .policies import default_policy_mapping_fn, is_trained
 from .setting_methods import SettingMethods
 
@@ -443,38 +444,4 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
             for name in section.settings:
                 if name not in ("model_config", "evaluation_config", "policies"):
                     section.check(name, self.__dict__[section.attribute(name)])
-        _check_together(self)
-
-
-def _check_together(config: AlgorithmConfig) -> None:
-    """Check what one setting alone cannot tell.
-
-    Raises:
-        ConfigError: Settings contradict each other.
-    """
-    if (
-        config.minibatch_size is not None
-        and config.minibatch_size > config.train_batch_size_per_learner
-    ):
-        raise ConfigError(
-            f"`minibatch_size` ({config.minibatch_size}) is larger than "
-            f"`train_batch_size_per_learner` ({config.train_batch_size_per_learner})",
-            hint="make the one smaller or the other larger: config.training(...).",
-        )
-    if isinstance(config.policies_to_train, list):
-        strange = [each for each in config.policies_to_train if each not in config.policies]
-        if strange:
-            raise ConfigError(
-                "config.multi_agent(policies_to_train=...)",
-                expected=f"ids among {sorted(config.policies)}",
-                found=repr(strange),
-            )
-    is_default = config.policy_mapping_fn is default_policy_mapping_fn
-    if is_default and DEFAULT_MODULE_ID not in config.policies:
-        raise ConfigError(
-            "config.multi_agent(policy_mapping_fn=...) is missing",
-            expected=f"a function of agent id and episode to one of {sorted(config.policies)}",
-            hint="config.multi_agent(policy_mapping_fn=lambda agent_id, episode, **kw: ...).",
-        )
-    for module_id in config.algorithm_config_overrides_per_module:
-        config.get_config_for_module(module_id)
+        check_together(self)

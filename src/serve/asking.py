@@ -1,0 +1,140 @@
+"""What clients of a server share: where it is, what they send, and what its answers say."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from ..core.errors import ConfigError
+from .errors import ServeError, SessionGoneError
+from .wire import MSGPACK_CODEC, codec_of
+
+TRIES: Final = 3
+"""How often what may be asked twice is asked."""
+
+NO_ANSWER: Final = (OSError, http.client.HTTPException, asyncio.IncompleteReadError, EOFError)
+"""What says that nothing came back."""
+
+
+@dataclass(frozen=True)
+class Acted:
+    """An answer of a server.
+
+    Args:
+        action: What to do; of a batch, a row for each observation.
+        session: Whose memory it went into; None if nothing was kept.
+        policy: Which policy acted.
+        version: And which version of it.
+        recorded: Whether the server keeps episodes, and so wants to see how this one ends.
+        fetches: What the network gave beside the action, of what was asked for, by name.
+    """
+
+    action: Any
+    session: str | None
+    policy: str
+    version: int
+    recorded: bool = False
+    fetches: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server is, and who asks.
+
+    Args:
+        url: Such as "http://127.0.0.1:8000".
+        token: What the server wants to be shown.
+        timeout: Seconds that an answer may take.
+    """
+
+    url: str
+    token: str | None = None
+    timeout: float = 30.0
+
+    def parts(self) -> tuple[str, int, bool]:
+        """Host, port, and whether it is HTTPS.
+
+        Raises:
+            ConfigError: This is no address of a server.
+        """
+        split = urlsplit(self.url if "//" in self.url else f"http://{self.url}")
+        if split.scheme not in ("http", "https") or not split.hostname:
+            raise ConfigError("no address of a server", expected="http://HOST:PORT", found=self.url)
+        is_tls = split.scheme == "https"
+        return split.hostname, split.port or (443 if is_tls else 80), is_tls
+
+    def headers(self, body: bytes | None) -> dict[str, str]:
+        """What goes before a body."""
+        told = {"accept": MSGPACK_CODEC.content_type}
+        if body is not None:
+            told["content-type"] = MSGPACK_CODEC.content_type
+        if self.token:
+            told["authorization"] = f"Bearer {self.token}"
+        return told
+
+
+def asked_body(obs: Any, fields: Mapping[str, Any]) -> bytes:
+    """The body of a request to act."""
+    told = {name: own for name, own in fields.items() if own is not None}
+    return MSGPACK_CODEC.encode({"obs": obs, **told})
+
+
+def document_of(status: int, content_type: str, body: bytes) -> Any:
+    """The document of an answer.
+
+    Raises:
+        SessionGoneError: The session's memory is lost; begin the episode anew.
+        ServeError: The server refused.
+    """
+    try:
+        document = codec_of(content_type.partition(";")[0]).decode(body) if body else {}
+    except ServeError:
+        document = {"error": body[:200].decode(errors="replace"), "code": "no_document"}
+    if status < 400:
+        return document
+    kind = SessionGoneError if document.get("code") == "session_gone" else ServeError
+    raise kind(
+        status,
+        str(document.get("code", "")),
+        str(document.get("error", f"status {status}")),
+        hint=str(document.get("hint", "")),
+    )
+
+
+def acted_in(document: Any) -> Acted:
+    """What a document of the server says."""
+    return Acted(
+        document["action"],
+        document["session"],
+        document["policy"],
+        document["version"],
+        document.get("recorded", False),
+        document.get("fetches", {}),
+    )
+
+
+class Asking:
+    """What both clients know: where the server is, and which policy is asked."""
+
+    def __init__(self, url: str, policy: str | None, token: str | None, timeout: float) -> None:
+        self._address = Address(url, token, timeout)
+        self._parts = self._address.parts()
+        self._policy = policy
+        self._session_header = ""
+
+    def _headers(self, body: bytes | None, session: Any) -> dict[str, str]:
+        """What goes before a body; the session's name, where whoever routes requests wants it."""
+        told = self._address.headers(body)
+        if self._session_header and isinstance(session, str):
+            told[self._session_header] = session
+        return told
+
+    def _no_answer(self, error: BaseException) -> ServeError:
+        return ServeError(
+            0, "no_answer", f"no answer from {self._address.url}: {error}",
+            hint="is the server running there? rlconnect serve PATH starts one.",
+        )  # fmt: skip
