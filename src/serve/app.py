@@ -13,7 +13,7 @@ from .errors import ServeError
 from .http.messages import BadRequestError, Request, Response, error_response, json_response
 from .http.protocol import Answer
 from .http.websocket import WebSocket
-from .metrics import Metrics, labels
+from .metrics import Metrics, gauges_of
 from .models import Model
 from .sessions import Session, SessionTable, gone
 from .versions import Step
@@ -417,19 +417,7 @@ class App:
 
     def gauges(self) -> dict[str, float]:
         """What is measured just now, by name with its labels."""
-        gauges: dict[str, float] = {
-            "rlconnect_sessions": len(self.sessions),
-            "rlconnect_sessions_evicted_total": self.sessions.evicted,
-            "rlconnect_sessions_expired_total": self.sessions.expired,
-        }
-        for model in self.models.values():
-            for version in model.versions.values():
-                label = labels(policy=model.name, version=version.number)
-                gauges[f"rlconnect_rows_total{label}"] = version.steps
-                gauges[f"rlconnect_forward_passes_total{label}"] = version.batches
-                gauges[f"rlconnect_waiting{label}"] = len(version)
-            gauges[f"rlconnect_version{labels(policy=model.name)}"] = model.current.number
-        return gauges
+        return gauges_of(self.sessions, self.models.values())
 
     def _metrics(self, request: Request) -> Response:
         text = self.metrics.text(self.gauges())
@@ -441,18 +429,9 @@ class App:
         return json_response(document())
 
     def _page(self, request: Request) -> Response:
-        from .page import page
+        from .page import response
 
-        return Response(
-            200,
-            page(),
-            "text/html; charset=utf-8",
-            {
-                "content-security-policy": "default-src 'self'; script-src 'unsafe-inline'; "
-                "style-src 'unsafe-inline'; frame-ancestors 'none'",
-                "x-content-type-options": "nosniff",
-            },
-        )
+        return response()
 
 
 def _either(ended: list[Any]) -> Any:

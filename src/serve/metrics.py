@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 _BOUNDS: Final = (
@@ -134,3 +134,20 @@ def labels(**values: object) -> str:
         for name, own in values.items()
     )
     return "{" + ",".join(f'{name}="{text}"' for name, text in told) + "}"
+
+
+def gauges_of(sessions: Any, models: Iterable[Any]) -> dict[str, float]:
+    """What is measured just now of sessions and of policies, by name with its labels."""
+    gauges: dict[str, float] = {
+        "rlconnect_sessions": len(sessions),
+        "rlconnect_sessions_evicted_total": sessions.evicted,
+        "rlconnect_sessions_expired_total": sessions.expired,
+    }
+    for model in models:
+        for version in model.versions.values():
+            label = labels(policy=model.name, version=version.number)
+            gauges[f"rlconnect_rows_total{label}"] = version.steps
+            gauges[f"rlconnect_forward_passes_total{label}"] = version.batches
+            gauges[f"rlconnect_waiting{label}"] = len(version)
+        gauges[f"rlconnect_version{labels(policy=model.name)}"] = model.current.number
+    return gauges
