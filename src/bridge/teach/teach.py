@@ -219,7 +219,11 @@ def kickstart(
         ConfigError: The config is of another algorithm, or has a learner of its own.
 
     Example:
-        >>> kickstart(PPOConfig().environment("CartPole-v1"), "OLD")  # doctest: +SKIP
+        >>> from rlconnect.legacy import Policy
+        >>> from rlconnect.v2 import PPOConfig
+        >>> old = Policy(Box(-1, 1, (4,)), Discrete(2), {"seed": 0})
+        >>> kickstart(PPOConfig(), old, [[0, 1.0], [50_000, 0.0]]).learner_config_dict
+        {'teacher_coeff': [[0, 1.0], [50000, 0.0]]}
     """
     from ...v2.algorithms.ppo import PPOConfig
 
