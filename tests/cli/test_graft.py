@@ -1,11 +1,16 @@
 """`rlconnect graft`: what is new is told, and the folder loads."""
 
+from pathlib import Path
+
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 from rlconnect import load
 from rlconnect.bridge.front.load import as_policies
 from rlconnect.cli.app import main
 from rlconnect.legacy import Policy
+
+SAMPLE = Path(__file__).parents[2] / "examples" / "checkpoints" / "ppo-cartpole-ray-2.60"
+CARTPOLE = ["--env", "CartPole-v1"]
 
 
 def test_the_command_grows_and_writes(tmp_path, capsys):
@@ -40,3 +45,18 @@ def test_the_command_grows_and_writes(tmp_path, capsys):
     assert code == 0, said
     assert "[4], [5]" in said
     assert load(tmp_path / "new").only.native.module.is_stateful()
+
+
+def test_what_was_grafted_is_trained_on(tmp_path, capsys):
+    """The folder is what `train --from` begins with, and its run is a checkpoint that loads."""
+    grown, run = str(tmp_path / "grown"), str(tmp_path / "run")
+    memory = ["--network", "use_lstm=true", "--network", "lstm_cell_size=4"]
+    small = ["--set", "train_batch_size_per_learner=64", "--set", "minibatch_size=32"]
+
+    assert main(["graft", str(SAMPLE), *CARTPOLE, *memory, "--samples", "8", "--out", grown]) == 0
+    words = ["--algo", "PPO", "--from", grown, *CARTPOLE, "--stop", "iterations=1", "--out", run]
+    assert main(["train", *words, *small, "--set", "num_epochs=1", "--seed", "0"]) == 0
+
+    assert "iterations reached" in capsys.readouterr().out
+    trained = load(f"{run}/checkpoint_000001").only.native.module
+    assert trained.is_stateful()
