@@ -92,7 +92,7 @@ REPLAY_SETTINGS: Final[dict[str, Setting]] = {
 """What every algorithm that learns so takes by `training`; defaults differ."""
 
 
-class OffPolicyConfig(AlgorithmConfig):
+class OffPolicyConfig(AlgorithmConfig[Algorithm]):
     """The settings of what learns from a replay buffer."""
 
     @override
