@@ -160,6 +160,20 @@ def pytest_collection_modifyitems(items):
         item.add_marker(pytest.mark.skip(reason="no CUDA device"))
 
 
+@pytest.fixture(autouse=True)
+def own_modules(request):
+    """What a test imports of its own folder is forgotten after it: others have files so called."""
+    folder = None
+    if "tmp_path" in request.fixturenames:
+        folder = str(request.getfixturevalue("tmp_path"))
+    yield
+    if folder is not None:
+        for name, module in [*sys.modules.items()]:
+            where = getattr(module, "__dict__", {}).get("__file__")
+            if isinstance(where, str) and where.startswith(folder):
+                del sys.modules[name]
+
+
 @pytest.fixture
 def busy_threads():
     """Threads take turns far more often than usual: races that are rare come up."""
