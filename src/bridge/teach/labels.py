@@ -12,7 +12,7 @@ from ...core.arrays.batching import batch as batched
 from ...core.columns import Columns
 from ...core.errors import PieceError
 from ...core.types import Array
-from ...v2.config.connector_builders import call_with_fitting
+from ...v2.config.connector_builders import custom_pieces
 from ...v2.connectors.connector import ConnectorV2
 from ...v2.connectors.module_to_env.unbatch_to_individual_items import UnBatchToIndividualItems
 from ..actor.actor import Actor
@@ -74,8 +74,8 @@ class Teacher:
         return self._answers.get(id_, self._silence)
 
 
-class AskTeacher(ConnectorV2):
-    """Shows a teacher what the environment gave; comes before all other pieces.
+class _OfTeacher(ConnectorV2):
+    """A piece with a teacher.
 
     Args:
         teacher: The teacher.
@@ -84,6 +84,10 @@ class AskTeacher(ConnectorV2):
     def __init__(self, teacher: Teacher) -> None:
         super().__init__()
         self.teacher = teacher
+
+
+class AskTeacher(_OfTeacher):
+    """Shows a teacher what the environment gave; comes before all other pieces."""
 
     @override
     def __call__(
@@ -93,16 +97,8 @@ class AskTeacher(ConnectorV2):
         return batch
 
 
-class KeepAnswers(ConnectorV2):
-    """Puts a teacher's answers beside a module's outputs: runners keep them in episodes.
-
-    Args:
-        teacher: The teacher.
-    """
-
-    def __init__(self, teacher: Teacher) -> None:
-        super().__init__()
-        self.teacher = teacher
+class KeepAnswers(_OfTeacher):
+    """Puts a teacher's answers beside a module's outputs: runners keep them in episodes."""
 
     @override
     def __call__(
@@ -117,13 +113,14 @@ class KeepAnswers(ConnectorV2):
 
 def with_teacher(config: Any, teacher: Teacher) -> None:
     """Let what samples by a config ask a teacher at every step; the config is changed."""
-    to_module, to_env = config._env_to_module_connector, config._module_to_env_connector
+    before = config.copy(copy_frozen=False)
 
     def asking(*arguments: Any) -> list[Any]:
-        return [AskTeacher(teacher), *_given(to_module, arguments)]
+        pieces = custom_pieces(before, "env_to_module_connector", arguments)
+        return [AskTeacher(teacher), *pieces]
 
     def keeping(*arguments: Any) -> list[Any]:
-        pieces = _given(to_env, arguments)
+        pieces = custom_pieces(before, "module_to_env_connector", arguments)
         apart = [place for place, piece in enumerate(pieces) if _takes_apart(piece)]
         place = apart[-1] + 1 if apart else 0
         return [*pieces[:place], KeepAnswers(teacher), *pieces[place:]]
@@ -131,13 +128,6 @@ def with_teacher(config: Any, teacher: Teacher) -> None:
     config.env_runners(
         num_env_runners=0, env_to_module_connector=asking, module_to_env_connector=keeping
     )
-
-
-def _given(builder: Any, arguments: tuple[Any, ...]) -> list[Any]:
-    if builder is None:
-        return []
-    given = call_with_fitting(builder, arguments)
-    return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
 def _takes_apart(piece: Any) -> bool:

@@ -24,6 +24,7 @@ from ..actor.episodes import Played, play
 from ..environments import live_env, spaces_of_one
 from ..loading.natives import Source
 from ..migrate.front_door import migrate
+from ..played_episodes import play_alone
 from ..triple import V2Triple
 from .labels import TEACHER_INPUTS, TEACHER_VALUES, AskTeacher, KeepAnswers, Teacher, with_teacher
 from .learners import TEACHER_COEFF, TEACHER_KL, KickstartedPPOTorchLearner, TaughtTorchLearner
@@ -346,11 +347,8 @@ def _random_play(playing: Callable[[], Any], episodes: int, seed: int) -> Played
     env.action_space.seed(seed)
     returns, lengths = [], []
     for number in range(episodes):
-        env.reset(seed=seed + number)
-        total, length, done = 0.0, 0, False
-        while not done:
-            _, reward, terminated, truncated, _ = env.step(env.action_space.sample())
-            total, length, done = total + float(reward), length + 1, terminated or truncated
+        obs, _ = env.reset(seed=seed + number)
+        total, length, _ = play_alone(env, obs, lambda *_: env.action_space.sample())
         returns.append(total)
         lengths.append(length)
     env.close()
