@@ -9,7 +9,7 @@ import typer
 
 from ..core.errors import PieceError
 from .environments import Environment
-from .options import FINDING, PATH, Chosen, DryRun, Json, Loading
+from .options import FINDING, PATH, ActionSteps, Chosen, DryRun, Json, Loading, ObsSteps
 from .printing import print_json, show, show_lines
 from .sources import Source
 
@@ -19,14 +19,8 @@ _OUT = typer.Option("--out", metavar="DIR", help="Write the adapted policy here.
 def adapt(
     path: Annotated[str, PATH],
     environment: Environment,
-    obs: Annotated[
-        list[str] | None,
-        typer.Option("--obs", metavar="STEP", help="A step on observations; may be repeated."),
-    ] = None,
-    action: Annotated[
-        list[str] | None,
-        typer.Option("--action", metavar="STEP", help="A step on actions; may be repeated."),
-    ] = None,
+    obs: ObsSteps = None,
+    action: ActionSteps = None,
     reward: Annotated[
         list[str] | None, typer.Option("--reward", metavar="STEP", help="scale(...) or clip(...).")
     ] = None,

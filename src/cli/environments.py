@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
@@ -70,21 +70,32 @@ class Environment:
         Raises:
             ConfigError: They are neither JSON nor KEY=VALUE.
         """
-        if not self.env_config:
-            return None
-        found: dict[str, Any] = {}
-        for each in self.env_config:
-            key, sign, value = each.partition("=")
-            if each.lstrip().startswith("{"):
-                told = _json_of(each)
-                if not isinstance(told, dict):
-                    raise _odd(each)
-                found |= told
-            elif sign and key:
-                found[key] = _json_of(value, value)
-            else:
-                raise _odd(each)
-        return found
+        return settings_in(self.env_config, "--env-config") if self.env_config else None
+
+
+def settings_in(texts: Iterable[str], option: str) -> dict[str, Any]:
+    """Settings as people type them: JSON, or KEY=VALUE.
+
+    Args:
+        texts: One or several.
+        option: What they were given to.
+
+    Raises:
+        ConfigError: They are neither.
+    """
+    found: dict[str, Any] = {}
+    for each in texts:
+        key, sign, value = each.partition("=")
+        if each.lstrip().startswith("{"):
+            told = _json_of(each, option=option)
+            if not isinstance(told, dict):
+                raise _odd(each, option)
+            found |= told
+        elif sign and key:
+            found[key] = _json_of(value, value)
+        else:
+            raise _odd(each, option)
+    return found
 
 
 def own_environment(path: str) -> str | None:
@@ -214,18 +225,18 @@ def _called(maker: Any, given: Mapping[str, Any] | None, path: str) -> Any:
     return maker(**(given or {}))
 
 
-def _json_of(text: str, *otherwise: str) -> Any:
+def _json_of(text: str, *otherwise: str, option: str = "") -> Any:
     try:
         return json.loads(text)
     except ValueError:
         if otherwise:
             return otherwise[0]
-        raise _odd(text) from None
+        raise _odd(text, option) from None
 
 
-def _odd(text: str) -> ConfigError:
+def _odd(text: str, option: str) -> ConfigError:
     return ConfigError(
-        f"--env-config {text!r}",
+        f"{option} {text!r}",
         expected="JSON or KEY=VALUE",
-        hint="""write --env-config '{"size": 4}' or --env-config size=4.""",
+        hint=f"""write {option} '{{"size": 4}}' or {option} size=4.""",
     )

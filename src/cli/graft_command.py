@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ..core.errors import PieceError
-from .environments import Environment
-from .options import PATH, Json, Loading, One, Seed
+from ..core.text.shell import command
+from .environments import Environment, settings_in
+from .options import PATH, ActionSteps, Json, Loading, ObsSteps, One, Seed
 from .printing import print_json, show_lines
 
 
 def graft(
     path: Annotated[str, PATH],
     environment: Environment,
-    obs: Annotated[
-        list[str] | None,
-        typer.Option("--obs", metavar="STEP", help="A step on observations; may be repeated."),
-    ] = None,
-    action: Annotated[
-        list[str] | None,
-        typer.Option("--action", metavar="STEP", help="A step on actions; may be repeated."),
-    ] = None,
+    obs: ObsSteps = None,
+    action: ActionSteps = None,
     network: Annotated[
         list[str] | None,
         typer.Option(
@@ -61,6 +55,7 @@ def graft(
     from ..bridge.graft.graft import graft as grafted
     from ..bridge.migrate.checkpoint import save_migrated
     from ..bridge.migrate.plan import plan_migration
+    from ..v2.modules.apis import ValueFunctionAPI
     from .command_line import command_line
     from .theme import console
 
@@ -73,7 +68,7 @@ def graft(
             policy=policy,
             obs=steps_from_text(obs) if obs else None,
             action=steps_from_text(action) if action else None,
-            network=_settings(network or []),
+            network=settings_in(network or [], "--network"),
             new_action_probability=new_action_probability,
             samples=samples,
             seed=seed,
@@ -85,24 +80,15 @@ def graft(
     if as_json:
         print_json({**told, "written": None if out is None else str(out)})
         return
-    show_lines(*_lines(told, out))
+    env = ["--env", environment.env]
+    for each in environment.env_config or ():
+        env += ["--env-config", each]
+    show_lines(*_lines(told, env, out, has_values=isinstance(triple.module, ValueFunctionAPI)))
 
 
-def _settings(texts: list[str]) -> dict[str, Any]:
-    """Settings as people type them: the value is JSON, or a word."""
-    found: dict[str, Any] = {}
-    for text in texts:
-        name, is_told, value = text.partition("=")
-        if not is_told:
-            raise PieceError(f"--network {text!r}", expected="NAME=VALUE, such as use_lstm=true")
-        try:
-            found[name.strip()] = json.loads(value)
-        except ValueError:
-            found[name.strip()] = value.strip()
-    return found
-
-
-def _lines(told: dict[str, Any], out: Path | None) -> list[str]:
+def _lines(
+    told: dict[str, Any], env: list[str], out: Path | None, *, has_values: bool
+) -> list[str]:
     network = ", ".join(f"{name}={value}" for name, value in told["network"].items())
     lines = [
         f"new features   {', '.join(told['features']) or 'none'}",
@@ -113,9 +99,10 @@ def _lines(told: dict[str, Any], out: Path | None) -> list[str]:
     ]
     if out is None:
         return [*lines, "written        nothing; give --out DIR"]
+    train = command("train", "--algo", "PPO", *env, "--from", out)
     return [
         *lines,
         f"written        {out}",
-        f"train on       PPOConfig().from_migrated({str(out)!r})",
-        f"act            rlconnect rollout {out} --env ID",
+        *([f"train on       {train}"] if has_values else []),
+        f"act            {command('rollout', out, *env)}",
     ]

@@ -109,6 +109,16 @@ class Chosen:
         return list(dict.fromkeys(self.policy)) if self.policy else None
 
 
+ObsSteps = Annotated[
+    list[str] | None,
+    typer.Option("--obs", metavar="STEP", help="A step on observations; may be repeated."),
+]
+ActionSteps = Annotated[
+    list[str] | None,
+    typer.Option("--action", metavar="STEP", help="A step on actions; may be repeated."),
+]
+
+
 @dataclass(frozen=True)
 class Loading:
     """How a checkpoint is loaded: what it lacks, and what of the user's it may name."""

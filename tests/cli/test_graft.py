@@ -1,5 +1,6 @@
 """`rlconnect graft`: what is new is told, and the folder loads."""
 
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -54,8 +55,11 @@ def test_what_was_grafted_is_trained_on(tmp_path, capsys):
     small = ["--set", "train_batch_size_per_learner=64", "--set", "minibatch_size=32"]
 
     assert main(["graft", str(SAMPLE), *CARTPOLE, *memory, "--samples", "8", "--out", grown]) == 0
-    words = ["--algo", "PPO", "--from", grown, *CARTPOLE, "--stop", "iterations=1", "--out", run]
-    assert main(["train", *words, *small, "--set", "num_epochs=1", "--seed", "0"]) == 0
+    said = capsys.readouterr().out
+    printed = [line.split(None, 3)[-1] for line in said.splitlines() if "rlconnect train" in line]
+    (words,) = [shlex.split(each)[shlex.split(each).index("train") :] for each in printed]
+    once = ["--stop", "iterations=1", "--out", run, *small, "--set", "num_epochs=1", "--seed", "0"]
+    assert main([*words, *once]) == 0
 
     assert "iterations reached" in capsys.readouterr().out
     trained = load(f"{run}/checkpoint_000001").only.native.module
