@@ -1,4 +1,4 @@
-"""Learning from what was lived through, again and again: the settings and steps that DQN shares.
+"""Learning from what was lived through, again and again: what DQN and SAC share.
 
 training_step()
 sample                    a fragment of each environment
