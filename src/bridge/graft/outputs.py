@@ -40,11 +40,6 @@ class Outputs:
         """The places, for heads that give several numbers an action."""
         return (self.places[:, None] * atoms + np.arange(atoms)).reshape(-1)
 
-    @property
-    def is_same(self) -> bool:
-        """Whether nothing is new."""
-        return not self.biases and not self.silent and len(self.places) == self.places.max() + 1
-
 
 def outputs_of(
     gives: spaces.Space[Any],
