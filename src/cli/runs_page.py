@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..bridge.proof.charts import curves
-from ..bridge.proof.page import document, pill
+from ..core.pages.charts import curves
+from ..core.pages.document import document, pill
 from ..core.text.shell import command
 from ..core.text.visible import visible_html as escape
 

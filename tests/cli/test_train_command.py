@@ -306,7 +306,7 @@ def test_curves_as_a_page(tmp_path, capsys):
 
 def test_a_long_curve_is_thinned():
     """A page holds as many points as can be told apart, from the first part to the last."""
-    from rlconnect.bridge.proof.charts import curves as chart
+    from rlconnect.core.pages.charts import curves as chart
 
     values = [float(each) for each in range(100_000)]
     text = chart([("a", values, values), ("b", [1.0], [float("7")])], "a", "x")

@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ...core.pages.document import document, pill
 from ...core.text.visible import visible_html as escape
 from ...core.vault.own.atomic import replaced_file
-from ..proof.page import document, pill, sections_of
+from ..proof.page import sections_of
 
 if TYPE_CHECKING:
     from ..proof.verdict import Verdict

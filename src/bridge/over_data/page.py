@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...core.pages.charts import count_bars, interval_rows
+from ...core.pages.document import document, pill
 from ...core.text.visible import visible_html as escape
-from ..proof.charts import count_bars, interval_rows
-from ..proof.page import document, evidence_table, pill
+from ..proof.page import evidence_table
 from .words import TITLES, answer, bins, difference_words, interval_text, weight_words
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ...core.arrays.stage_differences import DECADES, StageComparison
-from ...core.text.visible import visible_html as escape
+from ..arrays.stage_differences import DECADES, StageComparison
+from ..text.visible import visible_html as escape
 
 _BAR_WIDTH = 22
 _HEIGHT = 90

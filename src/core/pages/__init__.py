@@ -1,0 +1,1 @@
+"""HTML pages that need nothing else, and the charts on them."""
