@@ -22,6 +22,7 @@ from . import (
     adapt_command,
     codemod_command,
     convert_command,
+    doctor_command,
     evaluate_command,
     export_command,
     graft_command,
@@ -37,6 +38,7 @@ from . import (
 from .command_line import take_command_line
 from .options import DONE, FINDING, PATH, Audit, Chosen, Json, grouped
 from .printing import print_json, show, show_lines
+from .tour import examples_of
 
 _INTERRUPTED: Final = 130
 # What typer raises for a wrong command line; where that class lives depends on its version.
@@ -208,6 +210,9 @@ app.add_typer(migration_commands.app)
 app.command()(grouped(serve_command.serve))
 app.command("serve-admin")(serve_command.serve_admin)
 app.command()(sample_command.sample)
+app.command()(doctor_command.doctor)
+for _command in app.registered_commands:
+    _command.epilog = examples_of(_command.name or str(getattr(_command.callback, "__name__", "")))
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -8,34 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-_TOUR: Final = (
-    ("rlconnect sample .", "a checkpoint to try all of this with"),
-    ("rlconnect scan .", "which checkpoints lie here, how whole?"),
-    ("rlconnect inspect ppo-pendulum-ray-2.7", "what one is, needs and has lost; what to do next"),
-    ("rlconnect inspect ppo-pendulum-ray-2.7 --weights", "every array, its shape and range"),
-    ("rlconnect inspect ppo-pendulum-ray-2.7 --audit", "what would run if others opened it?"),
-    ("rlconnect inspect ppo-pendulum-ray-2.7 --json", "all of it, config included, for a script"),
-)
-_PROOF: Final = (
-    ("rlconnect rollout ppo-pendulum-ray-2.7 --env Pendulum-v1", "let it play, see what it earns"),
-    ("rlconnect adapt ppo-pendulum-ray-2.7 --env Pendulum-v1", "the environment changed?"),
-    ("rlconnect graft ppo-pendulum-ray-2.7 --env Pendulum-v1", "the start of a better one"),
-    ("rlconnect migrate ppo-pendulum-ray-2.7 --out migrated", "bring it to the new stack"),
-    ("rlconnect verify ppo-pendulum-ray-2.7 migrated", "do two do the same, stage by stage?"),
-    ("rlconnect migration check migrated", "does what migrate wrote still hold?"),
-    ("rlconnect export ppo-pendulum-ray-2.7 --out policy.onnx", "one file for other programs"),
-    ("rlconnect convert ppo-pendulum-ray-2.7 --out kept.zip", "a copy without a pickle in it"),
-    ("rlconnect evaluate kept.zip --data my_samples", "what recorded data say of it"),
-    (
-        "rlconnect act kept.zip --data my_samples --out acts",
-        "actions for recorded data",
-    ),
-    ("rlconnect serve kept.zip --port 8000", "let it answer requests, with a page to look at"),
-    ("rlconnect serve-admin http://127.0.0.1:8000", "which versions act there; try another one"),
-    ("rlconnect train --algo PPO --env CartPole-v1", "learn; Ctrl-C ends it, --resume goes on"),
-    ("rlconnect runs ~/ray_results", "runs of train, and trials that Tune wrote, best first"),
-    ("rlconnect codemod .", "your own sources: from ray.rllib to rlconnect"),
-)
+from .tour import PROOF, TOUR
+
 _OPTIONS: Final = (
     ("--policy ID", "one policy of several, again for more; --all for all"),
     ("--env ENV", "an id of gymnasium's, MODULE:NAME or FILE.py:NAME of your own"),
@@ -72,10 +46,10 @@ def help_page(version: str) -> RenderableType:
         headline,
         Text(),
         Text("a first tour", "title"),
-        _steps(_TOUR),
+        _steps(TOUR),
         Text(),
         Text("let it act, adapt it, prove it", "title"),
-        _steps(_PROOF),
+        _steps(PROOF),
         Text(),
         Text("said alike everywhere", "title"),
         _columns(_OPTIONS, "name"),

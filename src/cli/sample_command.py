@@ -11,7 +11,7 @@ import typer
 
 from ..core.errors import CheckpointWriteError
 
-_SAMPLES: Final = Path(__file__).parents[1] / "samples"
+SAMPLES: Final = Path(__file__).parents[1] / "samples"
 NAME: Final = "ppo-pendulum-ray-2.7"
 
 
@@ -23,7 +23,7 @@ def sample(
     if target.exists():
         raise CheckpointWriteError(f"{target} is there already", hint="give another DIR.")
     try:
-        shutil.copytree(_SAMPLES / NAME, target)
+        shutil.copytree(SAMPLES / NAME, target)
     except OSError as error:
         raise CheckpointWriteError(
             f"{target} cannot be written", found=str(error.strerror or error)

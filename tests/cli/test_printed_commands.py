@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 import pytest
 from rlconnect.cli.app import main
+from rlconnect.cli.tour import MORE
 from rlconnect.core.vault import open_checkpoint
 from rlconnect.core.vault.description import next_steps
 
@@ -84,12 +85,13 @@ def test_inspect_ends_with_commands_that_work(name, tmp_path, capsys):
 
 
 def test_the_tour_works_line_by_line(capsys):
-    """`rlconnect` alone shows commands that can be pasted in their order."""
+    """What `rlconnect` alone shows, in its order; then what the help of single commands adds."""
     main([])
 
     commands = printed(capsys.readouterr().out)
+    commands += [command for command, _ in MORE]
 
-    assert len(commands) > 12
+    assert len(commands) > 20
     assert all(works(each, capsys, in_full=False) for each in commands)
 
 
