@@ -18,7 +18,7 @@ from ...core.step.plan import Choose, Run
 from ...core.types import Array, Nest
 from ...legacy.distributions.families import Categorical, Deterministic
 from ...legacy.exploration.exploration import Exploration
-from ...legacy.heads.acting import choose_actions
+from ...legacy.policy.acting import choose_actions
 from ...legacy.policy.networks import ArrayNetwork, Network, rows_of
 from ...legacy.policy.policy import Policy
 

@@ -1,4 +1,4 @@
-"""Columns of arrays as tensors on a device."""
+"""Columns of arrays as tensors on a device, and back."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ import numpy as np
 import torch
 
 from .. import nest
+from ..types import Array
+
+# A policy's results have at most 32 bits: so does Ray cut them.
+_REDUCED = {np.dtype(np.int64): np.int32, np.dtype(np.float64): np.float32}
 
 
 def as_tensors(value: Any, device: Any = None) -> Any:
@@ -26,3 +30,9 @@ def as_tensors(value: Any, device: Any = None) -> Any:
         return torch.from_numpy(np.ascontiguousarray(array)).to(device)
 
     return nest.map_structure(convert, value)
+
+
+def as_array(value: Any) -> Array:
+    """A tensor as an array of at most 32 bits."""
+    array = np.asarray(value.detach().cpu() if isinstance(value, torch.Tensor) else value)
+    return array.astype(_REDUCED.get(array.dtype, array.dtype), copy=False)

@@ -17,11 +17,6 @@ VALIDATION_INTERVAL: Final = 100
 """The old stack looks at the first of so many observations."""
 
 
-def is_check_due(calls: int) -> bool:
-    """Whether the old stack looks at an observation, after so many calls before it."""
-    return calls % VALIDATION_INTERVAL == 0
-
-
 def check_observation(space: spaces.Space[Any], observation: Nest) -> None:
     """Refuse an observation outside of its space, as tolerantly as the old stack.
 

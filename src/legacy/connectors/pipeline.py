@@ -91,7 +91,10 @@ class ConnectorPipeline(Connector):
         """Switch all connectors to evaluation."""
         self._is_training = False
         for connector in self.connectors:
-            connector.in_eval()
+            if getattr(type(connector), "in_eval", None) is Connector.in_eval:
+                connector._is_training = False  # that call, which every step makes, without a call
+            else:
+                connector.in_eval()
 
     def reset(self, env_id: Any) -> None:
         """Let every connector forget what it keeps for `env_id`."""

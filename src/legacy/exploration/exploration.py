@@ -3,7 +3,7 @@
 An exploration picks actions from an `ActionSource` (a distribution bound to its inputs, numpy or
 torch) with an explicit random generator. Its settings never change; `get_state` holds what does.
 Noises on real-valued actions: `exploration_noise.py`; from a config: `exploration_config.py`;
-`heads/acting.py` turns the result into what a policy returns.
+`policy/acting.py` turns the result into what a policy returns.
 """
 
 from __future__ import annotations

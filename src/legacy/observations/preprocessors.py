@@ -9,11 +9,7 @@ import numpy as np
 from gymnasium.spaces import Box, Space
 
 from ...core.errors import PieceError
-from ...core.formulas.observation_check import (
-    VALIDATION_INTERVAL,
-    check_observation,
-    is_check_due,
-)
+from ...core.formulas.observation_check import VALIDATION_INTERVAL, check_observation
 from ...core.formulas.preprocessors import PreprocessPlan, kind_of, preprocessor_for
 from ...core.registry import Registry
 from ...core.types import Array, Nest
@@ -80,7 +76,7 @@ class Preprocessor:
         self._calls = calls + 1
         shape = getattr(observation, "shape", None)
         is_odd = shape != self.array_shape and shape is not None and self.array_shape is not None
-        if is_odd or (self.samples_checks and is_check_due(calls)):
+        if is_odd or (self.samples_checks and calls % VALIDATION_INTERVAL == 0):
             check_observation(self._obs_space, observation)
 
     def check_due(self, observations: Sequence[Nest] | Array) -> None:

@@ -43,25 +43,22 @@ def remembers(policy: Policy) -> bool:
     )
 
 
-class Endings:
-    """The slots of one policy whose episode is over and whose memory is still there."""
+class Endings(OrderedDict[Any, dict[Any, Any]]):
+    """The slots of one policy whose episode is over and whose memory is still there.
 
-    def __init__(self) -> None:
-        self._over: OrderedDict[Any, dict[Any, Any]] = OrderedDict()
-
-    def __bool__(self) -> bool:
-        return bool(self._over)
+    By environment: its agents, each with what stood for its episode when that ended.
+    """
 
     def note(self, policy: Policy, env_id: Any, agent_id: Any) -> None:
         """Take note that the episode of a slot is over."""
         if remembers(policy):
-            self._over.setdefault(env_id, {})[agent_id] = _memory(policy, env_id, agent_id)
-            if len(self._over) > MAX_SESSIONS:  # whoever never comes back is never checked
-                self._over.popitem(last=False)
+            self.setdefault(env_id, {})[agent_id] = _memory(policy, env_id, agent_id)
+            if len(self) > MAX_SESSIONS:  # whoever never comes back is never checked
+                self.popitem(last=False)
 
     def forget(self, env_id: Any) -> None:
         """An environment was reset."""
-        self._over.pop(env_id, None)
+        self.pop(env_id, None)
 
     def check(self, policy: Policy, env_id: Any, agent_id: Any) -> None:
         """Refuse to go on with a slot whose episode is over.
@@ -69,12 +66,12 @@ class Endings:
         Raises:
             PipelineError: It was not reset since.
         """
-        agents = self._over.get(env_id, {})
+        agents = self.get(env_id, {})
         memory = agents.get(agent_id)
         if memory is None or memory is not _memory(policy, env_id, agent_id):
             agents.pop(agent_id, None)
             if not agents:
-                self._over.pop(env_id, None)
+                self.pop(env_id, None)
             return  # it was reset since: what is remembered is no longer the same
         raise PipelineError(
             f"the episode of agent {agent_id!r} in environment {env_id!r} is over, but policy "

@@ -82,8 +82,7 @@ class TorchNetwork:
     """
 
     def __init__(self, head: PolicyHead, device: str = "cpu") -> None:
-        from ...core.arrays.tensors import as_tensors
-        from ..heads.torch_source import as_array
+        from ...core.arrays.tensors import as_array, as_tensors
 
         self.head = head
         self.device = device
@@ -98,6 +97,8 @@ class TorchNetwork:
             ) from error
         self.initial_state: list[Array] = [as_array(part) for part in head.get_initial_state()]
         self.bare_when_greedy = head.bare_when_greedy
+        is_custom = head.distribution.kind == "custom"
+        self._distribution = None if is_custom else head.distribution.arrays()
 
     def run(self, columns: Mapping[str, Any], state: Sequence[Any], seq_lens: Any) -> NetworkOutput:
         """One forward pass over a batch of columns."""
@@ -116,8 +117,8 @@ class TorchNetwork:
 
     def chooser(self, rng: np.random.Generator) -> Chooser:
         """The numpy distribution, or the user's own torch class."""
-        if self.head.distribution.kind != "custom":
-            return self.head.distribution.arrays()
+        if self._distribution is not None:
+            return self._distribution
         from ..heads.torch_source import TorchSource
 
         return lambda inputs: TorchSource(self.head.dist_class, self.head.model, inputs, rng)

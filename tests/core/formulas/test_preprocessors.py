@@ -9,7 +9,7 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text, Tuple
 from rlconnect.core.arrays.batching import batch
 from rlconnect.core.errors import SpaceError
-from rlconnect.core.formulas.observation_check import check_observation, is_check_due
+from rlconnect.core.formulas.observation_check import check_observation
 from rlconnect.core.formulas.preprocessors import flatten_observations_plan, preprocessor_for
 from rlconnect.core.spaces.rllib_spaces import Repeated
 
@@ -212,11 +212,6 @@ def test_spaces_and_settings_that_make_no_plan_are_refused():
         flatten_observations_plan(Box(-1, 1, (2,)), ["a"])
     with pytest.raises(SpaceError, match="image backend"):
         preprocessor_for(SCREEN, image_backend="pil")
-
-
-def test_every_hundredth_observation_is_checked():
-    """The first one is among them."""
-    assert [calls for calls in range(250) if is_check_due(calls)] == [0, 100, 200]
 
 
 def test_checking_tolerates_lists_and_number_types():

@@ -99,7 +99,7 @@ def test_numpy_heads_do_not_load_torch():
     code = (
         "import sys, numpy as np, gymnasium as gym\n"
         "from rlconnect.legacy.heads.array_head import build_array_head\n"
-        "from rlconnect.legacy.heads.acting import choose_actions\n"
+        "from rlconnect.legacy.policy.acting import choose_actions\n"
         "from rlconnect.legacy.exploration.config import exploration_for\n"
         "w = {f'_{n}._model.0.{p}': np.zeros(s, np.float32) for n, p, s in [\n"
         "    ('hidden_layers.0', 'weight', (3, 4)), ('hidden_layers.0', 'bias', (3,)),\n"

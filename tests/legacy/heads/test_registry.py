@@ -7,7 +7,8 @@ from gymnasium.spaces import Box, Discrete
 from rlconnect.core.errors import WeightsError
 from rlconnect.legacy.exploration.config import exploration_for
 from rlconnect.legacy.heads.registry import build_head
-from rlconnect.legacy.heads.torch_source import compute_actions
+
+from tests.legacy.heads.acted import compute_actions
 
 
 def head_of(recorded, **how):

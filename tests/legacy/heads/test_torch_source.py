@@ -6,7 +6,9 @@ from gymnasium.spaces import Box, Discrete
 from rlconnect.legacy import TorchCategorical, TorchDiagGaussian
 from rlconnect.legacy.exploration.config import exploration_for
 from rlconnect.legacy.heads.registry import build_head
-from rlconnect.legacy.heads.torch_source import TorchSource, compute_actions
+from rlconnect.legacy.heads.torch_source import TorchSource
+
+from tests.legacy.heads.acted import compute_actions
 
 
 class Cautious(TorchCategorical):

@@ -18,8 +18,8 @@ from rlconnect.legacy import (
     local_policy_inference,
     register_lambda_agent_connector,
 )
+from rlconnect.legacy.policy.acting import has_nan
 from rlconnect.legacy.policy.endings import remembers
-from rlconnect.legacy.policy.refusals import has_nan
 
 from tests.legacy.replay import GOLDEN, LAMBDAS, Recording, named
 from tests.legacy.test_recordings import MODELS

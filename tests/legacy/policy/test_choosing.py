@@ -4,7 +4,7 @@ import numpy as np
 from gymnasium.spaces import Discrete
 from rlconnect.legacy.distributions.families import Categorical
 from rlconnect.legacy.exploration.exploration import ArraySource, SoftQ, StochasticSampling
-from rlconnect.legacy.heads.acting import choose_actions
+from rlconnect.legacy.policy.acting import choose_actions
 
 INPUTS = np.float32([[0.0, 4.0, 2.0]])
 EXTRA = {"q_values": INPUTS}
