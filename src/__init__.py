@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .core.data.recorded_data import opened_by
+from .core.data.recorded_data import open_recorded
+from .core.data.teachers import open_teacher
 from .core.importing.lazy_names import lazy_names
 
 _HOME: Final = {
@@ -49,8 +50,15 @@ __all__ = sorted(_HOME)
 __getattr__, __dir__ = lazy_names(__name__, _HOME)
 
 
-@opened_by
+@open_recorded.answered_by
 def _open_recorded(path: Any, **settings: Any) -> Any:
     from .offline import open_dataset
 
     return open_dataset(path, **settings)
+
+
+@open_teacher.answered_by
+def _open_teacher(source: Any, **settings: Any) -> Any:
+    from .bridge.teach.labels import teacher_of
+
+    return teacher_of(source, **settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import shlex
 import signal
@@ -20,7 +21,7 @@ from .environments import Environment
 from .imports import user_module
 from .options import Json, Loading, One
 from .printing import print_json, show, show_lines
-from .training_recipe import RECIPE, START, Recipe, free_folder
+from .training_recipe import RECIPE, START, TEACHER, Recipe, free_folder
 
 if TYPE_CHECKING:
     from ..v2.tuning.training_run import TrainingRun
@@ -41,6 +42,14 @@ def train(
         str | None,
         typer.Option(
             "--from", metavar="PATH", help="Begin with the policy of a checkpoint of any kind."
+        ),
+    ] = None,
+    teacher: Annotated[
+        str | None,
+        typer.Option(
+            "--teacher",
+            metavar="PATH",
+            help="A policy that PPO stays near at first; --set teacher_coeff=... says how long.",
         ),
     ] = None,
     stop: Annotated[
@@ -97,7 +106,7 @@ def train(
     recipe.take_env(environment)
     recipe.put("debugging", seed=seed)
     recipe.put("evaluation", evaluation_interval=evaluate_every)
-    recipe.tell(told or [])
+    recipe.tell([*(told or []), *([] if teacher is None else [f"teacher={json.dumps(teacher)}"])])
     recipe.put("run", keep=keep, save_every=save_every, stop=_stop(stop))
     if begin is not None and not recipe.env:
         recipe.put("environment", env=_own_env(begin))
@@ -162,8 +171,8 @@ def _own_env(path: str) -> str | None:
 def _begin(
     recipe: Recipe, folder: Path, begin: str | None, policy: str | None, loading: Loading
 ) -> None:
-    """Make the folder, with the policy in it that the run begins from."""
-    if folder.is_dir() and {each.name for each in folder.iterdir()} - {START}:
+    """Make the folder, with the policies in it that the run begins from and learns from."""
+    if folder.is_dir() and {each.name for each in folder.iterdir()} - {START, TEACHER}:
         is_run = (folder / RECIPE).is_file()
         raise ConfigError(
             f"--out {str(folder)!r} holds {'a run' if is_run else 'files'} already",
@@ -171,6 +180,12 @@ def _begin(
             if is_run
             else "name a new folder.",
         )
+    teacher = recipe.teacher
+    if teacher is not None:
+        from ..bridge.actor.actor import Actor
+
+        Actor.from_checkpoint(teacher, **loading.words()).save(folder / TEACHER)
+        recipe.keep_teacher()
     if begin is None:
         return
     from ..bridge.migrate.start import save_start

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 RECIPE: Final = "run.toml"
 START: Final = "start"
 """Where a run keeps the policy that it began from."""
+TEACHER: Final = "teacher"
+"""Where a run keeps the policy that it learns from."""
 _BUFFER: Final = "store_buffer_in_checkpoints"
 _KEEP: Final = 3
 _SAVE_EVERY: Final = 10
 _TABLES: Final = ("run", "environment", "debugging", "evaluation")
-_RUN_KEYS: Final = ("stop", "keep", "save_every", "score", "mode", "from")
+_RUN_KEYS: Final = ("stop", "keep", "save_every", "score", "mode", "from", "teacher")
 
 
 class Recipe:
@@ -141,7 +143,21 @@ class Recipe:
             mine = {*attributes_of(cls, self._told), "_rl_module_spec"}  # of START, or none
             check_counts(config, mine)
             tell_paths(config, mine, "--set NAME=PATH for {!r}")
+        if self.run.get("teacher") and self.teacher is None:
+            config.update_from_dict({TEACHER: str(folder / TEACHER)})
         return config
+
+    @property
+    def teacher(self) -> str | None:
+        """The path of a policy that it learns from; None if nobody says."""
+        path: str | None = self.data.get("training", {}).get(TEACHER)
+        return path
+
+    def keep_teacher(self) -> None:
+        """Take the teacher from the run's folder from now on, where its copy lies."""
+        training = dict(self.data["training"])
+        self.put("run", teacher=training.pop(TEACHER))
+        self.data["training"] = training
 
     def _told_of(self, name: str, default: Any) -> Any:
         """What the table `run` says of something, which is of the kind that its default is."""

@@ -188,6 +188,24 @@ def test_beginning_with_a_policy(tmp_path, name, capsys):
     assert trained("--resume", "on", "--stop", "iterations=2") == 0
 
 
+def test_a_run_keeps_its_teacher(tmp_path, monkeypatch):
+    """A copy lies in its folder, from which it goes on; without one nothing is left behind."""
+    monkeypatch.chdir(tmp_path)
+    sample = str(ROOT / "examples/checkpoints/ppo-cartpole-ray-2.60")
+    start = ["train", "--algo", "PPO", "--env", "CartPole-v1", "--stop", "iterations=1"]
+
+    assert main([*start, "--teacher", "nowhere", "--out", "none"]) == 2
+    assert not (tmp_path / "none").exists()
+    assert main([*start, "--teacher", sample, "--out", "run", *SMALL]) == 0
+    assert main(["train", "--resume", "run", "--stop", "iterations=2"]) == 0
+
+    results = [json.loads(line) for line in (tmp_path / "run/result.json").read_text().splitlines()]
+    told = [each["learners"]["default_policy"]["teacher_coeff"] for each in results]
+    assert len(told) == 2
+    assert 1 > told[0] > told[1] > 0.9
+    assert (tmp_path / "run" / "teacher").is_dir()
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

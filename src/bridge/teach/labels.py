@@ -1,149 +1,248 @@
-"""What a teacher would do at each step, asked while a student plays and kept in its episodes."""
+"""What a teacher would do at each step, as the inputs of its student's distribution."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from typing_extensions import override
+from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
 
 from ...core.arrays.batching import batch as batched
 from ...core.columns import Columns
-from ...core.errors import PieceError
+from ...core.data.teachers import TEACHER_INPUTS, TEACHER_VALUES
+from ...core.errors import PieceError, SpaceError
+from ...core.formulas.actions import normalize_action
+from ...core.spaces.text import describe
 from ...core.types import Array
-from ...v2.config.connector_builders import custom_pieces
-from ...v2.connectors.connector import ConnectorV2
-from ...v2.connectors.module_to_env.unbatch_to_individual_items import UnBatchToIndividualItems
 from ..actor.actor import Actor
-
-TEACHER_INPUTS: Final = "teacher_action_dist_inputs"
-"""The column with the inputs of the teacher's distribution of actions."""
-
-TEACHER_VALUES: Final = "teacher_values"
-"""The column with what the teacher thinks a step is worth; 0 where it has no values."""
+from ..adapting.space_diff import diff_spaces
+from ..loading.natives import Source
 
 _SHARPNESS: Final = 0.01
 """What action values are divided by, so that the best action has nearly all of the probability."""
 
+_SURE: Final = 100.0
+"""The input of the one choice of a teacher that gives actions alone."""
+
+_STEADY: Final = float(np.log(0.1))
+"""The logarithm of the deviation of one that gives numbers alone."""
+
 _Q_VALUES: Final = ("q_values", "qf_preds")
 
 
-class Teacher:
-    """Answers for the last observations of episodes, each with its own memory.
+def teacher_of(
+    source: Any,
+    *,
+    observation_space: Space[Any] | None = None,
+    action_space: Space[Any] | None = None,
+    is_stretched: bool = True,
+) -> PolicyTeacher:
+    """A teacher of a policy.
 
     Args:
-        actor: What acts; it sees what the environment gives.
+        source: Any policy, or its path; several by module id; what this has given before.
+        observation_space: What it is to see; whatever it knows if None.
+        action_space: What it is to do, likewise.
+        is_stretched: Whether numbers of the student's actions are in [-1, 1].
+
+    Raises:
+        SpaceError: It sees or does other things.
+    """
+    teacher = source if isinstance(source, PolicyTeacher) else PolicyTeacher(source)
+    teacher.is_stretched = is_stretched
+    teacher.check(observation_space, action_space)
+    return teacher
+
+
+class PolicyTeacher:
+    """Policies that say what they would do; see `core.data.teachers.Teacher`.
+
+    Args:
+        source: Any policy, or its path: the teacher of all modules; several are by module id, and
+            a module that none is named after has no teacher.
 
     Attributes:
+        actors: The teachers, by the ids of their policies.
+        is_stretched: Whether numbers of the student's actions are in [-1, 1].
         has_values: Whether it says what steps are worth; None before the first answer.
     """
 
-    def __init__(self, actor: Actor) -> None:
-        self.actor = actor
+    def __init__(self, source: Source | Actor) -> None:
+        found = source if isinstance(source, Actor) else Actor.from_policy(source)
+        held = found.natives.policies
+        self.actors = {name: Actor.from_policy(each) for name, each in held.items()}
+        self.is_stretched = True
         self.has_values: bool | None = None
-        self._answers: dict[Any, tuple[Array, float]] = {}
-        self._silence: tuple[Array, float] = (np.zeros(0, np.float32), 0.0)
 
-    def ask(self, episodes: Sequence[Any]) -> None:
-        """Let it look at the last observation of episodes; those that ended are forgotten.
+    def of(self, module_id: str) -> Actor | None:
+        """A module's teacher."""
+        if len(self.actors) == 1:
+            return next(iter(self.actors.values()))
+        return self.actors.get(module_id)
+
+    def check(self, sees: Space[Any] | None, takes: Space[Any] | None, module_id: str = "") -> None:
+        """Hold it to an environment.
+
+        Args:
+            sees: What is seen there; whatever it knows if None.
+            takes: What is done there, likewise.
+            module_id: Whose teacher; all of them if there is no such.
 
         Raises:
-            PieceError: It gives neither inputs of a distribution nor action values.
+            SpaceError: It sees or does other things.
         """
-        ended = [episode.id_ for episode in episodes if episode.is_done]
-        if ended:
-            self.actor.reset(ended)
-            for id_ in ended:
-                self._answers.pop(id_, None)
-        running = [episode for episode in episodes if not episode.is_done]
-        if not running:
-            return
-        seen = batched([episode.get_observations(-1) for episode in running])
-        ids = [episode.id_ for episode in running]
-        _, fetches = self.actor.act_and_fetch(seen, env_ids=ids)
-        inputs = _inputs(fetches)
+        mine = self.actors.get(module_id)
+        for actor in self.actors.values() if mine is None else (mine,):
+            for what, known, other in (
+                ("sees", actor.observation_space, sees),
+                ("does", actor.action_space, takes),
+            ):
+                if other is not None and not _is_like(known, other):
+                    kind = "observation" if what == "sees" else "action"
+                    raise SpaceError(
+                        f"the teacher {what} other things than the environment has",
+                        expected=describe(other),
+                        found=f"{describe(known)}: {_difference(known, other, kind)}",
+                        hint="adapt it first: rlconnect.adapt(teacher, env=...).",
+                    )
+
+    def answer(
+        self,
+        module_id: str,
+        observations: Any,
+        env_ids: Sequence[int],
+        *,
+        agent_ids: Sequence[Any] | None = None,
+        reward: Any = None,
+    ) -> dict[str, Array] | None:
+        """What it would do, and what it thinks that is worth.
+
+        Raises:
+            PieceError: It does not say how likely its actions are, nor can that be told of them.
+        """
+        actor = self.of(module_id)
+        if actor is None:
+            return None
+        seen = observations if isinstance(observations, np.ndarray) else batched([*observations])
+        actions, fetches = actor.act_and_fetch(
+            seen, env_ids=[*env_ids], agent_ids=agent_ids and [*agent_ids], reward=reward
+        )
         values = fetches.get(Columns.VF_PREDS)
         self.has_values = values is not None
-        worth = np.zeros(len(ids), np.float32) if values is None else np.asarray(values)
-        self._silence = np.zeros_like(inputs[0]), 0.0
-        self._answers.update(zip(ids, zip(inputs, worth.tolist(), strict=True), strict=True))
+        worth = np.zeros(len(env_ids), np.float32) if values is None else np.asarray(values)
+        inputs = _inputs(actions, fetches, actor.action_space, is_stretched=self.is_stretched)
+        return {TEACHER_INPUTS: inputs, TEACHER_VALUES: np.asarray(worth, np.float32).reshape(-1)}
 
-    def answer(self, id_: Any) -> tuple[Array, float]:
-        """What it said of an episode's last observation; nothing of one that ended."""
-        return self._answers.get(id_, self._silence)
+    def forget(self, env_ids: Sequence[int] | None = None) -> None:
+        """Forget environments whose episodes are over; all of them if None."""
+        for actor in self.actors.values():
+            if actor.remembers:
+                actor.reset(env_ids)
+
+    def get_state(self) -> dict[str, Any]:
+        """What it remembers, as plain data."""
+        return {name: actor.state_dict() for name, actor in self.actors.items()}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `get_state` gave."""
+        for name in self.actors.keys() & state.keys():
+            self.actors[name].load_state_dict(state[name])
 
 
-class _OfTeacher(ConnectorV2):
-    """A piece with a teacher.
+def _inputs(actions: Any, fetches: dict[str, Any], space: Any, *, is_stretched: bool) -> Array:
+    """Inputs of the distribution that a student of these actions has.
 
-    Args:
-        teacher: The teacher.
+    Raises:
+        PieceError: There is none for such actions.
     """
-
-    def __init__(self, teacher: Teacher) -> None:
-        super().__init__()
-        self.teacher = teacher
-
-
-class AskTeacher(_OfTeacher):
-    """Shows a teacher what the environment gave; comes before all other pieces."""
-
-    @override
-    def __call__(
-        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
-    ) -> dict[str, Any]:
-        self.teacher.ask(episodes)
-        return batch
-
-
-class KeepAnswers(_OfTeacher):
-    """Puts a teacher's answers beside a module's outputs: runners keep them in episodes."""
-
-    @override
-    def __call__(
-        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
-    ) -> dict[str, Any]:
-        for episode in episodes:
-            inputs, worth = self.teacher.answer(episode.id_)
-            for name, item in ((TEACHER_INPUTS, inputs), (TEACHER_VALUES, np.float32(worth))):
-                self.add_batch_item(batch, name, item, episode)
-        return batch
-
-
-def with_teacher(config: Any, teacher: Teacher) -> None:
-    """Let what samples by a config ask a teacher at every step; the config is changed."""
-    before = config.copy(copy_frozen=False)
-
-    def asking(*arguments: Any) -> list[Any]:
-        pieces = custom_pieces(before, "env_to_module_connector", arguments)
-        return [AskTeacher(teacher), *pieces]
-
-    def keeping(*arguments: Any) -> list[Any]:
-        pieces = custom_pieces(before, "module_to_env_connector", arguments)
-        apart = [place for place, piece in enumerate(pieces) if _takes_apart(piece)]
-        place = apart[-1] + 1 if apart else 0
-        return [*pieces[:place], KeepAnswers(teacher), *pieces[place:]]
-
-    config.env_runners(
-        num_env_runners=0, env_to_module_connector=asking, module_to_env_connector=keeping
-    )
-
-
-def _takes_apart(piece: Any) -> bool:
-    return isinstance(piece, UnBatchToIndividualItems)
-
-
-def _inputs(fetches: dict[str, Any]) -> Array:
-    if Columns.ACTION_DIST_INPUTS in fetches:
-        return np.asarray(fetches[Columns.ACTION_DIST_INPUTS], np.float32)
+    inputs = fetches.get(Columns.ACTION_DIST_INPUTS)
+    if isinstance(space, Box):
+        return _of_numbers(np.asarray(actions), inputs, space, is_stretched)
+    if inputs is not None and _is_chosen(inputs, actions, space):
+        return np.asarray(inputs, np.float32)
     for name in _Q_VALUES:
         if name in fetches:
             values = np.asarray(fetches[name], np.float32)
             return np.asarray((values - values.max(-1, keepdims=True)) / np.float32(_SHARPNESS))
-    raise PieceError(
-        "the teacher does not say how likely its actions are",
-        expected="inputs of a distribution, or action values",
-        found=", ".join(fetches) or "actions alone",
-        hint="teach by the checkpoint that it was exported from.",
+    if not isinstance(space, (Discrete, MultiDiscrete)):
+        raise PieceError(
+            "the teacher does not say how likely its actions are",
+            expected="inputs of a distribution, action values, or actions that are numbers "
+            "or choices",
+            found=f"actions of {describe(space)} alone",
+            hint="teach by the checkpoint that it was exported from.",
+        )
+    sizes = np.ravel(_choices(space)).tolist()
+    first = np.ravel(np.asarray(space.start))
+    chosen = np.asarray(actions).reshape(len(actions), -1) - first
+    return np.concatenate(
+        [_SURE * np.eye(size, dtype=np.float32)[chosen[:, at]] for at, size in enumerate(sizes)],
+        axis=-1,
     )
+
+
+def _is_chosen(inputs: Any, actions: Any, space: Any) -> bool:
+    """Whether likely choices are those that are taken: an adapter may give them other numbers."""
+    if not isinstance(space, Discrete) or np.shape(inputs)[-1] != space.n:
+        return True
+    return bool(np.array_equal(np.argmax(inputs, axis=-1) + space.start, actions))
+
+
+def _of_numbers(actions: Array, inputs: Any, space: Any, is_stretched: bool) -> Array:
+    """Means and logarithms of deviations, as the student has them.
+
+    Where the teacher's means are not what it does there (it is squashed, or not stretched), its
+    actions are the means.
+    """
+    means = normalize_action(actions, space) if is_stretched else actions
+    means = np.asarray(means, np.float32).reshape(len(actions), -1)
+    width = means.shape[-1]
+    if inputs is None or np.shape(inputs)[-1] != 2 * width:
+        return np.concatenate([means, np.full_like(means, _STEADY)], axis=-1)
+    told: Array = np.asarray(inputs, np.float32)
+    own, deviations = told[:, :width], told[:, width:]
+    bounds = (-1.0, 1.0) if is_stretched else (space.low.reshape(-1), space.high.reshape(-1))
+    if np.allclose(np.clip(own, *bounds), np.clip(means, *bounds), atol=1e-4):
+        return told
+    if np.allclose(
+        np.clip(own, space.low.reshape(-1), space.high.reshape(-1)),
+        actions.reshape(means.shape),
+        atol=1e-4,
+    ):  # as the environment takes them
+        return np.concatenate([means, deviations + _log_scale(space)], axis=-1)
+    return np.concatenate([means, np.full_like(means, _STEADY)], axis=-1)
+
+
+def _log_scale(space: Any) -> Array:
+    """What brings logarithms of deviations from an environment's numbers to [-1, 1]."""
+    low, high = space.low.reshape(-1), space.high.reshape(-1)
+    is_bounded = np.isfinite(low) & np.isfinite(high)
+    return np.asarray(np.where(is_bounded, np.log(2 / np.where(is_bounded, high - low, 2.0)), 0.0))
+
+
+def _difference(known: Any, other: Any, kind: str) -> str:
+    """What differs, in words: which columns."""
+    diff = diff_spaces(known, other, kind=kind)
+    return "; ".join(change.text for change in diff.changes) or "of another form"
+
+
+def _is_like(mine: Any, other: Any) -> bool:
+    """Whether values of one space fit the other, bounds aside."""
+    if type(mine) is not type(other) or getattr(mine, "shape", None) != getattr(
+        other, "shape", None
+    ):
+        return False
+    if hasattr(mine, "spaces"):
+        ours, theirs = ({str(k): v for k, v in _parts(each)} for each in (mine, other))
+        return ours.keys() == theirs.keys() and all(_is_like(ours[k], theirs[k]) for k in ours)
+    return bool(np.array_equal(_choices(mine), _choices(other)))
+
+
+def _choices(space: Any) -> Any:
+    return getattr(space, "n", getattr(space, "nvec", 0))
+
+
+def _parts(space: Any) -> Any:
+    held = space.spaces
+    return held.items() if isinstance(held, Mapping) else enumerate(held)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Final
@@ -14,11 +14,13 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from ...core.columns import DEFAULT_MODULE_ID, Columns
-from ...core.errors import ConfigError, SpaceError
+from ...core.data.teachers import TEACHER_INPUTS, TEACHER_VALUES
+from ...core.errors import ConfigError
 from ...core.types import Array
 from ...v2.config.algorithm_config import AlgorithmConfig
 from ...v2.config.connector_builders import call_with_fitting
 from ...v2.env_runners.single_agent import SingleAgentEnvRunner
+from ...v2.learning.teaching import TEACHER_KL
 from ..actor.actor import Actor
 from ..actor.episodes import Played, play
 from ..environments import live_env, spaces_of_one
@@ -26,8 +28,8 @@ from ..loading.natives import Source
 from ..migrate.front_door import migrate
 from ..played_episodes import play_alone
 from ..triple import V2Triple
-from .labels import TEACHER_INPUTS, TEACHER_VALUES, AskTeacher, KeepAnswers, Teacher, with_teacher
-from .learners import TEACHER_COEFF, TEACHER_KL, KickstartedPPOTorchLearner, TaughtTorchLearner
+from .labels import PolicyTeacher, teacher_of
+from .learners import TaughtTorchLearner
 
 _NEAR: Final = 0.05
 """Numbers of actions agree when they are no further apart, as a share of [-1, 1]."""
@@ -155,9 +157,9 @@ def teach(
         raise ConfigError(
             "teach() needs an environment", hint="give env=, or config.environment()."
         )
-    actor = _actor_of(teacher)
     playing = _maker(made, config)
-    _check_alike(actor, playing)
+    actor = teacher if isinstance(teacher, Actor) else Actor.from_policy(teacher)
+    voice = teacher_of(actor, **_spaces(playing))
     theirs = play(actor, playing(), episodes=episodes, seed=seed, explore=False)
     at_random = _random_play(playing, episodes, seed)
     if theirs.mean + theirs.half_interval < at_random.mean:
@@ -167,8 +169,6 @@ def teach(
             found=f"a return of {theirs.mean:.1f} ± {theirs.half_interval:.1f}",
             hint="does it see what it was trained on? rlconnect adapt PATH --env ENV shows it.",
         )
-    actor.reset()
-    voice = Teacher(actor)
     config = _taught_config(config, playing, voice, num_envs, lr, values, seed)
     runner = SingleAgentEnvRunner(config=config)
     try:
@@ -197,7 +197,8 @@ def teach(
                 progress(lessons[-1])
             if agreement >= until:
                 break
-        taught = _triple_of(runner, learner.module[DEFAULT_MODULE_ID].unwrapped())
+        module = learner.module[DEFAULT_MODULE_ID].unwrapped()
+        taught = V2Triple(runner._env_to_module, module, runner._module_to_env)
     finally:
         runner.stop()
     mine = play(Actor.from_policy(taught), playing(), episodes=episodes, seed=seed, explore=False)
@@ -211,40 +212,30 @@ def kickstart(
 ) -> AlgorithmConfig:
     """Let a teacher's divergence be a term of PPO's loss; the config is changed and given back.
 
+    The same as `config.training(teacher=..., teacher_coeff=...)`.
+
     Args:
         config: Of PPO.
         teacher: Any policy for the config's environment.
         coeff: The weight of the term: a number, or points `[step, weight]`.
 
     Raises:
-        ConfigError: The config is of another algorithm, or has a learner of its own.
+        ConfigError: The config is of another algorithm.
 
     Example:
         >>> from rlconnect.legacy import Policy
         >>> from rlconnect.v2 import PPOConfig
         >>> old = Policy(Box(-1, 1, (4,)), Discrete(2), {"seed": 0})
-        >>> kickstart(PPOConfig(), old, [[0, 1.0], [50_000, 0.0]]).learner_config_dict
-        {'teacher_coeff': [[0, 1.0], [50000, 0.0]]}
+        >>> kickstart(PPOConfig(), old, [[0, 1.0], [9_000, 0.0]]).teacher_coeff
+        [[0, 1.0], [9000, 0.0]]
     """
-    from ...v2.algorithms.ppo import PPOConfig
-
-    if not isinstance(config, PPOConfig) or config._learner_class is not None:
+    if "teacher" not in type(config).SECTIONS["training"].settings:
         raise ConfigError(
-            "kickstart() works with PPO and its own learner",
-            expected="a PPOConfig",
-            found=type(config).__name__,
+            "kickstart() works with PPO", expected="a PPOConfig", found=type(config).__name__
         )
-    with_teacher(
-        config, Teacher(teacher if isinstance(teacher, Actor) else Actor.from_policy(teacher))
-    )
     weight = coeff if isinstance(coeff, (int, float)) else [list(point) for point in coeff]
-    return config.learners(
-        learner_class=KickstartedPPOTorchLearner, learner_config_dict={TEACHER_COEFF: weight}
-    )
-
-
-def _actor_of(teacher: Any) -> Actor:
-    return teacher if isinstance(teacher, Actor) else Actor.from_policy(teacher)
+    settings: dict[str, Any] = {"teacher": teacher, "teacher_coeff": weight}
+    return config.training(**settings)
 
 
 class _Memory:
@@ -309,36 +300,11 @@ def _maker(env: Any, config: AlgorithmConfig) -> Callable[[], Any]:
     return lambda: call_with_fitting(env, (settings,))
 
 
-def _check_alike(actor: Actor, playing: Callable[[], Any]) -> None:
+def _spaces(playing: Callable[[], Any]) -> dict[str, Any]:
     env = playing()
     sees, takes = spaces_of_one(env)
     env.close()
-    known, gives = actor.observation_space, actor.action_space
-    for what, mine, other in (("sees", known, sees), ("does", gives, takes)):
-        if not _is_like(mine, other):
-            raise SpaceError(
-                f"the teacher {what} other things than the environment has",
-                expected=str(other),
-                found=str(mine),
-                hint="adapt it first: rlconnect.adapt(teacher, env=...).",
-            )
-
-
-def _is_like(mine: Any, other: Any) -> bool:
-    """Whether values of one space fit the other, bounds aside."""
-    if type(mine) is not type(other) or getattr(mine, "shape", None) != getattr(
-        other, "shape", None
-    ):
-        return False
-    if hasattr(mine, "spaces"):
-        ours, theirs = ({str(k): v for k, v in _parts(each)} for each in (mine, other))
-        return ours.keys() == theirs.keys() and all(_is_like(ours[k], theirs[k]) for k in ours)
-    return bool(getattr(mine, "n", None) == getattr(other, "n", None))
-
-
-def _parts(space: Any) -> Any:
-    held = space.spaces
-    return held.items() if isinstance(held, Mapping) else enumerate(held)
+    return {"observation_space": sees, "action_space": takes}
 
 
 def _random_play(playing: Callable[[], Any], episodes: int, seed: int) -> Played:
@@ -358,16 +324,18 @@ def _random_play(playing: Callable[[], Any], episodes: int, seed: int) -> Played
 def _taught_config(
     config: AlgorithmConfig,
     playing: Callable[[], Any],
-    teacher: Teacher,
+    teacher: PolicyTeacher,
     num_envs: int,
     lr: float,
     values: float,
     seed: int,
 ) -> AlgorithmConfig:
-    """The student's config with the teacher in its pipelines and in its loss."""
-    with_teacher(config, teacher)
+    """The student's config with the teacher beside its runner and in its loss."""
+    config.teacher = teacher
     config.environment(lambda settings: playing())
-    config.env_runners(num_envs_per_env_runner=num_envs, batch_mode="truncate_episodes")
+    config.env_runners(
+        num_env_runners=0, num_envs_per_env_runner=num_envs, batch_mode="truncate_episodes"
+    )
     config.debugging(seed=seed)
     config.training(lr=lr, grad_clip=1.0)
     return config.learners(
@@ -403,11 +371,3 @@ def _same_action(mine: Array, theirs: Array, space: Any) -> Array:
     for start, stop in pairwise(np.cumsum([0, *sizes])):
         same &= mine[:, start:stop].argmax(-1) == theirs[:, start:stop].argmax(-1)
     return same
-
-
-def _triple_of(runner: SingleAgentEnvRunner, module: Any) -> V2Triple:
-    """The student without its teacher."""
-    to_module, to_env = runner._env_to_module, runner._module_to_env
-    to_module.remove(AskTeacher.__name__)
-    to_env.remove(KeepAnswers.__name__)
-    return V2Triple(to_module, module, to_env)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from collections.abc import Iterator
+from typing import Any, Final, Protocol
 
-from ..errors import ConfigError
+from ..importing.asked_above import AskedAbove
 
 
 class RecordedData(Protocol):
@@ -26,21 +26,5 @@ class RecordedData(Protocol):
         """Every episode once."""
 
 
-_openers: list[Callable[..., RecordedData]] = []
-
-
-def opened_by(opener: Callable[..., RecordedData]) -> Callable[..., RecordedData]:
-    """Say who opens a path; also a decorator."""
-    _openers[:] = [opener]
-    return opener
-
-
-def open_recorded(path: Any, **settings: Any) -> RecordedData:
-    """The data at a path, as `rlconnect.offline.open_dataset` opens it.
-
-    Raises:
-        ConfigError: Nobody has said who opens it.
-    """
-    if not _openers:
-        raise ConfigError("nothing opens recorded data here", hint="import rlconnect first.")
-    return _openers[0](path, **settings)
+open_recorded: Final[AskedAbove[RecordedData]] = AskedAbove("opens recorded data")
+"""The data at a path, as `rlconnect.offline.open_dataset` opens it."""

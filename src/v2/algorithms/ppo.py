@@ -8,7 +8,7 @@ from typing_extensions import Self, Unpack, override
 
 from ..config.algorithm_config import AlgorithmConfig
 from ..config.learning_sections import TRAINING as SHARED
-from ..config.rules import FLAG, NOT_NEGATIVE, POSITIVE, SHARE, WORTH
+from ..config.rules import FLAG, NOT_NEGATIVE, POSITIVE, SHARE, TEACHER, WORTH, as_path
 from ..config.section import Setting, takes
 from ..metrics import names
 from ..modules.spec import RLModuleSpec
@@ -29,6 +29,16 @@ TRAINING: Final = SHARED.with_settings(
     entropy_coeff=Setting(0.0, WORTH, "Worth of entropy, or [[step, worth], ...]."),
     clip_param=Setting(0.3, POSITIVE, "How far a ratio of probabilities may leave 1."),
     vf_clip_param=Setting(10.0, POSITIVE, "Bound on the value function's squared error."),
+    teacher=Setting(
+        None,
+        TEACHER,
+        "A policy, or its path: how far the module is from what it would do is a term of the "
+        "loss; not in RLlib.",
+        convert=as_path,
+    ),
+    teacher_coeff=Setting(
+        [[0, 1.0], [50_000, 0.0]], WORTH, "Weight of that term, or [[step, weight], ...]."
+    ),
     entropy_coeff_schedule=Setting(None, instead="give entropy_coeff the schedule"),
     lr_schedule=Setting(None, instead="give lr the schedule"),
     vf_share_layers=Setting(None, instead='use rl_module(model_config={"vf_share_layers": ...})'),

@@ -45,7 +45,7 @@ _BUFFER_COUNTS: Final[Mapping[str, str]] = {
 }
 """The same in those of a replay buffer."""
 
-_PATHS: Final = ("output", "input_", "input_config", "output_config")
+_PATHS: Final = ("output", "input_", "teacher", "input_config", "output_config")
 _NETWORKS: Final = ("model_config", "_model_config", "rl_module_spec", "_rl_module_spec")
 _SAMPLER: Final = "sampler"
 

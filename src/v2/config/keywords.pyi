@@ -285,6 +285,8 @@ class PPOTraining(Training, total=False):
     entropy_coeff: Schedule | Open
     clip_param: float | Open
     vf_clip_param: float | Open
+    teacher: Any
+    teacher_coeff: Schedule | Open
     entropy_coeff_schedule: Any
     lr_schedule: Any
     vf_share_layers: Any

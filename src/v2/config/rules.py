@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from numbers import Integral, Real
@@ -35,6 +36,11 @@ def one_of(*values: Any) -> Rule:
     """One of a few values."""
     listed = ", ".join(map(repr, values))
     return Rule(lambda value: value in values, f"one of {listed}", f"Literal[{listed}]")
+
+
+def as_path(value: Any) -> Any:
+    """A path as text, as settings are kept; whatever is no path as it is."""
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def _is_int(value: Any) -> bool:
@@ -103,6 +109,10 @@ POLICIES: Final = Rule(
     lambda value: isinstance(value, Collection) and not isinstance(value, str),
     "a dict or a collection of module ids",
     "Mapping[str, Any] | Collection[str]",
+)
+TEACHER: Final = Rule(
+    lambda value: not isinstance(value, (bool, int, float, type)),
+    "a path, a policy, or policies by module id",
 )
 TRAINED: Final = Rule(
     lambda value: callable(value) or POLICIES.test(value),

@@ -45,6 +45,8 @@ def saved_settings(config: AlgorithmConfig) -> dict[str, Any]:
         module_id: (spec.policy_class, spec.observation_space, spec.action_space, spec.config)
         for module_id, spec in config.policies.items()
     }
+    if held.get("teacher") is not None and not isinstance(held["teacher"], str):
+        held["teacher"] = f"a {type(held['teacher']).__name__} that code gave"
     return held
 
 

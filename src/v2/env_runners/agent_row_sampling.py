@@ -39,7 +39,8 @@ class AgentRowSampling(VectorEnvRunner):
 
     def _row_acting(self) -> AgentRowActing | None:
         """The way to act on rows, if nobody sees episodes before they are returned, as arrays."""
-        if not self.config.episodes_to_numpy or any(map(self._hooks.of, _WATCHING)):
+        is_watched = any(map(self._hooks.of, _WATCHING)) or self.teaching is not None
+        if not self.config.episodes_to_numpy or is_watched:
             return None
         return AgentRowActing.of(self._env_to_module, self._module_to_env, self.module)
 
@@ -51,6 +52,8 @@ class AgentRowSampling(VectorEnvRunner):
             [None if waits else own for own, waits in waiting], copies=copies
         )
         self._in_envs.append(perf_counter() - before)
+        if self.teaching is not None:
+            self.teaching.follow_agents(made, self.running.pending)
         return made
 
     def _sample_rows(

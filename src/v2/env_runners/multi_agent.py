@@ -133,6 +133,8 @@ class MultiAgentEnvRunner(AgentRowSampling):
     def _look_at_reset(self, observations: Any, is_checked: bool) -> None:
         if is_checked:
             _warn_if_outside(self.env.single_observation_space.spaces, observations)
+        if self.teaching is not None:
+            self.teaching.begin()
 
     @override
     def _sample(
@@ -198,7 +200,10 @@ class MultiAgentEnvRunner(AgentRowSampling):
         except Exception as error:
             self.running.explain(error)
             raise
-        return taken_apart(columns, self.running.to_act, self._weights_seq_no)
+        actions, for_env, told = taken_apart(columns, self.running.to_act, self._weights_seq_no)
+        if self.teaching is not None:
+            self.teaching.put(told, self.running)
+        return actions, for_env, told
 
     @override
     def _record(

@@ -23,6 +23,7 @@ _ATTRIBUTES: Final = (
     "_explored",
     "_is_mixed",
 )
+_TEACHING: Final = "teaching"
 _TENSOR: Final = "tensor"
 _NAME: Final = "the state of a runner in the middle of its episodes"
 
@@ -38,6 +39,8 @@ def paused(runner: Any) -> Any:
         return None
     own = {name: getattr(runner, name) for name in _ATTRIBUTES if hasattr(runner, name)}
     try:
+        if runner.teaching is not None:
+            own[_TEACHING] = runner.teaching.get_state()
         held = envs()
         if held is None:
             return None
@@ -75,6 +78,10 @@ def go_on(runner: Any, state: Mapping[str, Any]) -> bool:
             if len(running.episodes) != runner.num_envs or not stepper.remember(state["envs"]):
                 return False
             held = {name: own[name] for name in _ATTRIBUTES if name in own}
+            if runner.teaching is not None:
+                if _TEACHING not in own:
+                    return False
+                runner.teaching.set_state(own[_TEACHING])
         except NotPlainError:
             return False
     runner.running = running

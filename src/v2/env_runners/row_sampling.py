@@ -36,7 +36,16 @@ class RowSampling(VectorEnvRunner):
         made: Transitions = self.stepper.advance(actions)
         self._in_envs.append(perf_counter() - before)
         self._seen = made.observations
+        if self.teaching is not None:
+            self.teaching.follow(made)
         return made
+
+    def _taken_apart(self, columns: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+        """Actions as the module has them, as the environments take them, and all other columns."""
+        actions = columns.pop(Columns.ACTIONS)
+        if self.teaching is not None:
+            columns.update(self.teaching.columns(self._seen))
+        return actions, columns.pop(Columns.ACTIONS_FOR_ENV, actions), columns
 
     def _row_acting(self, random_actions: bool) -> RowActing | None:
         """The way to act by the module on rows, if there is one."""
@@ -80,8 +89,8 @@ class RowSampling(VectorEnvRunner):
                     if columns is None:
                         break
                 is_acting = False
-                actions = columns.pop(Columns.ACTIONS)
-                made = self._advance(columns.pop(Columns.ACTIONS_FOR_ENV, actions))
+                actions, for_env, columns = self._taken_apart(columns)
+                made = self._advance(for_env)
                 if made.failed or made.finals or not block.takes(actions, columns):
                     odd = made, actions, listed(columns)
                     break
@@ -99,7 +108,7 @@ class RowSampling(VectorEnvRunner):
         if rows is not None and self._cached_to_module is None:
             self._cached_to_module = self._to_module(self._shown, explore)
         if rows is not None and columns is None:
-            actions, for_env, rest = taken_apart(self._to_env(outputs, explore))
+            actions, for_env, rest = self._taken_apart(self._to_env(outputs, explore))
             odd = self._advance(for_env), actions, rest
         return steps - first, odd
 
@@ -110,12 +119,6 @@ class RowSampling(VectorEnvRunner):
         for each in ended:
             self._counts.add_ended(each)
         self._shared_data["memorized_map_structure"] = [each.id_ for each in self._shown]
-
-
-def taken_apart(columns: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-    """Actions as the module has them, as the environments take them, and all other columns."""
-    actions = columns.pop(Columns.ACTIONS)
-    return actions, columns.pop(Columns.ACTIONS_FOR_ENV, actions), columns
 
 
 ALL_TOGETHER: Final = (None,)

@@ -21,7 +21,7 @@ from ..metrics.names import (
 from .log_probs import fit_log_probs
 from .observation_watch import expect_finite, warn_if_outside
 from .random_actions import RandomActions
-from .row_sampling import ALL_TOGETHER, RowSampling, taken_apart
+from .row_sampling import ALL_TOGETHER, RowSampling
 from .running_episodes import RunningEpisodes
 from .sample_size import SampleSize
 
@@ -148,6 +148,8 @@ class SingleAgentEnvRunner(RowSampling):
         if is_checked:
             warn_if_outside(self.env.single_observation_space, observations)
         self._seen = observations
+        if self.teaching is not None:
+            self.teaching.begin()
 
     def _taken(self, lookback: int | None) -> list[SingleAgentEpisode]:
         samples = self.running.take(lookback)
@@ -169,7 +171,7 @@ class SingleAgentEnvRunner(RowSampling):
     def _act(self, explore: bool, t: int) -> tuple[Any, Any, dict[str, Any]]:
         """Actions as the module has them, as the environments take them, and all else it gave."""
         try:
-            return taken_apart(self._from_module(self._cached_to_module, explore, t))
+            return self._taken_apart(self._from_module(self._cached_to_module, explore, t))
         except Exception:
             expect_finite(self.running.observed(), "the module could not act")
             raise

@@ -24,6 +24,7 @@ from ..metrics.names import (
 )
 from .base import EnvRunner
 from .sample_size import SampleSize
+from .teaching import Teaching
 
 _READING_ONLY: Final = frozenset(ORDER)
 """Pieces that leave episodes as they are."""
@@ -42,6 +43,7 @@ class VectorEnvRunner(EnvRunner):
 
     running: Any
     stepper: Any
+    teaching: Teaching | None = None
 
     @override
     def _take_up_env(self) -> None:
@@ -65,6 +67,7 @@ class VectorEnvRunner(EnvRunner):
         self._metrics_now: MetricsLogger | None = None
         self._last_sampled: float | None = None
         self._in_module: list[float] = []
+        self.teaching = Teaching.of(self.config, self.env)
 
     @override
     def sample(

@@ -12,6 +12,7 @@ from typing_extensions import override
 from ...core.columns import Columns
 from ...core.data.checked import amount
 from ...core.data.damage import at
+from ...core.data.teachers import TEACHER_INPUTS
 from ...core.rllib_utils.container_values import LambdaDefaultDict
 from ..metrics import names
 from ..modules.apis import ValueFunctionAPI
@@ -19,7 +20,8 @@ from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.schedules import Scheduler
 from .bootstrapping import add_value_targets
 from .learner import Learner
-from .losses import adapted_kl_coeff, ppo_terms, value_error, value_explained
+from .losses import RowMean, adapted_kl_coeff, ppo_terms, value_error, value_explained
+from .teaching import TEACHER_COEFF, TEACHER_KL, teacher_kl
 from .torch_learner import TorchLearner
 from .train_batch import needed
 
@@ -42,6 +44,7 @@ class PPOLearner(Learner):
 
     entropy_coeff_schedulers_per_module: dict[str, Scheduler]
     curr_kl_coeffs_per_module: dict[str, Any]
+    _steps = 0
 
     @override
     def build(self) -> None:
@@ -61,6 +64,11 @@ class PPOLearner(Learner):
     def rl_module_required_apis(cls) -> list[type]:
         """What a module has to promise."""
         return [ValueFunctionAPI]
+
+    @override
+    def before_gradient_based_update(self, *, timesteps: Mapping[Any, Any]) -> None:
+        super().before_gradient_based_update(timesteps=timesteps)
+        self._steps = timesteps.get(names.NUM_ENV_STEPS_SAMPLED_LIFETIME, 0)
 
     @override
     def after_gradient_based_update(self, *, timesteps: Mapping[Any, Any]) -> None:
@@ -164,6 +172,12 @@ class PPOTorchLearner(PPOLearner, TorchLearner):
             entropy_coeff=self.entropy_coeff_schedulers_per_module[module_id].get_current_value(),
             kl_coeff=self.curr_kl_coeffs_per_module[module_id],
         )
+        total, told = terms.total, {}
+        if TEACHER_INPUTS in batch:
+            apart = RowMean(mask)(teacher_kl(module, batch, fwd_out))
+            weight = Scheduler(config.teacher_coeff).at(self._steps)
+            total = total + weight * apart
+            told = {TEACHER_KL: apart, TEACHER_COEFF: apart.new_tensor(weight)}
         self._keep_terms(
             module_id,
             {
@@ -171,13 +185,14 @@ class PPOTorchLearner(PPOLearner, TorchLearner):
                 names.VF_LOSS_KEY: terms.vf_loss,
                 names.ENTROPY_KEY: terms.entropy,
                 names.LEARNER_RESULTS_KL_KEY: terms.mean_kl_loss,
+                **told,
             },
             late=lambda: {
                 **_value_report(values, targets, mask),
                 **_unless_empty(names.LEARNER_RESULTS_KL_KEY, terms.mean_kl_loss, mask),
             },
         )
-        return terms.total
+        return total
 
 
 def _unless_empty(name: str, term: Any, mask: Any) -> dict[str, Any]:

@@ -1,69 +1,14 @@
 """A policy teaches another network what it does, alone or beside PPO's own loss."""
 
-import gymnasium as gym
 import numpy as np
 import pytest
-import torch
-from gymnasium.spaces import Box, Discrete
-from rlconnect import Actor, adapt, kickstart, load, rollout, teach
+from gymnasium.spaces import Discrete
+from rlconnect import Actor, adapt, load, rollout, teach
 from rlconnect.core.adapters import MapActions
 from rlconnect.core.errors import ConfigError, PieceError, SpaceError
-from rlconnect.legacy import Policy
-from rlconnect.v2 import BCConfig, MeanStdFilter, PPOConfig
+from rlconnect.v2 import MeanStdFilter, PPOConfig
 
-SEEN = Box(-2, 2, (3,), np.float32)
-SMALL = {"fcnet_hiddens": [16], "max_seq_len": 10}
-
-
-class Sign(gym.Env):
-    """Ten steps; doing what the first number's sign says earns 1."""
-
-    observation_space, action_space = SEEN, Discrete(2)
-
-    def __init__(self, config=None):
-        self.t = 0
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.t = 0
-        return self._look(), {}
-
-    def step(self, action):
-        self.t += 1
-        earned = self._worth(action)
-        return self._look(), earned, False, self.t == 10, {}
-
-    def _look(self):
-        self.seen = self.np_random.uniform(-2, 2, 3).astype(np.float32)
-        return self.seen
-
-    def _worth(self, action):
-        return float(action == (self.seen[0] > 0))
-
-
-class Follow(Sign):
-    """Likewise, for a number that is to be half of the first one."""
-
-    action_space = Box(-1, 1, (1,), np.float32)
-
-    def _worth(self, action):
-        return float(1 - abs(np.asarray(action).item() - self.seen[0] / 2))
-
-
-def teacher(actions=Sign.action_space, factor=3.0, width=3):
-    """An old policy that knows: one layer, whose weights are the rule."""
-    space = Box(-2, 2, (width,), np.float32)
-    model = {"fcnet_hiddens": [], "vf_share_layers": False}
-    policy = Policy(space, actions, {"seed": 0, "model": model})
-    weights = policy.get_weights()
-    names = [name for name in weights if "_logits" in name]
-    for name in names:
-        weights[name] = np.zeros_like(weights[name])
-    rows = [[-factor], [factor]] if isinstance(actions, Discrete) else [[0.5 * factor / 3], [0.0]]
-    (weight,) = [name for name in names if name.endswith("weight")]
-    weights[weight][:, :1] = np.array(rows, np.float32)
-    policy.set_weights(weights)
-    return policy
+from tests.bridge.teach.rule import SEEN, SMALL, Follow, Sign, recurrent, teacher
 
 
 def config(**model):
@@ -111,8 +56,6 @@ def test_the_student_sees_through_its_own_pieces():
 
     names = [type(piece).__name__ for piece in found.student.env_to_module.connectors]
     assert names[0] == "MeanStdFilter"
-    assert "AskTeacher" not in names
-    assert "KeepAnswers" not in {type(p).__name__ for p in found.student.module_to_env.connectors}
     assert found.is_reached, str(found)
 
 
@@ -132,15 +75,14 @@ def test_it_is_saved_taught_on_and_plays(tmp_path):
 
 def test_each_episode_has_the_memory_of_a_recurrent_teacher():
     """What it says at a step is what it would have done, had it lived through the episode."""
-    model = {"fcnet_hiddens": [8], "use_lstm": True, "lstm_cell_size": 6}
-    recurrent = Policy(SEEN, Discrete(2), {"seed": 3, "model": model})
+    old = recurrent()
     lived = []
     student = config().env_runners(num_envs_per_env_runner=2)
     student.callbacks(on_episode_end=lambda *, episode, **_: lived.append(episode.to_numpy()))
 
-    taught(student, teacher=recurrent, steps=100, round_steps=100, until=0.0)
+    taught(student, teacher=old, steps=100, round_steps=100, until=0.0)
 
-    alone = Actor.from_policy(recurrent)
+    alone = Actor.from_policy(old)
     for episode in lived[:4]:
         alone.reset()
         rows = []
@@ -180,28 +122,3 @@ def test_a_network_for_other_actions_is_refused():
     )
     with pytest.raises(PieceError, match="graft"):
         taught(config(), teacher=adapted, env=three)
-
-
-def test_a_teacher_stands_beside_ppo_for_a_while():
-    """Its divergence is told, weighs what the schedule says, and falls."""
-    student = config().training(train_batch_size=200, minibatch_size=100, num_epochs=4, lr=1e-2)
-    student.env_runners(num_env_runners=0).debugging(seed=0)
-    algorithm = kickstart(student, teacher(), [[0, 5.0], [600, 0.0]]).build_algo()
-    told = []
-
-    for _ in range(5):
-        result = algorithm.train()["learners"]["default_policy"]
-        told.append((result["teacher_coeff"], result["teacher_kl"]))
-    algorithm.stop()
-
-    weights, apart = np.array(told).T
-    assert weights[0] > weights[1] > 0
-    assert weights[-1] == 0
-    assert apart[2] < apart[0]
-    assert torch.isfinite(torch.as_tensor(apart)).all()
-
-
-def test_only_ppo_is_kickstarted():
-    """Other algorithms have losses of their own."""
-    with pytest.raises(ConfigError, match="PPO"):
-        kickstart(BCConfig(), teacher())
