@@ -12,7 +12,7 @@ from .beside import KeepBeside
 from .chain import AdapterChain, BoundChain
 from .discrete import OneHot, Renumber, UnOneHot
 from .features import DropFeatures, InsertFeatures, SelectFeatures
-from .frames import StackFrames
+from .frames import AddRates, StackFrames
 from .functions import ApplyFunction, register_function
 from .images import CropImage, Grayscale, MoveChannels, ResizeImage
 from .keys import ConcatKeys, DropKeys, NestUnder, PickKey, RenameKeys, SplitFeatures
@@ -21,6 +21,7 @@ from .step import At, Bound, Step, step_from_data, steps
 
 __all__ = [
     "AdapterChain",
+    "AddRates",
     "ApplyFunction",
     "At",
     "Bound",

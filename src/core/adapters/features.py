@@ -34,7 +34,7 @@ class SelectFeatures(Step):
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Look the positions up in the last axis."""
         box = self._features(space)
-        return _selection(box, _positions(self, self.indices, box.shape[-1]))
+        return _selection(box, positions(self, self.indices, box.shape[-1]))
 
 
 @step("drop_features")
@@ -55,7 +55,7 @@ class DropFeatures(Step):
         """Find the positions that stay."""
         box = self._features(space)
         size = box.shape[-1]
-        dropped = set(_positions(self, self.indices, size).tolist())
+        dropped = set(positions(self, self.indices, size).tolist())
         kept = np.array([each for each in range(size) if each not in dropped], np.intp)
         return _selection(box, kept)
 
@@ -157,7 +157,12 @@ def _inserted(value: Any, values: Any, source: Any) -> Any:
     return _selected(_appended(value, values), source)
 
 
-def _positions(owner: Step, indices: Sequence[int], size: int) -> Array:
+def positions(owner: Step, indices: Sequence[int], size: int) -> Array:
+    """Positions of the last axis as an index, negative ones counted from the end.
+
+    Raises:
+        PieceError: There are fewer features.
+    """
     for each in indices:
         if not -size <= each < size:
             raise PieceError(

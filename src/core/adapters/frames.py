@@ -1,7 +1,8 @@
-"""The last few observations as one: the step that remembers."""
+"""Observations beside those before them: the steps that remember."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from gymnasium import spaces
 
 from .. import array_namespace as xp
 from ..errors import PieceError
+from .features import positions
 from .step import Bound, Step, box_between, step
 
 
@@ -52,3 +54,47 @@ class StackFrames(Step):
         ends = [np.concatenate([end] * count, -1) for end in (box.low, box.high)]
         memory = np.zeros((*box.shape[:-1], width * (count - 1)), box.dtype)
         return Bound(box_between(*ends), formula, (), memory)
+
+
+@step("add_rates")
+class AddRates(Step):
+    """Add at the end how fast features change: their difference from the observation before.
+
+    For a policy that saw velocities in an environment that now gives positions alone. At an
+    episode's first observation rates are 0.
+
+    Args:
+        indices: Positions of the features; negative ones count from the end.
+        seconds: The time between two observations, in the unit of the rates.
+
+    Example:
+        >>> AddRates([0], seconds=0.02).bind(spaces.Box(-1, 1, (2,))).space.high.tolist()
+        [1.0, 1.0, 100.0]
+    """
+
+    indices: Sequence[int]
+    seconds: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.seconds > 0:
+            raise PieceError("AddRates", expected="seconds > 0", found=str(self.seconds))
+
+    def bind(self, space: spaces.Space[Any]) -> Bound:
+        """Remember the features of the last observation."""
+        box = self._features(space)
+        if not np.issubdtype(box.dtype, np.floating):
+            raise self.mismatch("a Box of floats", space, "place Cast('float32') before it.")
+        places = positions(self, self.indices, box.shape[-1])
+        seconds = self.seconds
+
+        def formula(value: Any, memory: Any, is_first: Any, places: Any) -> Any:
+            last = value[..., places]
+            mask = is_first.reshape((-1,) + (1,) * (value.ndim - 1))
+            rates = (last - xp.namespace(value).where(mask, last, memory)) / seconds
+            return xp.concatenate([value, rates], -1), last
+
+        with np.errstate(over="ignore"):
+            span = (box.high - box.low)[..., places] / seconds
+        ends = (np.concatenate([box.low, -span], -1), np.concatenate([box.high, span], -1))
+        return Bound(box_between(*ends), formula, (places,), np.zeros_like(span))

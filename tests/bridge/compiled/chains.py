@@ -14,6 +14,7 @@ from rlconnect.bridge.actor.v2_plan import v2_plan
 from rlconnect.bridge.triple import V2Triple
 from rlconnect.core.adapters import (
     AdapterChain,
+    AddRates,
     Clip,
     ConcatKeys,
     DropFeatures,
@@ -132,6 +133,7 @@ def steps_over(draw, wide):
             st.permutations(range(width)).map(SelectFeatures),
             st.just(Clip(-1.0, 1.5)),
             st.just(StackFrames(2)),
+            _below(width).map(lambda at: AddRates([at], 0.5)),
             *([_below(width).map(lambda at: DropFeatures([at]))] if width > 2 else []),
         ]
         found = [*found, draw(st.one_of(options))]

@@ -9,6 +9,7 @@ from gymnasium import spaces
 from rlconnect.core import nest
 from rlconnect.core.adapters import (
     AdapterChain,
+    AddRates,
     ApplyFunction,
     At,
     Cast,
@@ -88,6 +89,8 @@ CASES = [
     (UnOneHot(), spaces.Box(0, 1, (5,))),
     (Renumber([2, 0, 1], size=4), spaces.Discrete(3, start=1)),
     (StackFrames(3), VECTOR),
+    (AddRates([1, 0], 0.5), VECTOR),
+    (AddRates([-1]), spaces.Box(-1, 1, (2, 3))),
     (StackFrames(2, "zero"), IMAGE),
     (MapActions([3, 1], size=5), spaces.Discrete(2)),
     (ExtendAction([0.5]), VECTOR),
@@ -221,6 +224,36 @@ def test_frames_start_anew_with_each_episode():
         seen.append(out.tolist())
 
     assert seen == [[[0, 0, 0], [5, 5, 5]], [[0, 0, 1], [5, 5, 6]], [[2, 2, 2], [5, 6, 7]]]
+
+
+def test_rates_are_velocities_and_begin_anew():
+    """A rate is the difference over the time between; an episode's first one is 0."""
+    chain = AdapterChain(obs=[AddRates([1], seconds=0.5)])
+    bound = chain.bind(spaces.Box(-9, 9, (2,)), spaces.Discrete(2))
+    memory = bound.start(2)
+
+    seen = []
+    for step, first in enumerate([(True, True), (False, False), (True, False)]):
+        obs = np.array([[9, step], [9, 3 * step]], np.float32)
+        out, memory = bound.observe_next(obs, memory, np.array(first))
+        seen.append(out[:, 2].tolist())
+
+    assert seen == [[0, 0], [2, 6], [0, 6]]
+    assert bound.observation_space.high.tolist() == [9, 9, 36]
+
+
+@pytest.mark.parametrize(
+    ("step", "space", "error"),
+    [
+        (lambda: AddRates([4]), VECTOR, PieceError),
+        (lambda: AddRates([0]), COUNTS, SpaceError),
+        (lambda: AddRates([0], seconds=0), VECTOR, PieceError),
+    ],
+)
+def test_rates_are_of_floats_that_are_there(step, space, error):
+    """A feature that is missing, whole numbers and no time between are refused."""
+    with pytest.raises(error):
+        step().bind(space)
 
 
 def test_a_chain_of_all_kinds_round_trips():
