@@ -27,16 +27,22 @@ def of_one_save(load: _Loader) -> _Loader:
 
     @functools.wraps(load)
     def loading(*args: Any, **kwargs: Any) -> Any:
-        def read(kept: Path | None) -> Any:
-            if kept is None:
-                return load(*args, **kwargs)
-            if len(args) > at:
-                return load(*args[:at], kept, *args[at + 1 :], **kwargs)
-            return load(*args, **{**kwargs, "path": kept})
+        path = folder_of(args[at] if len(args) > at else kwargs["path"])
 
-        return read_as_one(args[at] if len(args) > at else kwargs["path"], read)
+        def read(kept: Path | None) -> Any:
+            found = path if kept is None else kept
+            if len(args) > at:
+                return load(*args[:at], found, *args[at + 1 :], **kwargs)
+            return load(*args, **{**kwargs, "path": found})
+
+        return read_as_one(path, read)
 
     return cast(_Loader, loading)
+
+
+def folder_of(path: Any) -> Any:
+    """The path of a folder; of a `Checkpoint`, Ray's or ours, the one that it has."""
+    return getattr(path, "path", path)
 
 
 def read_as_one(

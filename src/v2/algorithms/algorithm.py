@@ -117,6 +117,24 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
             f"{cls.__name__} has no default config", hint=f"{cls.__name__}(config=...)."
         )
 
+    @classmethod
+    def as_trainable(cls, config: AlgorithmConfig | Mapping[str, Any] | None = None) -> Any:
+        """Give a class that Ray Tune trains: `ray.tune.Tuner(PPO.as_trainable(config))`.
+
+        A trial's settings, by the keys of `config.to_dict()`, go before these. Trials are saved as
+        `save()` does, go on after they were cut off, and may be given other settings on the way
+        (schedulers such as ASHA and PBT).
+
+        Args:
+            config: The settings that all trials share.
+
+        Raises:
+            MissingExtraError: Ray is not installed.
+        """
+        from ..distributed.trainables import algorithm_trainable
+
+        return algorithm_trainable(cls, config_from(config, cls.get_default_config()))
+
     # Making
 
     def setup(self, config: Any) -> None:

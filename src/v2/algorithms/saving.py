@@ -30,7 +30,7 @@ from ...core.trust import Names as FileNames
 from ...core.trust import Trust, Words, find, resolve
 from ...core.vault.decode.standins import class_path
 from ...core.vault.file_names import ALGORITHM_JSON, ALGORITHM_STATE
-from ...core.vault.one_save import of_one_save
+from ...core.vault.one_save import folder_of, of_one_save
 from ...core.vault.saved_tree import replaced_tree
 from ..config.file_settings import plain_paths
 from ..config.saved_config import restored_config, saved_settings
@@ -258,7 +258,7 @@ class SavedAlgorithm(Checkpointable):
 
     def restore(self, checkpoint_path: str | os.PathLike[str]) -> None:
         """Take a checkpoint's state over, by `load_checkpoint`."""
-        self.load_checkpoint(os.fspath(checkpoint_path))
+        self.load_checkpoint(os.fspath(folder_of(checkpoint_path)))
 
     def save_checkpoint(self, checkpoint_dir: str) -> Any:
         """Write everything into a folder; subclasses may write less."""

@@ -19,7 +19,29 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class UnknownSettingError(ConfigError, AttributeError, KeyError):
-    """A config has no setting of that name."""
+    """A config has no setting of that name.
+
+    The closest one is looked for when somebody reads the message: `getattr(config, name, None)` is
+    asked often, and nobody does.
+    """
+
+    asked: tuple[str, Any] = ("", ())
+    _hint = ""
+
+    @property
+    def hint(self) -> str:
+        """What may have been meant."""
+        name, known = self.asked
+        if name and not self._hint:
+            near = near_names(name, known, n=1)
+            self._hint = (
+                f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(sorted(known))}."
+            )
+        return self._hint
+
+    @hint.setter
+    def hint(self, words: str) -> None:
+        self._hint = words
 
 
 @dataclass(frozen=True)
@@ -139,11 +161,9 @@ class Section:
 
 def unknown_setting(name: str, known: Any, where: str) -> UnknownSettingError:
     """An error that names the closest setting there is."""
-    near = near_names(name, known, n=1)
-    return UnknownSettingError(
-        f"{where} has no setting {name!r}",
-        hint=f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(sorted(known))}.",
-    )
+    error = UnknownSettingError(f"{where} has no setting {name!r}")
+    error.asked = name, known
+    return error
 
 
 def takes(section: Section) -> Callable[[Method], Method]:

@@ -28,11 +28,12 @@ class _Writer(_Pickler):  # type: ignore[misc]  # it has no types
     dispatch: ClassVar[dict[Any, Any]] = {**_Pickler.dispatch}
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
-        """Write a reference; neither RLlib's names nor local ones need be importable."""
+        """Write a reference; RLlib's names, local ones and a script's need not be importable."""
         qualified = getattr(obj, "__qualname__", "")
         module, own_name = saved_name(obj) if qualified and not name else ("", "")
         is_ours = module != getattr(obj, "__module__", None)
-        if not own_name or ("<" not in qualified and not is_ours):
+        is_at_hand = "<" not in qualified and module != "__main__"  # in a trial's process, say
+        if not own_name or (is_at_hand and not is_ours):
             super().save_global(obj, name)
             return
         self.save(module)

@@ -18,6 +18,7 @@ from rlconnect.v2 import (
     PPOConfig,
     RLModuleSpec,
 )
+from rlconnect.v2.config import section
 from rlconnect.v2.config.section import UnknownSettingError
 from rlconnect.v2.config.store import FrozenConfigError
 
@@ -41,6 +42,19 @@ def test_unknown_settings_name_the_nearest(method, given, words):
         apply(given) if method == "update_from_dict" else apply(**given)
 
     assert repr(next(iter(given))) in str(caught.value)
+
+
+def test_nobody_looks_for_a_name_that_nobody_reads(monkeypatch):
+    """`getattr` with a default asks for no suggestion; the message has one, pickled or not."""
+    asked = []
+    monkeypatch.setattr(section, "near_names", lambda *given, **_: asked.append(given) or ["lr"])
+
+    assert getattr(PPOConfig(), "lrr", 3) == 3
+    with pytest.raises(UnknownSettingError) as caught:
+        PPOConfig().lrr  # noqa: B018
+    assert not asked
+    assert "did you mean 'lr'" in str(pickle.loads(pickle.dumps(caught.value)))
+    assert len(asked) == 1
 
 
 @pytest.mark.parametrize(
