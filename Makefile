@@ -110,7 +110,7 @@ bench: $(STAMP)  ## run our own benchmarks
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(PY) $$script $(ARGS); done
 
 docs: $(DOCS_STAMP)  ## build the documentation into site/
-	@$(PY) -m mkdocs build --strict $(ARGS)
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict $(ARGS)
 
 fuzz: $(STAMP)  ## attack every loader and setter of state for HOURS (default 1)
 	@$(PY) -m $(if $(GUIDED),tests.fuzz.coverage_guided,tests.fuzz --hours $(HOURS)) $(ARGS)

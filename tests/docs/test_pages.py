@@ -1,0 +1,86 @@
+"""Every block of code on the pages of the site runs, in the order of its page."""
+
+import doctest
+import re
+import shlex
+import shutil
+import socket
+import threading
+
+import pytest
+from rlconnect.cli.app import main
+
+from .blocks import PAGES, ROOT, fences
+
+SAMPLE = "ppo-pendulum-ray-2.7"
+# Pages whose blocks are parts of programs: `test_docs` and the tests of their commands read them.
+PARTS = {"cookbook.md", "custom-networks.md", "one-door.md", "train.md", "v2.md"}
+NEEDS = {
+    "guides/old-checkpoint.md": "onnxruntime",
+    "guides/piece-by-piece.md": "libcst",
+    "howto/codemod.md": "libcst",
+    "howto/evaluate.md": "pyarrow",
+    "howto/export.md": "onnxruntime",
+    "howto/learn-from-samples.md": "pyarrow",
+}  # of the extras
+LOOKS = {"inspect", "scan", "adapt", "codemod", "verify", "evaluate"}  # 1 tells what they found
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder as a reader has it, after `rlconnect sample .`, and a port that is free."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "88")
+    monkeypatch.syspath_prepend(tmp_path)
+    shutil.copytree(ROOT / "src/samples" / SAMPLE, tmp_path / SAMPLE)
+    (tmp_path / "examples").symlink_to(ROOT / "examples", target_is_directory=True)
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return str(listening.getsockname()[1])
+
+
+def shell(lines, capsys, port):
+    """Run the lines of a shell that call rlconnect; a server answers in a thread."""
+    for line in lines.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        if words[:1] != ["rlconnect"] or words[1] == "sample":
+            continue
+        if words[1] == "serve":
+            threading.Thread(target=main, args=(words[1:],), daemon=True).start()
+            wait_for(port)
+            continue
+        code = main(words[1:])
+        said = capsys.readouterr()
+        assert code in ((0, 1) if words[1] in LOOKS else (0,)), f"{line}\n{said.err}{said.out}"
+
+
+def wait_for(port):
+    """Until a server listens."""
+    while True:
+        with socket.socket() as asking:
+            if asking.connect_ex(("127.0.0.1", int(port))) == 0:
+                return
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore::rlconnect.core.errors.UnsafeContentWarning")
+@pytest.mark.filterwarnings("ignore::rlconnect.bridge.actor.actor.SlowPieceWarning")
+@pytest.mark.parametrize("page", [page for page in PAGES if fences(page) and page not in PARTS])
+def test_the_code_of_a_page_runs(page, place, tmp_path, capsys):
+    """Blocks of a page share their names, files and folder, as a reader's do."""
+    if page in NEEDS:
+        pytest.importorskip(NEEDS[page])
+    names = {"__name__": "page"}
+    for kind, options, code in fences(page):
+        code = code.replace("8000", place)
+        title = re.search(r'title="(.+?)"', options)
+        if title:
+            (tmp_path / title[1]).write_text(code, encoding="utf-8")
+        elif kind == "python":
+            exec(compile(code, f"{page}", "exec"), names)
+        elif kind == "pycon":
+            example = doctest.DocTestParser().get_doctest(code, names, page, page, 0)
+            flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+            assert doctest.DocTestRunner(optionflags=flags).run(example).failed == 0
+        elif kind == "sh":
+            shell(code, capsys, place)

@@ -1,0 +1,32 @@
+"""The reference: every public name is on it, with what it does and how it is used."""
+
+import re
+
+import pytest
+
+from .reference import example_in, names, pages, users_of
+
+WITHOUT_EXAMPLE = 324  # names that no docstring and no page shows in use; it only gets smaller
+
+
+@pytest.fixture(scope="module")
+def made():
+    return pages()
+
+
+@pytest.mark.torch
+def test_every_public_name_has_its_entry(made):
+    """On the page that the index leads to, once."""
+    for each in names():
+        heading = rf"^## {each.name} {{#{each.name.strip('_')}}}$"
+        assert len(re.findall(heading, made[each.page], re.M)) == 1, each
+        assert f"]({each.link.removeprefix('reference/')})" in made["reference/index.md"]
+
+
+@pytest.mark.torch
+def test_names_are_shown_in_use():
+    """By an example that runs, in the docstring or on a page of the site."""
+    users = users_of()
+    found = {(e.front, e.name) for e in names() if not (example_in(e.value) or e.name in users)}
+
+    assert len(found) <= WITHOUT_EXAMPLE, sorted(found)
