@@ -18,6 +18,7 @@ from ..legacy.batches.sample_batch import SampleBatch
 from .damaged import Damage
 from .readers.old_episodes import Episode
 from .readers.places import Paths, Place, places
+from .recordings import Recording, recordings
 
 DATA_LIMITS: Final = Limits(
     max_json_bytes=512 * MIB, base_memory=512 * MIB, memory_factor=16, bytes_per_operation=1
@@ -55,6 +56,14 @@ class StepReader(Protocol):
 
     def steps(self, size: int, damage: Damage) -> Iterator[dict[str, Any]]:
         """Columns of so many rows at a time."""
+
+
+@runtime_checkable
+class RecordingReader(Protocol):
+    """A reader that has episodes as arrays sooner than as episodes."""
+
+    def recordings(self, damage: Damage) -> Iterator[Episode | Recording]:
+        """Every episode once."""
 
 
 class Dataset:
@@ -118,6 +127,24 @@ class Dataset:
         """
         damage = Damage()
         yield from self.reader.episodes(damage)
+        damage.warn()
+
+    def recordings(self, policy: str = "") -> Iterator[Recording]:
+        """Every episode as arrays, each agent's by itself: what a policy watches.
+
+        Args:
+            policy: Whose agents, where episodes have several policies.
+
+        Warns:
+            DamagedDataWarning: Something could not be read; told at the end.
+        """
+        damage, reader = Damage(), self.reader
+        held: Iterator[Episode | Recording] = (
+            reader.recordings(damage)
+            if isinstance(reader, RecordingReader)
+            else reader.episodes(damage)
+        )
+        yield from recordings(held, policy)
         damage.warn()
 
     def steps(self, size: int) -> Iterator[dict[str, Any]]:

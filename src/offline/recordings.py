@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ..core.errors import PieceError
 from ..core.types import Array, Nest
 from ..v2.episodes.multi_agent import MultiAgentEpisode
 from ..v2.episodes.single_agent import SingleAgentEpisode
+
+PROBABILITIES: Final = ("action_prob", "action_logp")
+"""Columns that say how probable actions were."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,13 @@ class Recording:
 
 
 def recordings(episodes: Iterable[Any], policy: str = "") -> Iterator[Recording]:
-    """Episodes as arrays; see `episodes_of`."""
-    for each in episodes_of(episodes, policy):
+    """Episodes as arrays, which some of them are already; see `episodes_of`."""
+    for episode in episodes:
+        yield from [episode] if isinstance(episode, Recording) else _recordings_of(episode, policy)
+
+
+def _recordings_of(episode: Any, policy: str) -> Iterator[Recording]:
+    for each in episodes_of([episode], policy):
         found = recording_of(each)
         whole = each.multi_agent_episode_id
         yield found if whole is None else replace(found, id=str(whole), agent=str(each.agent_id))

@@ -28,7 +28,7 @@ from ...core.step.plan import ActPlan
 from ...core.types import Array, Nest
 from ...core.vault.own.atomic import replaced_file
 from ...legacy.policy.policy import Policy
-from ...offline.recordings import Recording, recordings
+from ...offline.recordings import Recording
 from ..actor.actor import Actor
 from ..actor.legacy_plan import legacy_plan
 from ..actor.player import PlannedPlayer
@@ -139,7 +139,7 @@ def act_on(
         "seed": seed,
         "format": kind,
     }
-    held = recordings(dataset.episodes(), native.name)
+    held = dataset.recordings(native.name)
     first = next(held, None)
     if first is None:
         raise PieceError("the data has no steps", hint="see info()['damaged'] of the dataset.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
-from gymnasium.spaces import Space
+from gymnasium.spaces import Box, Space
 
 from ...core import nest
 from ...core.errors import ConfigError, PieceError, SpaceError
@@ -19,7 +19,7 @@ from ...legacy.policy.policy import Policy
 from ...offline.dataset import Dataset, open_dataset
 from ...offline.estimators import Steps
 from ...offline.fitted_q import FittedQ, FittedQSettings, Transitions
-from ...offline.recordings import Recording, recordings
+from ...offline.recordings import Recording
 from ..loading.natives import Native, policy_spaces
 from .replay import Answers, Manner, answers_to
 from .watchers import watcher_of
@@ -203,7 +203,7 @@ def watched(
         for name, value in found.items():
             columns.setdefault(name, []).append(value)
 
-    held = recordings(watching.data.episodes(), policy)
+    held = watching.data.recordings(policy)
     if not by_episode:
         held = (row for each in held for row in each.rows())
     for recording, answers in watching.answers(held):
@@ -324,12 +324,15 @@ def in_space(recording: Recording, space: Space[Any] | None) -> Recording:
     """Observations in the dtypes of their space: plain JSON has only its own."""
     if space is None:
         return replace(recording, observations=nest.map_structure(narrowed, recording.observations))
+    seen = recording.observations
+    if isinstance(space, Box) and isinstance(seen, np.ndarray) and seen.dtype == space.dtype:
+        return recording
 
     def cast(like: Any, leaf: Any) -> Any:
         return leaf.astype(like.dtype, copy=False) if hasattr(like, "dtype") else leaf
 
     try:
-        cast_ones = nest.map_structure(cast, zero_of(space), recording.observations)
+        cast_ones = nest.map_structure(cast, zero_of(space), seen)
     except (TypeError, ValueError):
         raise SpaceError(
             f"the observations of episode {recording.id} are of another space", expected=str(space)

@@ -7,7 +7,7 @@ what the last batch left open.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
@@ -24,6 +24,7 @@ from ...legacy.batches.sample_batch import SampleBatch
 from ...v2.episodes.multi_agent import MultiAgentEpisode
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..damaged import Damage
+from ..recordings import PROBABILITIES, Recording
 
 Episode = SingleAgentEpisode | MultiAgentEpisode
 _Agent = tuple[str, int]  # the policy's id and the agent's number
@@ -91,16 +92,19 @@ class EpisodeGatherer:
 
     Args:
         damage: Told of rows that make none.
+        make: Makes an episode of one agent of its id and rows.
     """
 
-    def __init__(self, damage: Damage) -> None:
-        self._damage = damage
+    def __init__(
+        self, damage: Damage, make: Callable[[str, list[_Stretch]], Any] | None = None
+    ) -> None:
+        self._damage, self._make = damage, make or _one
         self._open: dict[Any, _Open] = {}
         self._last_key: Any = None
         self._last_end: int | None = None
         self._repeats = 0
 
-    def gather(self, batches: Iterable[tuple[Any, bool]]) -> Iterator[Episode]:
+    def gather(self, batches: Iterable[tuple[Any, bool]]) -> Iterator[Any]:
         """Episodes in the order they end.
 
         Args:
@@ -145,16 +149,16 @@ class EpisodeGatherer:
             self._damage.note("", None, error)
             return []
 
-    def _close(self, key: Any, is_multi: bool) -> Iterator[Episode]:
+    def _close(self, key: Any, is_multi: bool) -> Iterator[Any]:
         held = self._open.pop(key)
         id_ = self._id_of(key, held)
         try:
             with at(f"episode {id_}"):
                 if is_multi or len(held.agents) > 1:
-                    episode: Episode = _several(id_, held.agents)
+                    episode: Any = _several(id_, held.agents)
                 else:
                     (stretches,) = held.agents.values()
-                    episode = _one(id_, stretches)
+                    episode = self._make(id_, stretches)
         except RlconnectError as error:
             self._damage.note("", None, error)
             return
@@ -264,6 +268,19 @@ def _one(id_: str, stretches: list[_Stretch]) -> SingleAgentEpisode:
         truncated=_last(columns, "truncateds"),
         t_started=int(columns["t"][0]) if "t" in columns else 0,
         len_lookback_buffer=0,
+    )
+
+
+def recording_of_rows(id_: str, stretches: list[_Stretch]) -> Recording:
+    """The rows of one agent as arrays."""
+    columns = _joined(stretches)
+    return Recording(
+        id_,
+        _observations(columns),
+        columns["actions"],
+        np.asarray(columns["rewards"], np.float64),
+        _last(columns, "terminateds"),
+        {name: columns[name] for name in PROBABILITIES if name in columns},
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from typing_extensions import Self
 
@@ -12,13 +12,20 @@ from ...core.data.budget import Budget, Limits
 from ...legacy.batches.multi_agent_batch import MultiAgentBatch
 from ...legacy.batches.sample_batch import SampleBatch
 from ..damaged import Damage
+from ..recordings import PROBABILITIES, Recording
 from .json_lines import read_lines
 from .old_batches import batch_of, is_batch
-from .old_episodes import Episode, EpisodeGatherer
+from .old_episodes import Episode, EpisodeGatherer, recording_of_rows
 from .places import Place
 from .tables import columns_of, read_rows, writer_of
 
 _Batch = SampleBatch | MultiAgentBatch
+
+_WATCHED: Final = frozenset(
+    {"obs", "new_obs", "actions", "rewards", "dones", "terminateds", "truncateds", "eps_id"}
+    | {"agent_index", "t", *PROBABILITIES}
+)
+"""What a policy looks at that watches."""
 
 
 class OldReader:
@@ -50,10 +57,12 @@ class OldReader:
                 break
         return None
 
-    def lines(self, damage: Damage) -> Iterator[tuple[_Batch, bool]]:
+    def lines(
+        self, damage: Damage, make: Callable[..., tuple[_Batch, bool]] | None = None
+    ) -> Iterator[tuple[_Batch, bool]]:
         """Each batch, and whether its infos are those of the steps taken from its rows."""
         for place in self.found:
-            for _, made in self._read(place, self._limits, damage, _batch_and_infos):
+            for _, made in self._read(place, self._limits, damage, make or _batch_and_infos):
                 yield made
 
     def batches(self, damage: Damage) -> Iterator[_Batch]:
@@ -64,6 +73,12 @@ class OldReader:
     def episodes(self, damage: Damage) -> Iterator[Episode]:
         """The episodes that the rows of all lines make."""
         yield from EpisodeGatherer(damage).gather(self.lines(damage))
+
+    def recordings(self, damage: Damage) -> Iterator[Episode | Recording]:
+        """The same, those of one agent as arrays at once; columns that nobody watches unread."""
+        yield from EpisodeGatherer(damage, recording_of_rows).gather(
+            self.lines(damage, _watched_batch)
+        )
 
     def facts(self, damage: Damage) -> dict[str, Any]:
         """Columns and counts."""
@@ -90,3 +105,19 @@ def _batch_and_infos(record: dict[str, Any], budget: Budget) -> tuple[_Batch, bo
     parts = [*(record.get("policy_batches") or {}).values(), record]
     is_old = any(isinstance(part, Mapping) and "dones" in part for part in parts)
     return batch_of(record, budget), is_old
+
+
+def _watched_batch(record: dict[str, Any], budget: Budget) -> tuple[_Batch, bool]:
+    parts = record.get("policy_batches")
+    if isinstance(parts, Mapping):
+        return _batch_and_infos(
+            {**record, "policy_batches": {id_: _watched(part) for id_, part in parts.items()}},
+            budget,
+        )
+    return _batch_and_infos(_watched(record), budget)
+
+
+def _watched(columns: Any) -> Any:
+    if not isinstance(columns, Mapping):
+        return columns
+    return {name: each for name, each in columns.items() if name in _WATCHED or name == "type"}
