@@ -32,6 +32,7 @@ from . import (
     runs_command,
     sample_command,
     serve_command,
+    teach_command,
     train_command,
     verify_command,
 )
@@ -196,6 +197,7 @@ def scan(
 
 app.command()(grouped(adapt_command.adapt))
 app.command()(grouped(graft_command.graft))
+app.command()(grouped(teach_command.teach))
 app.command()(grouped(verify_command.verify))
 app.command()(grouped(rollout_command.rollout))
 app.command()(grouped(evaluate_command.evaluate))

@@ -27,6 +27,7 @@ PROOF: Final = (
     ("rlconnect act kept.zip --data my_samples --out acts", "actions for recorded data"),
     ("rlconnect serve kept.zip --port 8000", "let it answer requests, with a page to look at"),
     ("rlconnect serve-admin http://127.0.0.1:8000", "which versions act there; try another one"),
+    ("rlconnect teach my_policy --env CartPole-v1", "let what it knows reach another network"),
     ("rlconnect train --algo PPO --env CartPole-v1", "learn; Ctrl-C ends it, --resume goes on"),
     ("rlconnect runs ~/ray_results", "runs of train, and trials that Tune wrote, best first"),
     ("rlconnect codemod .", "your own sources: from ray.rllib to rlconnect"),

@@ -31,7 +31,7 @@ LONG = {
     "export",
     "train",
 }  # run for one checkpoint, else taken as typed
-OF_ONES_OWN = {"act", "evaluate", "runs"}  # on samples or trials that only the user has
+OF_ONES_OWN = {"act", "evaluate", "runs", "teach"}  # on what only the user has
 ENDLESS = {"serve", "serve-admin"}  # until somebody ends them
 LOOKS = {"inspect", "scan", "adapt", "codemod"}  # 1 tells what they found
 

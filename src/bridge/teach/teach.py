@@ -34,6 +34,10 @@ from .learners import TaughtTorchLearner
 _NEAR: Final = 0.05
 """Numbers of actions agree when they are no further apart, as a share of [-1, 1]."""
 
+_FORGETS: Final = (
+    "the teacher remembers what it has seen, the student does not: give it model_config.use_lstm"
+)
+
 Student = AlgorithmConfig | V2Triple | str | os.PathLike[str]
 
 
@@ -63,6 +67,7 @@ class Taught:
         student_returns: What it earns, without exploring.
         teacher_returns: What the teacher earns with the same seeds.
         random_returns: What random actions earn.
+        remark: What stands between them, if anything does.
     """
 
     student: V2Triple
@@ -71,6 +76,7 @@ class Taught:
     student_returns: Played
     teacher_returns: Played
     random_returns: Played
+    remark: str = ""
 
     @property
     def is_reached(self) -> bool:
@@ -88,6 +94,7 @@ class Taught:
         return {
             "until": self.until,
             "is_reached": self.is_reached,
+            "remark": self.remark,
             "lessons": [asdict(lesson) for lesson in self.lessons],
             "returns": {name: each.to_dict() for name, each in named},
         }
@@ -101,6 +108,7 @@ class Taught:
             f"return of the student {mine.mean:.1f} ± {mine.half_interval:.1f}, "
             f"of the teacher {theirs.mean:.1f} ± {theirs.half_interval:.1f}, "
             f"of random actions {self.random_returns.mean:.1f}"
+            + (f"\n{self.remark}" if self.remark else "")
         )
 
 
@@ -120,6 +128,7 @@ def teach(
     episodes: int = 20,
     seed: int = 0,
     progress: Callable[[Lesson], None] | None = None,
+    out: str | os.PathLike[str] | None = None,
 ) -> Taught:
     """Let a policy teach another network what it does, in the states that the student gets into.
 
@@ -142,6 +151,8 @@ def teach(
         episodes: How many episodes both are compared by at the end.
         seed: Of weights, environments and draws.
         progress: Called after each round.
+        out: A folder in which the student lies after each round, whole, as `Taught.save` writes
+            it: what ends the teaching leaves the student of the round before.
 
     Returns:
         The student, what it agrees on and earns beside the teacher.
@@ -150,6 +161,8 @@ def teach(
         ConfigError: The teacher earns less than random actions do, or there is no environment.
         SpaceError: The teacher sees or does other things than the environment has.
         PieceError: It does not say how likely its actions are.
+        LossError: A loss is no number.
+        CheckpointWriteError: The disk refuses; what was there before is untouched.
     """
     config, weights = _student_of(student)
     made = config.env if env is None else env
@@ -193,16 +206,20 @@ def teach(
             )
             apart = float(result[DEFAULT_MODULE_ID][TEACHER_KL].peek())
             lessons.append(Lesson(played, agreement, apart))
+            module = learner.module[DEFAULT_MODULE_ID].unwrapped()
+            taught = V2Triple(runner._env_to_module, module, runner._module_to_env)
+            if out is not None:
+                migrate(taught, out)
             if progress is not None:
                 progress(lessons[-1])
             if agreement >= until:
                 break
-        module = learner.module[DEFAULT_MODULE_ID].unwrapped()
-        taught = V2Triple(runner._env_to_module, module, runner._module_to_env)
     finally:
         runner.stop()
     mine = play(Actor.from_policy(taught), playing(), episodes=episodes, seed=seed, explore=False)
-    return Taught(taught, tuple(lessons), until, mine, theirs, at_random)
+    forgets = actor.remembers and not module.is_stateful()
+    remark = _FORGETS if forgets else ""
+    return Taught(taught, tuple(lessons), until, mine, theirs, at_random, remark)
 
 
 def kickstart(

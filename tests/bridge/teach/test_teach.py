@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
-from gymnasium.spaces import Discrete
+from gymnasium.spaces import Box, Discrete
 from rlconnect import Actor, adapt, load, rollout, teach
+from rlconnect.bridge.teach import learners
 from rlconnect.core.adapters import MapActions
 from rlconnect.core.errors import ConfigError, PieceError, SpaceError
 from rlconnect.v2 import MeanStdFilter, PPOConfig
+from rlconnect.v2.learning.loss_check import LossError
 
 from tests.bridge.teach.rule import SEEN, SMALL, Follow, Sign, recurrent, teacher
 
@@ -122,3 +124,59 @@ def test_a_network_for_other_actions_is_refused():
     )
     with pytest.raises(PieceError, match="graft"):
         taught(config(), teacher=adapted, env=three)
+
+
+def test_a_loss_that_is_no_number_leaves_the_student_of_the_round_before(tmp_path, monkeypatch):
+    """The update is named, and what lies on disk is whole."""
+    told = []
+
+    def spoil(lesson):
+        told.append(load(tmp_path / "new").only.native.module.get_state())
+        monkeypatch.setattr(
+            learners, "teacher_kl", lambda module, batch, out: batch["teacher_values"] * np.nan
+        )
+
+    with pytest.raises(LossError, match="update 2"):
+        taught(config(), until=1.0, progress=spoil, out=tmp_path / "new")
+
+    kept = load(tmp_path / "new").only.native.module.get_state()
+    assert len(told) == 1
+    assert all(np.array_equal(kept[name], told[0][name]) for name in kept)
+
+
+def test_a_student_without_memory_is_told_that_its_teacher_has_one():
+    """It may agree less often for that."""
+    found = taught(config(), teacher=recurrent(), steps=50, round_steps=50, until=0.0)
+    alike = taught(config(), steps=50, round_steps=50, until=0.0)
+
+    assert "remembers" in str(found)
+    assert not alike.remark
+
+
+def test_a_teacher_of_actions_alone_is_followed():
+    """One that is not stretched, one that an adapter gives other numbers, and an exported one."""
+    swapped = adapt(
+        teacher(factor=-3.0),
+        observation_space=SEEN,
+        action_space=Discrete(2),
+        action=MapActions([1, 0], 2),
+    )
+    assert taught(config(), teacher=swapped).is_reached
+
+
+def test_numbers_in_other_units_are_taught():
+    """What an old policy gives in an environment's own numbers, a student gives in [-1, 1]."""
+
+    class Wide(Follow):
+        action_space = Box(-4, 4, (1,), np.float32)
+
+        def _worth(self, action):
+            return float(4 - abs(np.asarray(action).item() - self.seen[0]))
+
+    old = teacher(Wide.action_space, factor=6.0, normalize_actions=False)
+    student = PPOConfig().environment(Wide).rl_module(model_config=SMALL)
+
+    found = taught(student, teacher=old, until=0.9)
+
+    assert found.is_reached, str(found)
+    assert found.student_returns.mean >= 0.9 * found.teacher_returns.mean
