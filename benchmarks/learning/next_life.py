@@ -1,0 +1,408 @@
+"""An old policy as the start of a better one: PPO from scratch, from a graft, and after teaching.
+
+Every arm has the same budget of environment steps, those of teaching counted. At each point of a
+curve the policy plays 10 episodes without exploring, which are not counted. A run that is there
+already is not run again.
+
+nice -n 19 python benchmarks/learning/next_life.py --out next_life.jsonl --seeds 5
+python benchmarks/learning/next_life.py --out next_life.jsonl --report
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+from gymnasium.spaces import Box, Dict, Discrete
+from rich.console import Console
+from rich.table import Table
+from rlconnect import Actor, adapt, graft, load, migrate, rollout, teach
+from rlconnect.adapters import AdapterChain, DropFeatures, PickKey, Scale
+from rlconnect.v2 import MeanStdFilter, PPOConfig, make_multi_agent
+from rlconnect.v2.connectors.env_to_module.adapt_observations import AdaptObservations
+
+EPISODES, EVERY, SHARE = 10, 4_000, 0.95
+TEACHING: dict[str, Any] = {"until": 0.95, "round_steps": 1_000, "episodes": EPISODES}
+ARMS = ("scratch", "grafted", "taught")
+CARTPOLE = {
+    "train_batch_size": 2048,
+    "minibatch_size": 256,
+    "num_epochs": 8,
+    "lr": 1e-3,
+    "lambda_": 0.95,
+    "vf_clip_param": 10_000.0,
+    "grad_clip": 0.5,
+}
+PENDULUM = {
+    "train_batch_size": 2048,
+    "minibatch_size": 128,
+    "num_epochs": 10,
+    "lr": 1e-3,
+    "gamma": 0.9,
+    "lambda_": 0.95,
+    "clip_param": 0.2,
+    "use_kl_loss": False,
+    "vf_clip_param": 1e6,
+}
+MEMORY = {"fcnet_hiddens": [64], "use_lstm": True, "lstm_cell_size": 64, "max_seq_len": 20}
+
+
+class TwoMore(gym.ObservationWrapper):
+    """CartPole with two features more, of noise."""
+
+    def __init__(self, config: Any = None) -> None:
+        super().__init__(gym.make("CartPole-v1"))
+        low, high = self.env.observation_space.low, self.env.observation_space.high
+        self.observation_space = Box(np.append(low, [-1, -1]), np.append(high, [1, 1]), (6,))
+
+    def observation(self, observation: Any) -> Any:
+        noise = self.np_random.uniform(-1, 1, 2)
+        return np.concatenate([observation, noise]).astype(np.float32)
+
+
+class Rescaled(gym.ObservationWrapper):
+    """Pendulum in other units: cosine and sine in percent, the speed in tenths."""
+
+    SCALE = np.array([100, 100, 10], np.float32)
+
+    def __init__(self, config: Any = None) -> None:
+        super().__init__(gym.make("Pendulum-v1"))
+        space = self.env.observation_space
+        self.observation_space = Box(space.low * self.SCALE, space.high * self.SCALE)
+
+    def observation(self, observation: Any) -> Any:
+        return np.asarray(observation * self.SCALE, np.float32)
+
+
+class Catch(gym.Env):
+    """A ball falls through a picture of 10 x 10 and is to be caught; the teacher sees numbers."""
+
+    observation_space = Dict(
+        {"image": Box(0, 1, (10, 10, 1), np.float32), "numbers": Box(0, 9, (3,), np.float32)}
+    )
+    action_space = Discrete(3)
+
+    def __init__(self, config: Any = None) -> None:
+        self.paddle = self.x = self.y = self.caught = 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.caught, self.paddle = 0, 5
+        self._drop()
+        return self._look(), {}
+
+    def step(self, action: Any) -> Any:
+        self.paddle = int(np.clip(self.paddle + int(action) - 1, 0, 9))
+        self.y += 1
+        reward, is_over = 0.0, False
+        if self.y == 9:
+            self.caught += 1
+            reward = float(abs(self.x - self.paddle) <= 0)
+            is_over = self.caught == 10
+            self._drop()
+        return self._look(), reward, is_over, False, {}
+
+    def _drop(self) -> None:
+        self.x, self.y = int(self.np_random.integers(10)), 0
+
+    def _look(self) -> Any:
+        image = np.zeros((10, 10, 1), np.float32)
+        image[self.y, self.x] = image[9, self.paddle] = 1
+        return {"image": image, "numbers": np.array([self.x, self.y, self.paddle], np.float32)}
+
+
+class CatchNumbers(gym.ObservationWrapper):
+    """The same without a picture."""
+
+    def __init__(self, config: Any = None) -> None:
+        super().__init__(Catch())
+        self.observation_space = Catch.observation_space["numbers"]
+
+    def observation(self, observation: Any) -> Any:
+        return observation["numbers"]
+
+
+@dataclass(frozen=True)
+class Old:
+    """How a teacher came about: PPO until a return, or so many steps."""
+
+    env: Any
+    settings: dict[str, Any]
+    goal: float
+    steps: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """A changed environment, a network for it, and what an old policy needs there."""
+
+    old: str
+    env: Any
+    steps: int
+    settings: dict[str, Any]
+    model: dict[str, Any]
+    obs: Any = None
+    pieces: Callable[..., Any] | None = None
+    is_graftable: bool = True
+    agents: int = 1
+
+
+OLD = {
+    "cartpole": Old("CartPole-v1", CARTPOLE, 490, 150_000),
+    "pendulum": Old("Pendulum-v1", PENDULUM, -220, 300_000),
+    "catch": Old(CatchNumbers, CARTPOLE, 9.9, 200_000),
+}
+LAYERS = {"fcnet_hiddens": [64, 64]}
+
+
+def through(space: Any, *steps: Any) -> Callable[..., Any]:
+    """Pieces through which a student sees less than its teacher."""
+    return lambda *_: AdaptObservations(space, chain=AdapterChain(obs=steps))
+
+
+TASKS = {
+    "CartPole and 2 features": Task(
+        "cartpole", TwoMore, 60_000, CARTPOLE, LAYERS, DropFeatures([4, 5])
+    ),
+    "CartPole, hidden velocities": Task(
+        "cartpole",
+        "CartPole-v1",
+        60_000,
+        CARTPOLE,
+        MEMORY,
+        pieces=through(gym.make("CartPole-v1").observation_space, DropFeatures([1, 3])),
+        is_graftable=False,  # the old policy needs what is hidden
+    ),
+    "Catch, an image": Task(
+        "catch",
+        Catch,
+        60_000,
+        CARTPOLE,
+        {"conv_filters": [[16, 3, 2], [32, 3, 2]], "head_fcnet_hiddens": [64]},
+        PickKey("numbers"),
+        through(Catch.observation_space, PickKey("image")),
+        is_graftable=False,  # nothing of its network sees an image
+    ),
+    "Pendulum rescaled": Task(
+        "pendulum",
+        Rescaled,
+        100_000,
+        PENDULUM,
+        LAYERS,
+        Scale([0.01, 0.01, 0.1]),
+        lambda *_: MeanStdFilter(),
+    ),
+    "two CartPoles": Task(
+        "cartpole",
+        make_multi_agent("CartPole-v1"),
+        60_000,
+        CARTPOLE,
+        LAYERS,
+        is_graftable=False,  # one policy of several at a time
+        agents=2,
+    ),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("next_life.jsonl"))
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--task", action="append", choices=TASKS, help="only these; all if none")
+    parser.add_argument("--report", action="store_true", help="only tell what was run")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    runs = kept(args.out)
+    if not args.report:
+        for seed in range(args.seeds):
+            for name in args.task or TASKS:
+                for arm in ARMS if TASKS[name].is_graftable else ("scratch", "taught"):
+                    if not any(
+                        (run["task"], run["arm"], run["seed"]) == (name, arm, seed) for run in runs
+                    ):
+                        run = {
+                            "task": name,
+                            "arm": arm,
+                            "seed": seed,
+                            **ran(name, arm, seed, args.out),
+                        }
+                        with args.out.open("a", encoding="utf-8") as file:
+                            file.write(json.dumps(run) + "\n")
+                        print(
+                            name, arm, seed, run["curve"][-1], f"{run['seconds']:.0f} s", flush=True
+                        )
+    report(kept(args.out))
+
+
+def kept(path: Path) -> list[dict[str, Any]]:
+    """The runs that are there."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def ran(name: str, arm: str, seed: int, out: Path) -> dict[str, Any]:
+    """One run: its curve `[steps, return]`, and what the teacher earns."""
+    task, began = TASKS[name], process_time()
+    path = taught_by(task.old, out.parent)
+    env = made(task)
+    teacher = load(path) if task.obs is None else adapt(path, env=made(task), obs=task.obs)
+    goal = rollout(
+        teacher.only if hasattr(teacher, "only") else teacher, env, episodes=EPISODES, seed=1_000
+    ).mean
+    told: dict[str, Any] = {"teacher": goal, "random": at_random(task)}
+    config, steps = configured(task, seed), 0
+    curve: list[tuple[int, float]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        if arm == "grafted":
+            grown = graft(path, env=made(task), obs=task.obs, samples=200, seed=seed)
+            config = going_on(task, seed, saved(grown, folder), path, kick=0.0)
+        if arm == "taught":
+            taught = teach(
+                config,
+                teacher,
+                until=0.98,
+                steps=min(50_000, task.steps),
+                seed=seed,
+                episodes=EPISODES,
+            )
+            told["lessons"] = len(taught.lessons)
+            told["agreement"] = taught.lessons[-1].agreement
+            told["taught"] = taught.student_returns.mean
+            steps = taught.lessons[-1].steps
+            taught.save(Path(folder, "taught"))
+            config = going_on(task, seed, Path(folder, "taught"), teacher, kick=1.0)
+        algorithm = config.build_algo()
+        curve.append((steps, played(task, algorithm)))
+        done, due = steps, steps + EVERY
+        while done < task.steps:
+            done = steps + algorithm.train()["num_env_steps_sampled_lifetime"]
+            if done >= due or done >= task.steps:
+                curve.append((done, played(task, algorithm)))
+                due = done + EVERY
+        algorithm.stop()
+    return {**told, "curve": curve, "seconds": process_time() - began}
+
+
+def configured(task: Task, seed: int) -> PPOConfig:
+    """PPO as it begins from nothing."""
+    config = PPOConfig().env_runners(
+        num_env_runners=0, num_envs_per_env_runner=8, env_to_module_connector=task.pieces
+    )
+    config.rl_module(model_config={**task.model, "vf_share_layers": False})
+    return _set(config, task, seed)
+
+
+def going_on(task: Task, seed: int, path: Path, teacher: Any, kick: float) -> PPOConfig:
+    """PPO as it goes on from what was grafted or taught."""
+    config = PPOConfig().from_migrated(path).env_runners(num_envs_per_env_runner=8)
+    if kick:
+        config.training(teacher=teacher, teacher_coeff=[[0, kick], [20_000, 0.0]])
+    return _set(config, task, seed)
+
+
+def _set(config: PPOConfig, task: Task, seed: int) -> PPOConfig:
+    config.environment(task.env).training(**task.settings).debugging(seed=seed)
+    if task.agents > 1:
+        config.environment(env_config={"num_agents": task.agents}).multi_agent(
+            policies={f"p{agent}" for agent in range(task.agents)},
+            policy_mapping_fn=lambda agent, *_, **__: f"p{agent}",
+        )
+    return config
+
+
+def made(task: Task) -> Any:
+    """The changed environment."""
+    if task.agents > 1:
+        return task.env({"num_agents": task.agents})
+    return gym.make(task.env) if isinstance(task.env, str) else task.env()
+
+
+def saved(triple: Any, folder: str) -> Path:
+    """A policy as a folder that training goes on from."""
+    migrate(triple, Path(folder, "grown"))
+    return Path(folder, "grown")
+
+
+def played(task: Task, algorithm: Any) -> float:
+    """What the policy of an algorithm earns without exploring."""
+    algorithm.save(place := tempfile.mkdtemp())
+    return rollout(Actor.from_checkpoint(place), made(task), episodes=EPISODES, seed=1_000).mean
+
+
+def at_random(task: Task) -> float:
+    """What random actions earn."""
+    env, totals = made(task), []
+    env.action_space.seed(0)
+    for seed in range(EPISODES):
+        env.reset(seed=seed)
+        total, is_over = 0.0, False
+        while not is_over:
+            _, reward, ended, cut, _ = env.step(env.action_space.sample())
+            total += sum(reward.values()) if isinstance(reward, dict) else reward
+            is_over = (
+                ended["__all__"] or cut["__all__"] if isinstance(ended, dict) else ended or cut
+            )
+        totals.append(float(total))
+    return statistics.fmean(totals)
+
+
+def taught_by(name: str, folder: Path) -> Path:
+    """The teacher's checkpoint; it is trained where it is not there yet."""
+    place = Path(folder, f"teacher-{name}").absolute()
+    if place.exists():
+        return place
+    old = OLD[name]
+    config = PPOConfig().environment(old.env).rl_module(model_config=LAYERS)
+    config.training(**old.settings).env_runners(num_env_runners=0, num_envs_per_env_runner=8)
+    algorithm = config.debugging(seed=100).build_algo()
+    task, best, steps = Task(name, old.env, 0, {}, {}), -np.inf, 0
+    while best < old.goal and steps < old.steps:
+        for _ in range(4):
+            steps = algorithm.train()["num_env_steps_sampled_lifetime"]
+        best = max(best, played(task, algorithm))
+    algorithm.save(place)
+    algorithm.stop()
+    print(f"teacher {name}: {best:.1f} after {steps:,} steps", flush=True)
+    return place
+
+
+def steps_to(run: dict[str, Any]) -> float:
+    """Environment steps to 0.95 of the way from random actions to the teacher."""
+    goal = run["random"] + SHARE * (run["teacher"] - run["random"])
+    return next((steps for steps, value in run["curve"] if value >= goal), float("inf"))
+
+
+def report(runs: list[dict[str, Any]]) -> None:
+    """A row for each task and arm: medians over seeds."""
+    table = Table("task", "arm", "seeds", "teacher", "taught", "steps to 0.95", "in the end")
+    for name in TASKS:
+        for arm in ARMS:
+            own = [run for run in runs if (run["task"], run["arm"]) == (name, arm)]
+            if not own:
+                continue
+            steps = statistics.median_high([steps_to(run) for run in own])
+            taught = [run["taught"] for run in own if "taught" in run]
+            table.add_row(
+                name,
+                arm,
+                str(len(own)),
+                f"{statistics.median(run['teacher'] for run in own):.1f}",
+                f"{statistics.median(taught):.1f}" if taught else "",
+                f"{steps:,}" if steps < float("inf") else "not reached",
+                f"{statistics.median(run['curve'][-1][1] for run in own):.1f}",
+            )
+    Console(width=120).print(table)
+
+
+if __name__ == "__main__":
+    main()
