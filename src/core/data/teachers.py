@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..importing.asked_above import AskedAbove
-from ..types import Array
+
+if TYPE_CHECKING:
+    from ..types import Array
 
 TEACHER_INPUTS: Final = "teacher_action_dist_inputs"
 """The column with the inputs of the teacher's distribution of actions."""
