@@ -37,7 +37,7 @@ from . import (
     verify_command,
 )
 from .command_line import take_command_line
-from .options import DONE, FINDING, PATH, Audit, Chosen, Json, grouped
+from .options import DONE, FINDING, PATH, Audit, Chosen, Json, Report, grouped
 from .printing import print_json, show, show_lines
 from .tour import examples_of
 
@@ -126,6 +126,7 @@ def inspect(
         ),
     ] = None,
     audit: Audit = False,
+    report: Report = None,
 ) -> None:
     """Show what a checkpoint is, who wrote it, what it needs and what to do next."""
     if audit:
@@ -150,6 +151,12 @@ def inspect(
 
     checkpoint = with_audit(open_checkpoint(path))
     description = describe_checkpoint(checkpoint, policies=chosen.ids)
+    if report is not None:
+        from ..core.vault.own.atomic import replaced_file
+        from .inspect_html import inspect_html
+
+        with replaced_file(report) as staged:
+            staged.write_text(inspect_html(checkpoint, description), encoding="utf-8")
     if as_json:
         print_json(description)
     else:

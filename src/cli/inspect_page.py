@@ -52,8 +52,8 @@ def inspect_page(
     acting = {**description["policies"], **description["modules"]}
     parts: list[RenderableType] = [_header(told)]
     for name, record in acting.items():
-        parts += _section(f"{_word(record)} {visible(name)}")
-        parts.append(_policy(visible_data(record)))
+        parts += _section(f"{word_of(record)} {visible(name)}")
+        parts.append(_facts(policy_lines(visible_data(record))))
         if record.get("proposal"):
             parts += _section("its network, as names and shapes of weights suggest it")
             parts.append(_proposal(visible_data(record["proposal"])))
@@ -71,7 +71,7 @@ def inspect_page(
         parts += _foreign(told["foreign"])
     if told["problems"] or told["skipped"]:
         parts += _section("missing or not read")
-        parts.append(_problems(told))
+        parts.append(_facts(problem_lines(told)))
     return Group(*parts)
 
 
@@ -83,7 +83,8 @@ def next_lines(steps: list[dict[str, str]]) -> Iterator[RenderableType]:
         yield Text(f"    {visible(step['command'], 8000)}", style="command")
 
 
-def _word(record: dict[str, Any]) -> str:
+def word_of(record: dict[str, Any]) -> str:
+    """Whether it is a policy or a module."""
     return "policy" if "policy_class" in record else "module"
 
 
@@ -91,30 +92,38 @@ def _section(title: str) -> tuple[RenderableType, ...]:
     return Text(), Rule(Text(title, style="title"), align="left", style="dim")
 
 
-def _header(d: dict[str, Any]) -> Panel:
-    level = d["verdict"]["level"]
-    style = LEVEL_STYLES[level]
+def header_lines(d: dict[str, Any]) -> list[tuple[str | Text, Any]]:
+    """Who wrote a checkpoint, and what it is made of."""
     written = f"Ray {d['ray_version']}" if d["ray_version"] else "a Ray that left no version"
     if d["is_ours"]:
         written = "rlconnect" if d["stack"] == "rlconnect" else "rlconnect, in Ray's layout"
     stack = "new API stack" if d["stack"] == "new" else "old API stack"
-    lines: list[tuple[str | Text, Any]] = [
+    return [
         ("written by", written if d["stack"] == "rlconnect" else f"{written}, {stack}"),
         ("layout", f"version {d['version']}, {d['encoding'] or 'no state files'}"),
         ("environment", d["environment"]),
         ("trained", _trained(d)),
         ("files", _files(d["files"])),
     ]
+
+
+def title_of(d: dict[str, Any]) -> str:
+    """What a checkpoint is, in a few words."""
+    if d["kind"] == "component":
+        return _KINDS[d["kind"]]
+    return f"{d['algorithm'] or 'unknown'} {_KINDS[d['kind']]}"
+
+
+def _header(d: dict[str, Any]) -> Panel:
+    level = d["verdict"]["level"]
+    style = LEVEL_STYLES[level]
     verdict = Text.assemble(
         (f"{LEVEL_MARKS[style]} {level}", style), ("  ", ""), (d["verdict"]["reason"], "")
     )
-    title = f"{d['algorithm'] or 'unknown'} {_KINDS[d['kind']]}"
-    if d["kind"] == "component":
-        title = _KINDS[d["kind"]]
-    body = Group(_facts(lines), Text(), verdict)
+    body = Group(_facts(header_lines(d)), Text(), verdict)
     return Panel(
         body,
-        title=Text(title, "title"),
+        title=Text(title_of(d), "title"),
         subtitle=Text(short_path(d["path"]), "label"),
         title_align="left",
         subtitle_align="left",
@@ -156,7 +165,8 @@ def _facts(lines: list[tuple[str | Text, Any]]) -> Table:
     return table
 
 
-def _policy(record: dict[str, Any]) -> RenderableType:
+def policy_lines(record: dict[str, Any]) -> list[tuple[str | Text, Any]]:
+    """What is told of a policy or module."""
     lines: list[tuple[str | Text, Any]] = [
         ("class", _class_name(record.get("policy_class") or record.get("module_class") or "")),
         ("framework", record.get("framework")),
@@ -181,7 +191,7 @@ def _policy(record: dict[str, Any]) -> RenderableType:
     if level != "complete":
         text = f"{level}: {record['verdict']['reason']}"
         lines.append(("verdict", Text(text, style=LEVEL_STYLES[level])))
-    return _facts(lines)
+    return lines
 
 
 def _proposal(proposal: dict[str, Any]) -> RenderableType:
@@ -217,11 +227,12 @@ def _chain(start: str, pieces: list[dict[str, Any]], end: str) -> Text:
     chain = Text(start, style="dim")
     for piece in pieces:
         chain.append(" → ", style="dim")
-        chain.append(_piece_name(piece["name"]), style="name")
+        chain.append(piece_name(piece["name"]), style="name")
     return chain.append(f" → {end}", style="dim")
 
 
-def _piece_name(name: str) -> str:
+def piece_name(name: str) -> str:
+    """A connector's name without the words that all of them end in."""
     for suffix in ("ObservationFilterAgentConnector", "AgentConnector", "Connector"):
         if name.endswith(suffix) and name != suffix:
             return name[: -len(suffix)]
@@ -279,7 +290,8 @@ def _foreign(foreign: list[dict[str, Any]]) -> list[RenderableType]:
     return [Padding(line, (0, 0, 0, 2), expand=False) for line in lines]
 
 
-def _problems(description: dict[str, Any]) -> Table:
+def problem_lines(description: dict[str, Any]) -> list[tuple[str | Text, Any]]:
+    """What is missing or was not read, with hints."""
     lines: list[tuple[str | Text, Any]] = []
     for problem in description["problems"][:_MAX_SHOWN]:
         place, what = problem["where"], problem["what"]
@@ -292,7 +304,7 @@ def _problems(description: dict[str, Any]) -> Table:
     for found in ("problems", "skipped"):
         if len(description[found]) > _MAX_SHOWN:
             lines.append(("", f"and {len(description[found]) - _MAX_SHOWN} more: see --json"))
-    return _facts(lines)
+    return lines
 
 
 def weights_table(weights: WeightTable, *, width: int = 100) -> Table:

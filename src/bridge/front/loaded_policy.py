@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from gymnasium.spaces import Space
 
 from ...core import nest
 from ...core.arrays.batching import unbatch
+from ...core.pages.figure import Figure
+from ...core.spaces.observation_text import short_space
 from ...core.text.visible import visible
 from ...legacy.policy.policy import Policy
 from ..actor.actor import Actor
@@ -114,29 +115,18 @@ class LoadedPolicy(Acts):
     def __repr__(self) -> str:
         what, _, stack = self.kind.partition(" of ")
         of = f" of {stack}" if stack else ""
-        spaces = f"{_short(self.observation_space)} -> {_short(self.action_space)}"
+        spaces = f"{short_space(self.observation_space)} -> {short_space(self.action_space)}"
         return visible(f"<{what} {self.id!r}{of}: {spaces}>")
 
+    def draw(self) -> Figure:
+        """The pieces that data passes, from an observation to an action, as boxes and arrows."""
+        return Figure(self.id, self._staged.pieces(), note=self.kind)
+
     def _repr_html_(self) -> str:
-        """The policy for a notebook: what it is, and the pieces that data passes."""
-        rows = "".join(
-            f"<tr><td>{escape(visible(title))}</td><td>{escape(visible(detail))}</td></tr>"
-            for title, detail in self._staged.pieces()
-        )
-        return f"<b>{escape(visible(self.id))}</b> {escape(self.kind)}<table>{rows}</table>"
+        return self.draw()._repr_html_()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: each for name, each in vars(self).items() if name not in _MADE}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state)
-
-
-def _short(space: Space[Any]) -> str:
-    """A space in a few words, its bounds left out."""
-    shape = getattr(space, "shape", None)
-    if type(space).__name__ == "Box" and shape is not None:
-        return f"Box{tuple(shape)} {space.dtype}"
-    if type(space).__name__ in ("Dict", "Tuple"):
-        return f"{type(space).__name__} of {len(space)}"  # type: ignore[arg-type]
-    return " ".join(str(space).split())

@@ -230,41 +230,48 @@ def _thinned(
     )
 
 
-def flow(boxes: Sequence[tuple[str, str]]) -> str:
+def flow(boxes: Sequence[tuple[str, str]], between: Sequence[str] = ()) -> str:
     """Pieces in the order in which data passes them, as boxes joined by arrows.
 
     Args:
         boxes: A title and a line of detail for each.
+        between: What is said on the arrow behind each box; empty where nothing is.
     """
-    width, height, gap, per_row = 252, 46, 26, 3
+    width, height, per_row = 252, 46, 3
+    gap, drop = (110, 36) if any(between) else (26, 26)
     rows = (len(boxes) + per_row - 1) // per_row
     parts = []
     for number, (title, detail) in enumerate(boxes):
         row, column = divmod(number, per_row)
-        left, top = column * (width + gap), row * (height + gap) + 2
+        left, top = column * (width + gap), row * (height + drop) + 2
         parts.append(
             f'<g><title>{escape(title)} {escape(detail)}</title><rect class="box" x="{left + 1}" '
             f'y="{top}" width="{width}" height="{height}" rx="6"/>'
-            f'<text class="name" x="{left + 12}" y="{top + 20}">{escape(_cut(title, 34))}</text>'
+            f'<text class="name" x="{left + 12}" y="{top + 20}">{escape(_cut(title, 30))}</text>'
             f'<text class="tick" x="{left + 12}" y="{top + 36}">{escape(_cut(detail, 40))}</text>'
             "</g>"
         )
         if number + 1 < len(boxes):
+            said = escape(_cut(between[number], 18)) if number < len(between) else ""
             if column + 1 < per_row:
                 start, middle = left + width + 1, top + height / 2
                 parts.append(
                     f'<path class="arrow" d="M{start} {middle}h{gap - 7}m-5 -4l6 4l-6 4"/>'
+                    f'<text class="tick" x="{start + gap / 2 - 4}" y="{middle - 6}" '
+                    f'text-anchor="middle">{said}</text>'
                 )
             else:
                 below, under = left + width / 2, top + height
                 back = below - (width + gap) * (per_row - 1)
                 parts.append(
-                    f'<path class="arrow" d="M{below} {under}v{gap / 2}H{back:.0f}v{gap / 2 - 4}'
-                    'm-4 -5l4 6l4 -6"/>'
+                    f'<path class="arrow" d="M{below} {under}v{drop / 2}H{back:.0f}'
+                    f'v{drop / 2 - 4}m-4 -5l4 6l4 -6"/>'
+                    f'<text class="tick" x="{below - 8}" y="{under + 13}" text-anchor="end">'
+                    f"{said}</text>"
                 )
     columns = min(len(boxes), per_row)
     whole = columns * (width + gap) - gap + 4
-    return _svg(whole, rows * (height + gap) - gap + 6, "The pieces in order", "".join(parts))
+    return _svg(whole, rows * (height + drop) - drop + 6, "The pieces in order", "".join(parts))
 
 
 def _cut(text: str, most: int) -> str:

@@ -8,6 +8,17 @@ from typing import Final
 from ..text.visible import visible_html as escape
 from ..version import __version__
 
+# Rules for what is inside of charts, which notebooks need, too.
+_CHARTS: Final = """
+.within{fill:var(--good)}.beyond{fill:var(--bad)}.track{fill:var(--line)}
+.axis{stroke:var(--line)}.tick{fill:var(--soft);font-size:11px}.name{fill:var(--ink);
+font-size:12.5px;font-weight:600}.box{fill:none;stroke:var(--line);stroke-width:1.5}
+.arrow{fill:none;stroke:var(--soft);stroke-width:1.5}.pair{stroke:var(--mark);opacity:.45;
+stroke-width:1.5}.whole{opacity:.8;stroke-width:5;stroke-linecap:round}
+.curve{fill:none;stroke:var(--mark);stroke-width:2;
+stroke-linejoin:round}.other{stroke:var(--soft);stroke-width:1.2;opacity:.6}
+.dot,.mark{fill:var(--mark)}.dot{stroke:var(--card);stroke-width:2}
+"""
 _STYLE: Final = """
 :root{color-scheme:light dark;--ink:#1c2330;--soft:#5b6675;--line:#dfe4ea;--page:#f6f7f9;
 --card:#fff;--good:#1f8a5b;--bad:#c8442f;--mark:#3a6fb8}
@@ -34,15 +45,8 @@ overflow-wrap:anywhere;background:var(--card)}.piece b{display:block;font-size:1
 td svg{vertical-align:middle}.bad td:first-child{color:var(--bad);font-weight:600}
 .grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(320px,1fr));gap:12px}
 .grid .card{margin:0}.card h3{font-size:14px;margin:0 0 10px}svg{max-width:100%;height:auto}
-.finding{color:var(--bad);font-weight:600}.within{fill:var(--good)}.beyond{fill:var(--bad)}.track{fill:var(--line)}
-.axis{stroke:var(--line)}.tick{fill:var(--soft);font-size:11px}.name{fill:var(--ink);
-font-size:12.5px;font-weight:600}.box{fill:none;stroke:var(--line);stroke-width:1.5}
-.arrow{fill:none;stroke:var(--soft);stroke-width:1.5}.pair{stroke:var(--mark);opacity:.45;
-stroke-width:1.5}.whole{opacity:.8;stroke-width:5;stroke-linecap:round}
-.curve{fill:none;stroke:var(--mark);stroke-width:2;
-stroke-linejoin:round}.other{stroke:var(--soft);stroke-width:1.2;opacity:.6}
-.card code{font-size:13px;overflow-wrap:anywhere}
-.dot,.mark{fill:var(--mark)}.dot{stroke:var(--card);stroke-width:2}footer{margin-top:48px;font-size:13px}
+.finding{color:var(--bad);font-weight:600}.card code{font-size:13px;overflow-wrap:anywhere}
+footer{margin-top:48px;font-size:13px}
 """
 
 
@@ -56,7 +60,7 @@ def document(title: str, body: Sequence[str]) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main>"
+        f"<title>{escape(title)}</title><style>{_STYLE}{_CHARTS}</style></head><body><main>"
         + "\n".join([*body, f"<footer class=soft>rlconnect {escape(__version__)}</footer>"])
         + "</main></body></html>\n"
     )
@@ -65,3 +69,18 @@ def document(title: str, body: Sequence[str]) -> str:
 def pill(answer: str, *, is_good: bool) -> str:
     """The answer in a word or two, green or red."""
     return f'<div class="verdict{"" if is_good else " bad"}">{escape(answer)}</div>'
+
+
+def inside(body: str) -> str:
+    """A drawing for a page of others, such as a notebook: in the colours of the text around it.
+
+    Args:
+        body: HTML.
+    """
+    colours = (
+        "--ink:currentColor;--card:transparent;--mark:#5a8fd0;--good:#2f9a6b;--bad:#d8543f;"
+        "--soft:color-mix(in srgb,currentColor 65%,transparent);"
+        "--line:color-mix(in srgb,currentColor 35%,transparent)"
+    )
+    style = f".rlconnect{{{colours};font:14px/1.5 system-ui,sans-serif;{_CHARTS}}}"
+    return f'<div class="rlconnect"><style>{style}</style>{body}</div>'

@@ -1,6 +1,8 @@
-"""An observation in a line of text."""
+"""An observation, or its space, in a line of text."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +21,36 @@ def shown(observation: Nest) -> str:
     return ", ".join(
         ": ".join(filter(None, (".".join(map(str, path)), _leaf(leaf)))) for path, leaf in parts
     )
+
+
+def short_shape(value: Nest) -> str:
+    """Shape and type of an array; of several in a structure how many there are.
+
+    Example:
+        >>> short_shape(np.zeros((2, 3), np.float32)), short_shape({"a": 1, "b": 2})
+        ('(2, 3) float32', '2 arrays')
+    """
+    leaves = nest.flatten(value)
+    if len(leaves) != 1:
+        return f"{len(leaves)} arrays"
+    array = np.asarray(leaves[0])
+    return f"{array.shape} {array.dtype}" if array.ndim else str(array.dtype)
+
+
+def short_space(space: Any) -> str:
+    """A space in a few words, its bounds left out.
+
+    Example:
+        >>> from gymnasium.spaces import Box
+        >>> short_space(Box(-1.0, 1.0, (3,)))
+        'Box(3,) float32'
+    """
+    shape = getattr(space, "shape", None)
+    if type(space).__name__ == "Box" and shape is not None:
+        return f"Box{tuple(shape)} {space.dtype}"
+    if type(space).__name__ in ("Dict", "Tuple"):
+        return f"{type(space).__name__} of {len(space)}"
+    return " ".join(str(space).split())
 
 
 def _leaf(leaf: object) -> str:

@@ -7,12 +7,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.errors import PipelineError
 from ...core.runtime.sessions import MAX_SESSIONS, Sessions
 from ...core.runtime.sharing import Turn
-from ...core.step.part import contribution_of
 from ...core.text.near_names import near_names
 from ...core.text.visible import visible_lines
 from .connector import ActionConnector, AgentConnector, Connector
@@ -20,6 +19,9 @@ from .context import ConnectorContext
 from .rows import Rows, answers_of, output_rows
 from .timers import Timer
 from .types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
+
+if TYPE_CHECKING:
+    from ...core.pages.figure import Figure
 
 _INDENT = 4
 _DEAF = AgentConnector.on_policy_output
@@ -167,6 +169,11 @@ class ConnectorPipeline(Connector):
     def __bool__(self) -> bool:
         return True
 
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__}: {', '.join(type(each).__name__ for each in self.connectors)}>"
+        )
+
     def __str__(self, indentation: int = 0) -> str:
         lines = [super().__str__(indentation)]
         lines += [each.__str__(indentation + _INDENT) for each in self.connectors]
@@ -175,17 +182,21 @@ class ConnectorPipeline(Connector):
     def explain(self) -> str:
         """How each connector runs, and why, a line each.
 
-        What is planned is run as data for one observation or thousands, by an `Actor` or compiled;
-        what is not makes an `Actor` run all connectors as they are. In a batch those that work on
-        all agents at once do, and the others get one record after the other.
-
-        Example:
-            >>> from rlconnect.legacy.connectors.agent.clip_reward import ClipRewardAgentConnector
-            >>> pipeline = AgentConnectorPipeline(ConnectorContext(), [ClipRewardAgentConnector()])
-            >>> print(pipeline.explain())
-            ClipRewardAgentConnector: planned; all agents at once
+        What is planned is run as data by an `Actor` or compiled; what is not makes an `Actor` run
+        all connectors as they are.
         """
-        return "\n".join(map(_explained, self.connectors))
+        from .drawing import how_it_runs
+
+        return "\n".join(f"{type(each).__name__}: {how_it_runs(each)}" for each in self.connectors)
+
+    def draw(self) -> Figure:
+        """The connectors as boxes, with what leaves each on the arrow behind it."""
+        from .drawing import draw_pipeline
+
+        return draw_pipeline(self)
+
+    def _repr_html_(self) -> str:
+        return self.draw()._repr_html_()
 
     def to_state(self) -> tuple[str, Any]:
         """The pipeline's class name, and each connector as its own name and params."""
@@ -403,15 +414,6 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
 def _works_on_all(connector: Any) -> bool:
     # Asked of the class: an object that hands attributes on to a connector has its own call.
     return getattr(type(connector), "works_on_all", False)
-
-
-def _explained(connector: Any) -> str:
-    name = type(connector).__name__
-    added = contribution_of(connector)
-    why = f"{name} has no part() of its own" if added is None else ", ".join(added.missing)
-    planned = f"not planned ({why})" if why else "planned"
-    offers = _works_on_all(connector)
-    return f"{name}: {planned}; {'all agents at once' if offers else 'one record at a time'}"
 
 
 def _called(

@@ -16,6 +16,7 @@ from ..batches.step_rows import joined_batches
 from ..connectors.adapted import acted_space, seen_space
 from ..connectors.agent.obs_preproc import ObsPreprocessorConnector
 from ..connectors.connector import ActionConnector
+from ..connectors.drawing import short_name
 from ..connectors.rows import answers_of
 from ..connectors.types import AgentConnectorDataType, AgentConnectorsOutput
 from .policy import Policy
@@ -62,9 +63,9 @@ class LegacyStages:
         network = (f"{self.policy.algorithm} network", f"{count:,} numbers")
         return [
             ("environment", " ".join(str(self.observation_space).split())),
-            *((_short(each), _detail(each)) for each in agent.connectors),
+            *((short_name(each), _detail(each)) for each in agent.connectors),
             network,
-            *((_short(each), _detail(each)) for each in action.connectors),
+            *((short_name(each), _detail(each)) for each in action.connectors),
             ("environment", str(self.action_space)),
         ]
 
@@ -125,10 +126,6 @@ def stages_of(
         found["state"] = tuple(states)
     found["action"] = action
     return found
-
-
-def _short(connector: Any) -> str:
-    return type(connector).__name__.removesuffix("Connector").removesuffix("Agent")
 
 
 def _detail(connector: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gymnasium.spaces import Space
 from typing_extensions import override
@@ -18,6 +18,9 @@ from ..saving.class_slots import PIECE
 from .connector import ConnectorV2
 from .piece_list import PieceList, piece_of
 from .piece_plan import Call, Plan, Room, Run, Step, explained
+
+if TYPE_CHECKING:
+    from ...core.pages.figure import Figure
 
 
 class ConnectorPipelineV2(PieceList, ConnectorV2):
@@ -153,6 +156,25 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
         """
         lines = explained(self._current_plan(), self._room())
         return "\n".join([type(self).__name__, *(f"  {line}" for line in lines)])
+
+    def draw(self) -> Figure:
+        """The pieces as boxes, with what leaves each on the arrow behind it where it is known."""
+        from ...core.pages.figure import Figure
+
+        steps = self._current_plan().steps
+        boxes = [
+            (type(piece).__name__, "alone" if step.run is None else "together")
+            for step in steps
+            for piece, _ in step.pieces
+        ]
+        return Figure(type(self).__name__, boxes, [*map(self._left_by, self.connectors)])
+
+    def _repr_html_(self) -> str:
+        return self.draw()._repr_html_()
+
+    def _left_by(self, piece: Any) -> str:
+        """What leaves a piece of a pipeline of this kind, in a few words; here nobody knows."""
+        return ""
 
     def only_run(self) -> Run | None:
         """The run that all pieces are in, if there is one."""

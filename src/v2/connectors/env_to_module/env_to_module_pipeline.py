@@ -7,6 +7,7 @@ from typing import Any
 
 from typing_extensions import override
 
+from ....core.spaces.observation_text import short_space
 from ..columnar import is_columnar
 from ..piece_plan import Room
 from ..pipeline import RunnerPipeline
@@ -28,3 +29,7 @@ class EnvToModulePipeline(RunnerPipeline):
     @override
     def _room(self) -> Room:
         return Room(is_columnar, acting_run)
+
+    @override
+    def _left_by(self, piece: Any) -> str:
+        return short_space(getattr(piece, "observation_space", None) or "")

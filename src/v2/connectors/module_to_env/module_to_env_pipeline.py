@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from typing_extensions import override
 
+from ....core.spaces.observation_text import short_space
 from ..columnar import is_columnar, joined_run
 from ..piece_plan import Room
 from ..pipeline import RunnerPipeline
@@ -20,3 +23,7 @@ class ModuleToEnvPipeline(RunnerPipeline):
     @override
     def _room(self) -> Room:
         return Room(is_columnar, joined_run)
+
+    @override
+    def _left_by(self, piece: Any) -> str:
+        return short_space(getattr(piece, "action_space", None) or "")

@@ -1,0 +1,142 @@
+"""The page of `rlconnect inspect --html`: facts, pieces, weights and filters of a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from ..core.pages.charts import count_bars, flow, interval_rows
+from ..core.pages.document import document, pill
+from ..core.text.visible import visible_data
+from ..core.text.visible import visible_html as escape
+from ..core.vault import Checkpoint
+from .inspect_page import header_lines, piece_name, policy_lines, problem_lines, title_of, word_of
+
+_BINS: Final = 16
+_MOST_ARRAYS: Final = 60
+_MOST_FEATURES: Final = 24
+
+
+def inspect_html(checkpoint: Checkpoint, description: dict[str, Any]) -> str:
+    """The whole page."""
+    told = visible_data(description)
+    level, reason = told["verdict"]["level"], told["verdict"]["reason"]
+    body = [
+        f"<h1>{escape(title_of(told))}</h1>",
+        f"<p class=soft>{escape(told['path'])}</p>",
+        pill(f"{level}: {reason}", is_good=level == "complete"),
+        _facts(header_lines(told)),
+    ]
+    for name, record in {**told["policies"], **told["modules"]}.items():
+        body += [f"<h2>{word_of(record)} {escape(name)}</h2>", _facts(policy_lines(record))]
+        body += _pieces(record)
+    for name, record in {**description["policies"], **description["modules"]}.items():
+        for found in record.get("filters", []):
+            body += _filter(name, found)
+    for name, acting in checkpoint.acting.items():
+        body += _weights(name, acting.weights)
+    if told["problems"] or told["skipped"]:
+        body += ["<h2>Missing or not read</h2>", _facts(problem_lines(told))]
+    if told["unsafe"]:
+        calls = [(call["name"], f"{call['what']}, in {call['where']}") for call in told["unsafe"]]
+        body += ["<h2>Programs that an ordinary unpickler would run</h2>", _facts(calls)]
+    steps = [(step["purpose"], step["command"]) for step in told["next"]]
+    commands = "".join(
+        f"<p>{escape(why)}<br><code>{escape(line)}</code></p>" for why, line in steps
+    )
+    body += ["<h2>What to do next</h2>", f"<div class=card>{commands}</div>"]
+    return document(f"{title_of(told)}: {told['path']}", body)
+
+
+def _facts(lines: Iterable[tuple[Any, Any]]) -> str:
+    rows = "".join(
+        f"<tr><td>{escape(str(label))}</td><td class=long>{escape(str(value))}</td></tr>"
+        for label, value in lines
+        if value
+    )
+    return f"<div class=card><table>{rows}</table></div>"
+
+
+def _pieces(record: Mapping[str, Any]) -> list[str]:
+    """The way of an observation, as far as the checkpoint names connectors."""
+    connectors = record.get("connectors")
+    if not connectors:
+        return []
+    spaces = [record[name] or {"text": "lost"} for name in ("observation_space", "action_space")]
+    boxes = [
+        ("environment", spaces[0]["text"]),
+        *((piece_name(each["name"]), "") for each in connectors["agent"] or ()),
+        ("network", record["network"]),
+        *((piece_name(each["name"]), "") for each in connectors["action"] or ()),
+        ("environment", spaces[1]["text"]),
+    ]
+    return [f"<div class=card>{flow(boxes)}</div>"]
+
+
+def _filter(policy: str, found: Mapping[str, Any]) -> list[str]:
+    """What a filter has seen: a line for each feature, from one deviation below to one above."""
+    if not found["count"]:
+        return []
+    means, spreads = (
+        np.concatenate([np.ravel(leaf) for leaf in found[part]]).astype(float)
+        for part in ("mean", "std")
+    )
+    rows = [
+        (f"feature {place}", mean, mean - spread, mean + spread, True)
+        for place, (mean, spread) in enumerate(zip(means, spreads, strict=True))
+        if np.isfinite(mean) and np.isfinite(spread)
+    ]
+    shown = rows[:_MOST_FEATURES]
+    if not shown:
+        return []
+    more = f"; the first {len(shown)} of {len(means)} features" if len(shown) < len(means) else ""
+    label = f"{found['kind']} of {policy}"
+    return [
+        f"<h2>{escape(label)}</h2>",
+        f"<p class=soft>Mean and standard deviation over {max(found['count']):,} observations"
+        f"{escape(more)}.</p>",
+        f"<div class=card>{interval_rows(shown, 0.0, label)}</div>",
+    ]
+
+
+def _weights(policy: str, weights: Any) -> list[str]:
+    """How the numbers of each array are spread."""
+    charts = []
+    names = [*weights]
+    for name in names[:_MOST_ARRAYS]:
+        shape, _ = weights.describe(name)
+        array = weights[name]
+        if array.dtype.kind not in "fiu" or not array.size:
+            continue
+        numbers = array.astype(np.float64).ravel()
+        finite = numbers[np.isfinite(numbers)]
+        size = "×".join(map(str, shape)) or "scalar"
+        lost = numbers.size - finite.size
+        note = f"<p class=finding>{lost:,} not finite</p>" if lost else ""
+        drawn = _histogram(finite, name) if finite.size else ""
+        charts.append(
+            f"<div class=card><h3>{escape(name)} <span class=soft>{size}</span></h3>"
+            f"{drawn}{note}</div>"
+        )
+    if not charts:
+        return []
+    more = len(names) - _MOST_ARRAYS
+    rest = [f"<p class=soft>and {more} arrays more</p>"] if more > 0 else []
+    return [
+        f"<h2>Weights of {escape(policy)}</h2>",
+        f'<div class="grid">{"".join(charts)}</div>',
+        *rest,
+    ]
+
+
+def _histogram(numbers: Any, name: str) -> str:
+    counts, edges = np.histogram(numbers, bins=_BINS)
+    ends = {0: f"{edges[0]:.2g}", _BINS - 1: f"{edges[-1]:.2g}"}
+    titles = [
+        f"{count} from {low:.3g} to {high:.3g}"
+        for count, low, high in zip(counts, edges[:-1], edges[1:], strict=True)
+    ]
+    labels = [ends.get(place, "") for place in range(_BINS)]
+    return count_bars(counts.tolist(), labels, titles, f"Numbers of {name}")

@@ -1,0 +1,68 @@
+"""What a pipeline tells of its connectors: how each runs, and what leaves it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+from ...core.pages.figure import Figure
+from ...core.spaces.observation_text import short_shape
+from ...core.step.part import contribution_of
+from .connector import ActionConnector
+from .types import ActionConnectorDataType, AgentConnectorDataType, AgentConnectorsOutput
+
+
+def how_it_runs(connector: Any) -> str:
+    """Whether a connector is planned and works on all agents at once, or why not."""
+    added = contribution_of(connector)
+    name = type(connector).__name__
+    why = f"{name} has no part() of its own" if added is None else ", ".join(added.missing)
+    planned = f"not planned ({why})" if why else "planned"
+    on_all = getattr(type(connector), "works_on_all", False)
+    return f"{planned}; {'all agents at once' if on_all else 'one record at a time'}"
+
+
+def short_name(connector: Any) -> str:
+    """What kind of connector it is, without the words that all of them end in."""
+    return type(connector).__name__.removesuffix("Connector").removesuffix("Agent")
+
+
+def draw_pipeline(pipeline: Any) -> Figure:
+    """Connectors as boxes, with what an observation or action looks like behind each."""
+    boxes = [(short_name(each), how_it_runs(each)) for each in pipeline.connectors]
+    between = []
+    try:
+        for shape in _shapes(copy.deepcopy(pipeline)):
+            between.append(shape)
+    except Exception:  # a made-up value need not suit connectors of the user's
+        between.append("")
+    return Figure(type(pipeline).__name__, boxes, between)
+
+
+def _shapes(pipeline: Any) -> Iterator[str]:
+    """What leaves each connector when something of the context's space is sent through."""
+    pipeline.in_eval()
+    acts = isinstance(pipeline, ActionConnector)
+    if not acts:
+        data: Any = {"new_obs": _sample(pipeline.ctx.raw_observation_space)}
+        records: Any = [AgentConnectorDataType("env", "agent", data)]
+        for connector in pipeline.connectors:
+            records = connector(records)
+            data = records[0].data
+            if isinstance(data, AgentConnectorsOutput):
+                data = data.sample_batch
+            yield short_shape(data["obs"] if "obs" in data else data["new_obs"])
+        return
+    action = _sample(pipeline.ctx.action_space)
+    record = ActionConnectorDataType("env", "agent", {}, (action, [], {}))
+    for connector in pipeline.connectors:
+        record = connector(record)
+        yield short_shape(record.output[0])
+
+
+def _sample(space: Any) -> Any:
+    """Something of a space; the space's own draws are left as they were."""
+    space = copy.deepcopy(space)
+    space.seed(0)
+    return space.sample()

@@ -1,0 +1,61 @@
+"""Drawings of pipelines: which connectors, how they run, and what leaves each."""
+
+from gymnasium.spaces import Box, Discrete
+from rlconnect.legacy.connectors.action.immutable import ImmutableActionsConnector
+from rlconnect.legacy.connectors.agent.clip_reward import ClipRewardAgentConnector
+from rlconnect.legacy.connectors.agent.obs_preproc import ObsPreprocessorConnector
+from rlconnect.legacy.connectors.connector import AgentConnector
+from rlconnect.legacy.connectors.context import ConnectorContext
+from rlconnect.legacy.connectors.pipeline import ActionConnectorPipeline, AgentConnectorPipeline
+
+
+def one_hot_context():
+    """Of a policy that takes one of three, as a row of three numbers."""
+    space = Box(0.0, 1.0, (3,))
+    space.original_space = Discrete(3)
+    return ConnectorContext(observation_space=space, action_space=Discrete(4))
+
+
+def test_shapes_are_those_that_an_observation_has_on_its_way():
+    """A number before the preprocessor, a row of three behind it."""
+    pipeline = AgentConnectorPipeline(
+        one_hot_context(), [ClipRewardAgentConnector(), ObsPreprocessorConnector()]
+    )
+
+    figure = pipeline.draw()
+
+    assert [name for name, _ in figure.boxes] == ["ClipReward", "ObsPreprocessor"]
+    assert [detail for _, detail in figure.boxes] == ["planned; all agents at once"] * 2
+    assert figure.between == ["int64", "(3,) float32"]
+    assert "int64" in figure.page()
+
+
+def test_an_action_is_drawn_too():
+    """What the environment gets."""
+    pipeline = ActionConnectorPipeline(one_hot_context(), [ImmutableActionsConnector()])
+
+    assert pipeline.draw().between == ["int64"]
+    assert "Immutable" in pipeline._repr_html_()
+
+
+class Raises(AgentConnector):
+    """Does not take what was made up for a drawing."""
+
+    def transform(self, data):
+        raise RuntimeError("no such sensor")
+
+
+def test_connectors_of_ones_own_may_refuse_what_was_made_up():
+    """The drawing has no shapes from there on, and the pipeline is as it was."""
+    pipeline = AgentConnectorPipeline(
+        one_hot_context(), [ClipRewardAgentConnector(), Raises(), ClipRewardAgentConnector()]
+    )
+    pipeline.in_training()
+
+    figure = pipeline.draw()
+
+    assert figure.between == ["int64", ""]
+    assert [name for name, _ in figure.boxes] == ["ClipReward", "Raises", "ClipReward"]
+    assert figure.boxes[1][1].startswith("not planned")
+    assert pipeline.connectors[0]._is_training
+    assert repr(pipeline).startswith("<AgentConnectorPipeline: ClipRewardAgentConnector, Raises")
