@@ -5,7 +5,7 @@ Nothing here imports torch: what is passed in brings its own methods.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable, MutableMapping, Sequence
 from typing import Any
 
 from ..errors import ConfigError
@@ -23,9 +23,11 @@ def compute_global_norm(gradients_list: Iterable[Any]) -> Any:
     with torch_needed("the norm of gradients"):
         import torch
 
-    norms = [gradient.detach().norm() for gradient in gradients_list if gradient is not None]
-    if not norms:
+    there = [gradient.detach() for gradient in gradients_list if gradient is not None]
+    if not there:
         return torch.tensor(0.0)
+    is_plain = all(gradient.layout is torch.strided for gradient in there)
+    norms = torch._foreach_norm(there) if is_plain else [gradient.norm() for gradient in there]
     return torch.stack([norm.to(norms[0].device) for norm in norms]).norm()
 
 
@@ -74,9 +76,12 @@ def clip_gradients(
         for name, gradient in there.items():
             gradients_dict[name] = gradient.clamp(-grad_clip, grad_clip)
         return None
-    total = compute_global_norm(there.values()) if grad_clip_by == "global_norm" else None
-    for gradient in there.values():
-        _scale_down(gradient, gradient.norm() if total is None else total, grad_clip)
+    if grad_clip_by == "norm":
+        for gradient in there.values():
+            _scale_down([gradient], gradient.norm(), grad_clip)
+        return None
+    total = compute_global_norm(there.values())
+    _scale_down([*there.values()], total, grad_clip)
     return total
 
 
@@ -98,6 +103,8 @@ def update_target_network(main_net: Any, target_net: Any, tau: float) -> None:
                 parameter.lerp_(weights[name].detach(), tau)
 
 
-def _scale_down(gradient: Any, norm: Any, bound: float) -> None:
+def _scale_down(gradients: Sequence[Any], norm: Any, bound: float) -> None:
     # The small number is Ray's: a norm of zero must not divide.
-    gradient.mul_((bound / (norm + 1e-6)).clamp(max=1.0).to(gradient.device))
+    scale = (bound / (norm + 1e-6)).clamp(max=1.0)
+    for gradient in gradients:
+        gradient.mul_(scale if scale.device == gradient.device else scale.to(gradient.device))

@@ -293,18 +293,27 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
     def _sample(self, **enough: Any) -> list[Any]:
         """Sample episodes until there are enough, at least once, and count what they have."""
         with self.metrics.log_time((names.TIMERS, names.ENV_RUNNER_SAMPLING_TIMER)):
-            episodes, results = synchronous_parallel_sample(
+            is_late = self._group.keeps_counts
+            given = synchronous_parallel_sample(
                 worker_set=self._group,
                 concat=True,
                 sample_timeout_s=self.config.sample_timeout_s,
-                _return_metrics=True,
+                _return_metrics=not is_late,
                 **enough,
             )
-            self.metrics.aggregate(results, key=names.ENV_RUNNER_RESULTS)
+            if is_late:
+                episodes = given
+                self.metrics.later(names.ENV_RUNNER_RESULTS, self._tell_of_sampling)
+            else:
+                episodes, results = given
+                self.metrics.aggregate(results, key=names.ENV_RUNNER_RESULTS)
         if self._writer is not None:
             self._writer.write(episodes)
         found: list[Any] = episodes
         return found
+
+    def _tell_of_sampling(self) -> None:
+        self.metrics.aggregate([self.env_runner.get_metrics()], key=names.ENV_RUNNER_RESULTS)
 
     def _learn(self, episodes: list[Any] | None = None, batch: Any = None) -> set[str]:
         """Learn from episodes or a batch, and count what came of it.
@@ -314,17 +323,32 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         """
         config = self.config
         with self.metrics.log_time((names.TIMERS, names.LEARNER_UPDATE_TIMER)):
-            results = self.learner_group.update(
-                episodes=episodes,
-                batch=batch,
-                timesteps={names.NUM_ENV_STEPS_SAMPLED_LIFETIME: self._steps_so_far()},
-                num_epochs=config.num_epochs,
-                minibatch_size=config.minibatch_size,
-                shuffle_batch_per_epoch=config.shuffle_batch_per_epoch,
+            given = {
+                "episodes": episodes,
+                "batch": batch,
+                "timesteps": {names.NUM_ENV_STEPS_SAMPLED_LIFETIME: self._steps_so_far()},
+                "num_epochs": config.num_epochs,
+                "minibatch_size": config.minibatch_size,
+                "shuffle_batch_per_epoch": config.shuffle_batch_per_epoch,
+            }
+            learner = self.learner_group.counting_learner
+            if learner is None:
+                results = self.learner_group.update(**given)
+                self._tell_of_learning(results)
+                return {module_id for each in results for module_id in each} - {ALL_MODULES}
+            learner.update(**given, _no_metrics_reduce=True)
+            self._look_at([learner.metrics.hand_over(name) for name in self.not_told])
+            self.metrics.later(
+                names.LEARNER_RESULTS, lambda: self._tell_of_learning([learner.metrics.reduce()])
             )
-            self._look_at(results)
-            self.metrics.aggregate(results, key=names.LEARNER_RESULTS)
-        return {module_id for each in results for module_id in each} - {ALL_MODULES}
+        return set(learner.module.keys())
+
+    def _tell_of_learning(self, results: list[Any]) -> None:
+        self._look_at(results)
+        self.metrics.aggregate(results, key=names.LEARNER_RESULTS)
+
+    not_told: ClassVar[tuple[str, ...]] = ()
+    """What learners log that `_look_at` takes after each update."""
 
     def _look_at(self, learner_results: list[Any]) -> None:
         """Take from the results of an update what is not to be told; nothing here."""
@@ -367,20 +391,23 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
     def _train_enough(self) -> int:
         """Call `training_step` until the iteration has done enough; gives how often."""
         enough = Enough.of(self.config)
-        began, sampled, trained = perf_counter(), self._sampled(), self._trained()
+        began, sampled, counts = perf_counter(), self._sampled(), enough.trained > 0
+        trained = self._trained() if counts else 0
         calls = 0
         while True:
             with self.metrics.log_time((names.TIMERS, names.TRAINING_STEP_TIMER)):
                 self.training_step()
             calls += 1
-            if enough.reached(
-                perf_counter() - began, self._sampled() - sampled, self._trained() - trained
-            ):
+            learnt = self._trained() - trained if counts else 0
+            if enough.reached(perf_counter() - began, self._sampled() - sampled, learnt):
                 return calls
 
     def _sampled(self) -> int:
         key = (names.ENV_RUNNER_RESULTS, names.NUM_ENV_STEPS_SAMPLED_LIFETIME)
-        return int(self.metrics.peek(key, default=0))
+        group = self.env_runner_group
+        if group is None or not group.keeps_counts:
+            return int(self.metrics.peek(key, default=0))
+        return int(self.metrics.so_far(key)) + int(group.local_env_runner.steps_not_told)
 
     def _steps_so_far(self) -> int:
         """By how many steps schedules have come."""

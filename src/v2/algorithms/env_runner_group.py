@@ -110,15 +110,23 @@ class EnvRunnerGroup(RunnerCounts):
 
     # Sampling
 
-    def sample(self, *, timeout_s: float | None = None, **size: Any) -> list[Sample]:
+    @property
+    def keeps_counts(self) -> bool:
+        """Whether what was counted may stay with the one runner until somebody asks for it."""
+        return self._actors is None and self.config.env_runner_cls is None
+
+    def sample(
+        self, *, timeout_s: float | None = None, has_metrics: bool = True, **size: Any
+    ) -> list[Sample]:
         """Let every runner that samples do so once.
 
         Args:
             timeout_s: How long remote ones may take; what comes later is lost, and not counted.
+            has_metrics: Whether metrics come along where the runner is in this process.
             **size: As of a runner's `sample`.
         """
         if self._actors is None:
-            return [take_sample(self.local_env_runner, **size)]
+            return [take_sample(self.local_env_runner, has_metrics=has_metrics, **size)]
         samples: list[Sample] = self._actors.sample(size, timeout_s, has_state=self._is_merging)
         return samples
 
@@ -159,6 +167,30 @@ class EnvRunnerGroup(RunnerCounts):
             WEIGHTS_SEQ_NO: state[WEIGHTS_SEQ_NO],
         }
         self._set_everywhere(weights, is_forced)
+
+    def copies_of(self, modules: Any) -> Callable[[], None] | None:
+        """What makes the modules of the one runner equal to others, tensor by tensor.
+
+        It holds as long as no network of either is exchanged for another one.
+
+        Args:
+            modules: Those that learn, by id.
+
+        Returns:
+            None where weights have to go by states: runners or modules with a way of their own.
+        """
+        if not self.keeps_counts or self.local_env_runner.module is None:
+            return None
+        from ..modules.multi_rl_module import MultiRLModule
+        from ..modules.weight_copies import WeightCopies  # which needs torch
+
+        for each in (modules, self.local_env_runner.module):
+            is_multi = isinstance(each, MultiRLModule)
+            if is_multi and type(each).get_state is not MultiRLModule.get_state:
+                return None
+
+        pairs = [(own, module_of(self.local_env_runner, id_)) for id_, own in modules.items()]
+        return WeightCopies.between([pair for pair in pairs if pair[1] is not None])
 
     def sync_env_runner_states(
         self,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from typing_extensions import Self, override
@@ -53,6 +53,7 @@ BUFFERS: Final[Mapping[str, type[Any]]] = {
 
 _BY_PRIORITY: Final = (PrioritizedEpisodeReplayBuffer, MultiAgentPrioritizedEpisodeReplayBuffer)
 _BUFFER: Final = "local_replay_buffer"
+_NO_COPIES: Final = object()
 
 
 def _is_n_step(value: Any) -> bool:
@@ -190,6 +191,7 @@ class OffPolicy(Algorithm):
     """
 
     local_replay_buffer: Any
+    _copies: Any = None
 
     @override
     def setup(self, config: Any) -> None:
@@ -221,11 +223,26 @@ class OffPolicy(Algorithm):
                 drawn = self._draw()
             learnt |= self._learn(drawn)
         with self.metrics.log_time((names.TIMERS, names.SYNCH_WORKER_WEIGHTS_TIMER)):
+            self._give_weights(learnt)
+
+    @override
+    def _train_enough(self) -> int:
+        self._copies = None
+        return super()._train_enough()
+
+    def _give_weights(self, learnt: set[str]) -> None:
+        """Give the runners what was learnt; to the one in this process without a detour."""
+        learner = self.learner_group.counting_learner
+        if learner is not None and self._copies is None:
+            self._copies = self._group.copies_of(learner.module) or _NO_COPIES
+        if learner is None or self._copies is _NO_COPIES:
             self._group.sync_weights(
                 from_worker_or_learner_group=self.learner_group,
                 policies=learnt,
                 inference_only=True,
             )
+        else:
+            self.env_runner.copy_weights(self._copies, learner.weights_seq_no)
 
     def _draw(self) -> Any:
         """Draw what an update learns from."""
@@ -248,6 +265,8 @@ class OffPolicy(Algorithm):
         key = (names.ENV_RUNNER_RESULTS, names.NUM_AGENT_STEPS_SAMPLED_LIFETIME)
         return int(sum(self.metrics.peek(key, default={}).values()))
 
+    not_told: ClassVar = (names.TD_ERROR_KEY,)
+
     @override
     def _look_at(self, learner_results: list[Any]) -> None:
         """Take the errors of all that was learnt from, and make priorities of them."""
@@ -256,7 +275,8 @@ class OffPolicy(Algorithm):
             for module_id, own in result.items():
                 if module_id != ALL_MODULES and names.TD_ERROR_KEY in own:
                     errors.setdefault(module_id, []).extend(own.pop(names.TD_ERROR_KEY).values())
-        if not hasattr(self.local_replay_buffer, "update_priorities"):
+        is_any = any(errors.values())
+        if not is_any or not hasattr(self.local_replay_buffer, "update_priorities"):
             return
         with self.metrics.log_time((names.TIMERS, names.REPLAY_BUFFER_UPDATE_PRIOS_TIMER)):
             for module_id, parts in errors.items():

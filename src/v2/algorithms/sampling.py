@@ -28,7 +28,8 @@ def synchronous_parallel_sample(
         sample_timeout_s: How long remote runners may take.
         random_actions: Whether actions are drawn from the action spaces.
         _uses_new_env_runners: Kept for RLlib's sake; there are no others.
-        _return_metrics: Whether to give the runners' metrics, too.
+        _return_metrics: Whether to give the runners' metrics, too; else they stay with a runner
+            of this process.
 
     Returns:
         Episodes; with metrics, a pair of episodes and a list of metrics.
@@ -41,7 +42,9 @@ def synchronous_parallel_sample(
     states: list[Any] = []
     steps = 0
     while True:
-        samples = worker_set.sample(timeout_s=sample_timeout_s, **given)
+        samples = worker_set.sample(
+            timeout_s=sample_timeout_s, has_metrics=_return_metrics, **given
+        )
         for sample in samples:
             lists.append(sample.episodes)
             metrics.append(sample.metrics)

@@ -76,6 +76,7 @@ class SavedAlgorithm(Checkpointable):
             not_components: All but these.
             **kwargs: Handed on.
         """
+        self.metrics.settle()
         state: dict[str, Any] = {}
         for name, part in self.get_checkpointable_components():
             if not self._check_component(name, components, not_components):

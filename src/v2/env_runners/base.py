@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -155,6 +155,11 @@ class EnvRunner(Checkpointable):
         """Answer."""
         return "pong"
 
+    @property
+    def steps_not_told(self) -> int:
+        """How many steps of environments it has made since `get_metrics` was last asked."""
+        return self._counts.env_steps
+
     def get_metrics(self) -> Any:
         """Give what was logged since the last time, by RLlib's keys."""
         self._counts.log_to(self.metrics)
@@ -226,6 +231,17 @@ class EnvRunner(Checkpointable):
             return
         self.module.set_state(self._own_weights(weights))
         if weights_seq_no:
+            self._weights_seq_no = weights_seq_no
+
+    def copy_weights(self, copies: Callable[[], None], weights_seq_no: int) -> None:
+        """Have weights copied into the module, unless it has newer ones.
+
+        Args:
+            copies: What copies.
+            weights_seq_no: Their number.
+        """
+        if weights_seq_no > self._weights_seq_no:
+            copies()
             self._weights_seq_no = weights_seq_no
 
     def take_any_weights(self) -> None:
@@ -309,11 +325,14 @@ class Sample(NamedTuple):
     connector_state: dict[str, Any]
 
 
-def take_sample(runner: EnvRunner, *, has_state: bool = False, **size: Any) -> Sample:
+def take_sample(
+    runner: EnvRunner, *, has_state: bool = False, has_metrics: bool = True, **size: Any
+) -> Sample:
     """Sample, where the runner is.
 
     Args:
         runner: The runner.
+        has_metrics: Whether its metrics come along; else they stay with it.
         has_state: Whether the state of its env-to-module pipeline comes along.
         **size: As of `sample`.
     """
@@ -324,4 +343,4 @@ def take_sample(runner: EnvRunner, *, has_state: bool = False, **size: Any) -> S
         state = runner.get_state(components=name).get(name, {})
         # What is handed over is no longer new here, whether or not a merged state comes back.
         runner.set_state({name: state})
-    return Sample(episodes, runner.get_metrics(), state)
+    return Sample(episodes, runner.get_metrics() if has_metrics else None, state)

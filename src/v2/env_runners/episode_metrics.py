@@ -31,12 +31,15 @@ class SampleCounts:
     Args:
         window: Over how many of the last episodes means, smallest and largest values go; None for
             those since the last report.
+
+    Attributes:
+        env_steps: How many steps of environments were counted since the last report.
     """
 
     def __init__(self, window: int | None) -> None:
         self._window = window
         self._ended: list[EndedEpisode] = []
-        self._env_steps = 0
+        self.env_steps = 0
         self._restarts = 0
         self._agent_steps: defaultdict[str, int] = defaultdict(int)
         self._module_steps: defaultdict[str, int] = defaultdict(int)
@@ -55,7 +58,7 @@ class SampleCounts:
             by_agent: Of each agent.
             by_module: Of each module.
         """
-        self._env_steps += env_steps
+        self.env_steps += env_steps
         for agent, steps in by_agent.items():
             self._agent_steps[str(agent)] += steps
         for module, steps in by_module.items():
@@ -80,7 +83,7 @@ class SampleCounts:
             metrics: A `MetricsLogger`.
         """
         ended, self._ended = self._ended, []
-        self._log_sums(metrics, names.NUM_ENV_STEPS_SAMPLED, (), self._env_steps)
+        self._log_sums(metrics, names.NUM_ENV_STEPS_SAMPLED, (), self.env_steps)
         self._log_sums(metrics, names.NUM_EPISODES, (), len(ended))
         for agent, steps in self._agent_steps.items():
             self._log_sums(metrics, names.NUM_AGENT_STEPS_SAMPLED, (agent,), steps)
@@ -88,7 +91,7 @@ class SampleCounts:
             self._log_sums(metrics, names.NUM_MODULE_STEPS_SAMPLED, (module,), steps)
         if self._restarts:
             self._log_sums(metrics, names.NUM_ENV_RESTARTS, (), self._restarts)
-        self._env_steps = self._restarts = 0
+        self.env_steps = self._restarts = 0
         self._agent_steps.clear()
         self._module_steps.clear()
         for key, seconds in self._seconds.items():

@@ -65,6 +65,7 @@ class VectorEnvRunner(EnvRunner):
         self._explored: bool | None = None
         self._cached_to_module: dict[str, Any] | None = None
         self._metrics_now: MetricsLogger | None = None
+        self._is_timed = False
         self._last_sampled: float | None = None
         self._in_module: list[float] = []
         self.teaching = Teaching.of(self.config, self.env)
@@ -115,7 +116,10 @@ class VectorEnvRunner(EnvRunner):
         # An episode has the same columns in each step, and random actions come without outputs.
         is_other_way = random_actions is not self._was_random
         self._was_random = random_actions
-        self._metrics_now = self.metrics
+        # Pieces of the library's own are timed once between two reports.
+        is_to_time = not (self._is_timed and self._has_only_own_pieces())
+        self._metrics_now = self.metrics if is_to_time else None
+        self._is_timed = True
         if force_reset or size.is_in_episodes or self._needs_initial_reset or is_other_way:
             self._reset_envs_and_episodes(should_explore)
         self._is_mixed = self._is_mixed or self._explored not in (None, should_explore)
@@ -132,6 +136,11 @@ class VectorEnvRunner(EnvRunner):
         self._last_sampled = perf_counter()
         self._counts.add_seconds(SAMPLE_TIMER, self._last_sampled - began)
         return samples
+
+    @override
+    def get_metrics(self) -> Any:
+        self._is_timed = False
+        return super().get_metrics()
 
     @abc.abstractmethod
     def new_running(self) -> Any:

@@ -77,6 +77,11 @@ class LearnerGroup(Checkpointable):
     def __bool__(self) -> bool:
         return True
 
+    @property
+    def counting_learner(self) -> Learner | None:
+        """The learner, where what it counts may stay with it until somebody asks for it."""
+        return self._learner if type(self._learner).update is Learner.update else None
+
     def update(self, **given: Any) -> list[Any]:
         """Update the learner.
 

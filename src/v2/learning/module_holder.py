@@ -71,6 +71,11 @@ class ModuleHolder(Checkpointable):
         return self._learner_connector
 
     @property
+    def weights_seq_no(self) -> int:
+        """How many updates there were."""
+        return self._weights_seq_no
+
+    @property
     def device(self) -> Any:
         """Where modules and batches are."""
         return self._device

@@ -12,7 +12,7 @@ from ...core.data.damage import at
 from ..metrics import names
 from ..modules.apis import TargetNetworkAPI
 from ..modules.multi_spec import MultiRLModuleSpec
-from ..modules.torch_model import update_target_network
+from ..modules.torch_model import TargetCopies
 from .learner import Learner
 
 
@@ -28,6 +28,7 @@ class TargetNetworkLearner(Learner):
     @override
     def build(self) -> None:
         super().build()
+        self._copies: dict[str, TargetCopies] = {}
         self.last_update_ts_by_mid = {}
         for module in self.module.values():
             _make_copies(module)
@@ -57,8 +58,12 @@ class TargetNetworkLearner(Learner):
                 config.target_network_update_freq
             ):
                 continue
-            for main_net, target_net in module.get_target_network_pairs():
-                update_target_network(main_net=main_net, target_net=target_net, tau=config.tau)
+            copies = self._copies.get(module_id)
+            if copies is None:  # Layers may be exchanged, if not while nobody looks at results.
+                copies = TargetCopies(module.get_target_network_pairs())
+                self._copies[module_id] = copies
+                self.metrics.later("copies", self._copies.clear)
+            copies.move(config.tau)
             self.last_update_ts_by_mid[module_id] = step
             log = self.metrics.log_value
             log((module_id, names.NUM_TARGET_UPDATES), 1, reduce="lifetime_sum")

@@ -298,12 +298,20 @@ class TorchLearner(Learner):
     @override
     def _learn(self, batch: Any, epochs: Any) -> None:
         self._loss_check.begin(self._weights_seq_no + 1)
-        self._terms.clear()
         super()._learn(batch, epochs)
         self._loss_check.end()
-        for module_id, (terms, late) in self._terms.items():
-            for name, value in {**terms, **late()}.items():
+        self.metrics.later("update", self._tell_of_update)
+
+    def _tell_of_update(self) -> None:
+        """Log what is as it was after the last update: the terms of losses, rates and sizes."""
+        terms, self._terms = self._terms, {}
+        for module_id, (scalars, late) in terms.items():
+            for name, value in {**scalars, **late()}.items():
                 self.metrics.log_value((module_id, name), value.detach(), window=1)
+        for entry in self._optimizers:
+            key = (entry.module_id, f"{entry.name}_{names.LR_KEY}")
+            self.metrics.log_value(key, get_lr(entry.optimizer), window=1)
+        self._log_parameters()
 
     def _keep_terms(
         self, module_id: str, terms: Mapping[str, Any], late: Callable[[], Mapping[str, Any]] = dict
@@ -328,9 +336,7 @@ class TorchLearner(Learner):
         for entry in self._optimizers:
             if entry.schedule is not None:
                 set_lr(entry.optimizer, entry.schedule.update(timestep=step))
-            key = (entry.module_id, f"{entry.name}_{names.LR_KEY}")
-            self.metrics.log_value(key, get_lr(entry.optimizer), window=1)
-        self._log_parameters()
+        self.metrics.later("update", self._tell_of_update)
 
     def _log_parameters(self) -> None:
         counts = [0, 0]
@@ -357,6 +363,7 @@ class TorchLearner(Learner):
         Raises:
             UnknownModuleError: There is none of that id.
         """
+        self.metrics.settle()
         spec = super().remove_module(module_id, **kwargs)
         for ref in self._params_of(module_id):
             self._params.pop(ref, None)

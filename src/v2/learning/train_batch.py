@@ -124,7 +124,7 @@ def checked(batch: TrainBatch, rl_module: Any) -> TrainBatch:
         for name, column in own.items():
             if name == Columns.INFOS:
                 continue
-            for leaf in nest.flatten(column):
+            for leaf in (column,) if isinstance(column, torch.Tensor) else nest.flatten(column):
                 if isinstance(leaf, torch.Tensor) and (not leaf.ndim or len(leaf) != rows):
                     raise ConfigError(
                         f"column {name!r} of module {module_id!r} does not fit the others",

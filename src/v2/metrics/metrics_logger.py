@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from ...core.data.checked import flag, mapping, whole
@@ -48,6 +48,7 @@ class MetricsLogger:
         self._stats: dict[tuple[str, ...], Stat] = {}
         self._by_key: dict[Any, Stat] = {}  # by the key as it was given
         self._timers: dict[Any, Timer] = {}
+        self._waiting: dict[str, Callable[[], object]] = {}
 
     def log_value(
         self,
@@ -123,10 +124,32 @@ class MetricsLogger:
 
     def set_value(self, key: Key, value: Any, **settings: Any) -> None:
         """Let a value take the place of all that was logged; for the rest see `log_value`."""
+        self.settle()
         stat = self._stats.get(as_path(key))
         if stat is not None:
             stat.clear()
         self.log_value(key, value, **settings)
+
+    def later(self, name: str, tell: Callable[[], object]) -> None:
+        """Have something logged here once somebody asks for a result.
+
+        Args:
+            name: What waits under the same name is not told any more.
+            tell: Called with nothing; logs here.
+        """
+        self._waiting[name] = tell
+
+    def settle(self) -> None:
+        """Have everything logged that waits."""
+        while self._waiting:
+            waiting, self._waiting = self._waiting, {}
+            for tell in waiting.values():
+                tell()
+
+    def so_far(self, key: tuple[str, ...]) -> Any:
+        """Give the result under a key without what waits; 0 where there is none."""
+        stat = self._stats.get(key)
+        return 0 if stat is None else stat.peek()
 
     def peek(
         self,
@@ -147,6 +170,7 @@ class MetricsLogger:
         Raises:
             UnknownMetricError: There is nothing under the key and no default.
         """
+        self.settle()
 
         def shown(stat: Stat) -> Any:
             if throughput:
@@ -169,6 +193,7 @@ class MetricsLogger:
         Args:
             compile: Whether to give results; otherwise what `aggregate` of another logger adds.
         """
+        self.settle()
         if compile:
             made = nested((path, stat.report()) for path, stat in self._stats.items())
             if not self._is_root:
@@ -176,6 +201,12 @@ class MetricsLogger:
                     stat.hand_over()
             return made
         return nested((path, stat.hand_over()) for path, stat in self._stats.items())
+
+    def hand_over(self, name: str) -> dict[str, Any]:
+        """Give what was logged under keys of that last name to `aggregate` of another logger."""
+        return nested(
+            (path, stat.hand_over()) for path, stat in self._stats.items() if path[-1] == name
+        )
 
     def aggregate(
         self, stats_dicts: Sequence[Mapping[str, Any]], *, key: Key | None = None
@@ -217,6 +248,7 @@ class MetricsLogger:
         Raises:
             UnknownMetricError: It is not there.
         """
+        self.settle()
         path = as_path(key[0]) if len(key) == 1 else key
         gone = [each for each in self._stats if each[: len(path)] == path]
         if not gone and key_error:
@@ -229,12 +261,14 @@ class MetricsLogger:
 
     def reset(self) -> None:
         """Forget everything."""
+        self.settle()
         self._stats.clear()
         self._by_key.clear()
         self._timers.clear()
 
     def get_state(self) -> dict[str, Any]:
         """Give everything as plain data."""
+        self.settle()
         return {
             "stats": {_SEPARATOR.join(path): stat.get_state() for path, stat in self._stats.items()}
         }

@@ -195,8 +195,8 @@ def _any_allowed(values: Tensor) -> Tensor:
     """Random actions `(...)` among those whose value is not that of a forbidden one."""
     allowed = values > torch.finfo(values.dtype).min / 2
     flat = allowed.reshape(-1, values.shape[-1]).float()
-    # A row that forbids everything would stop the draw.
-    flat = torch.where(flat.any(dim=-1, keepdim=True), flat, torch.ones_like(flat))
+    if not allowed.all():  # A row that forbids everything would stop the draw.
+        flat = torch.where(flat.any(dim=-1, keepdim=True), flat, torch.ones_like(flat))
     return torch.multinomial(flat, num_samples=1).reshape(values.shape[:-1])
 
 

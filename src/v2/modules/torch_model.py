@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from .network_configs import ModelConfig
 from .networks import Model
@@ -54,9 +55,35 @@ def update_target_network(*, main_net: nn.Module, target_net: nn.Module, tau: fl
         target_net: Its copy.
         tau: 1.0 makes them equal, 0.0 changes nothing.
     """
-    current = main_net.state_dict()
-    for name, value in target_net.state_dict().items():
-        if value.is_floating_point():
-            value.lerp_(current[name].to(value.dtype), tau)
-        else:
-            value.copy_(current[name])
+    TargetCopies([(main_net, target_net)]).move(tau)
+
+
+class TargetCopies:
+    """Networks and their copies, tensor by tensor.
+
+    Args:
+        pairs: A network and its copy each.
+    """
+
+    def __init__(self, pairs: Sequence[tuple[nn.Module, nn.Module]]) -> None:
+        self._moved: tuple[list[Tensor], list[Tensor]] = ([], [])
+        self._equal: list[tuple[Tensor, Tensor]] = []
+        for main_net, target_net in pairs:
+            current = main_net.state_dict(keep_vars=True)
+            for name, value in target_net.state_dict(keep_vars=True).items():
+                if value.is_floating_point() and value.dtype == current[name].dtype:
+                    self._moved[0].append(value)
+                    self._moved[1].append(current[name])
+                else:
+                    self._equal.append((value, current[name]))
+
+    def move(self, tau: float) -> None:
+        """Move the copies by `tau` of the way to the networks; integers become equal."""
+        with torch.no_grad():
+            if self._moved[0]:
+                torch._foreach_lerp_(*self._moved, tau)
+            for value, current in self._equal:
+                if value.is_floating_point():
+                    value.lerp_(current.to(value.dtype), tau)
+                else:
+                    value.copy_(current)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -29,6 +30,8 @@ class BufferCounts:
     def __init__(self, window: int = 100) -> None:
         self._window = window
         self._logger = MetricsLogger()
+        self._sums: dict[tuple[str, bool], float] = {}
+        self._notes: dict[tuple[str, ...], deque[float]] = {}
 
     def log(
         self,
@@ -48,6 +51,20 @@ class BufferCounts:
             by_module: That of each module.
             has_lifetime: Whether a sum that lasts is kept, too.
         """
+        if by_agent is None and by_module is None:
+            key = what, has_lifetime
+            self._sums[key] = self._sums.get(key, 0) + whole
+        else:
+            self._log(what, whole, by_agent, by_module, has_lifetime)
+
+    def _log(
+        self,
+        what: str,
+        whole: float,
+        by_agent: Parts | None,
+        by_module: Parts | None,
+        has_lifetime: bool,
+    ) -> None:
         is_of_envs = what.startswith("steps")
         keys = [("num_env_" if is_of_envs else "num_") + what, "num_agent_" + what]
         keys.append("num_module_" + what)
@@ -73,11 +90,32 @@ class BufferCounts:
             by_agent: That of each agent; the whole for the only one.
             by_module: That of each module.
         """
+        if by_agent is None and by_module is None:
+            if keys not in self._notes:
+                self._notes[keys] = deque(maxlen=self._window)
+            self._notes[keys].append(whole)
+        else:
+            self._note(keys, whole, by_agent, by_module)
+
+    def _note(
+        self,
+        keys: tuple[str, ...],
+        whole: float,
+        by_agent: Parts | None,
+        by_module: Parts | None,
+    ) -> None:
         for key, part, value in _parts(keys, whole, by_agent, by_module):
             self._logger.log_value(part or key, value, reduce="mean", window=self._window)
 
     def reduce(self, **settings: Any) -> dict[str, Any]:
         """Give what was counted, as of `MetricsLogger.reduce`."""
+        sums, self._sums = self._sums, {}
+        for (what, has_lifetime), whole in sums.items():
+            self._log(what, whole, None, None, has_lifetime)
+        notes, self._notes = self._notes, {}
+        for keys, values in notes.items():
+            for value in values:
+                self._note(keys, value, None, None)
         return self._logger.reduce(**settings)
 
 

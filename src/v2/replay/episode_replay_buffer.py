@@ -234,14 +234,14 @@ class EpisodeReplayBuffer(HeldEpisodes):
         return [each.to_numpy() for each in drawn] if to_numpy else drawn
 
     def _count_sample(self, rows: Array, slots: Array, steps: Array, resamples: int = 0) -> None:
-        count, distinct = len(rows), len(np.unique(rows))
+        count, distinct = len(rows), len(set(rows.tolist()))
         self._sampled += count
         self._counts.log("steps_sampled", count, has_lifetime=True)
-        self._counts.log("episodes_per_sample", len(np.unique(slots)))
+        self._counts.log("episodes_per_sample", len(set(slots.tolist())))
         self._counts.log("steps_per_sample", distinct, has_lifetime=True)
         self._counts.log("resamples", resamples)
         self._counts.note(UTILIZATION_KEYS, distinct / count)
-        self._counts.note(N_STEP_KEYS, float(steps.mean()))
+        self._counts.note(N_STEP_KEYS, float(steps.sum()) / count)
 
     def _sample_sequences(
         self, count: int, length: int, lookback: int, shortest: int

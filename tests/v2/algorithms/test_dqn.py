@@ -11,8 +11,10 @@ from rlconnect.v2 import (
     DQNConfig,
     EpisodeReplayBuffer,
     PrioritizedEpisodeReplayBuffer,
+    RLModuleSpec,
 )
 from rlconnect.v2.algorithms.off_policy import samples_and_updates
+from rlconnect.v2.modules.dqn import DefaultDQNTorchRLModule
 
 
 def small(**training):
@@ -288,3 +290,72 @@ def test_a_short_fragment_is_told():
 
     with pytest.raises(ConfigError, match="smaller than n_step"):
         config.validate()
+
+
+def test_the_runner_acts_by_what_was_learnt_last():
+    """After each step of training its weights are the learner's, and so is their number."""
+    algo = small().build_algo()
+    for _ in range(3):
+        algo.train()
+
+        (learner,) = algo.learner_group.foreach_learner(lambda each: each)
+        theirs = learner.get().module["default_policy"].get_state(inference_only=True)
+        ours = algo.env_runner.module.get_state()
+        assert ours.keys() == theirs.keys()
+        for name, value in ours.items():
+            np.testing.assert_array_equal(value, theirs[name])
+        assert (
+            algo.env_runner.get_state("rl_module")["weights_seq_no"] == learner.get().weights_seq_no
+        )
+
+
+def test_weights_go_by_states_where_a_module_has_its_own(monkeypatch):
+    """A module that says itself what its state is hands that over, tensor by tensor or not."""
+
+    class Own(DefaultDQNTorchRLModule):
+        given = 0
+
+        def get_state(self, *args, **kwargs):
+            type(self).given += 1
+            return super().get_state(*args, **kwargs)
+
+    config = small().rl_module(
+        rl_module_spec=RLModuleSpec(Own, model_config={"fcnet_hiddens": [8]})
+    )
+    algo = config.build_algo()
+    before = Own.given
+
+    algo.train()
+
+    assert Own.given - before == 21
+
+
+def test_metrics_asked_for_within_an_iteration_are_those_so_far():
+    """What runner and learner keep until somebody asks is there when somebody does."""
+    seen = []
+
+    class Asking(DQN):
+        def training_step(self):
+            super().training_step()
+            sampled = self.metrics.peek(("env_runners", "num_env_steps_sampled_lifetime"))
+            learnt = self.metrics.peek(
+                ("learners", "default_policy", "num_module_steps_trained_lifetime"), default=0
+            )
+            seen.append((sampled, learnt))
+
+    config = small()
+    algo = Asking(config)
+    algo.train()
+
+    assert seen == [(step, max(0, step - 19) * 8) for step in range(1, 41)]
+
+
+def test_asking_for_metrics_changes_no_run():
+    """A run whose metrics are looked at in each step has the curve of one that is left alone."""
+
+    class Asking(DQN):
+        def training_step(self):
+            super().training_step()
+            self.metrics.peek()
+
+    assert curve(Asking(small())) == curve(small().build_algo())

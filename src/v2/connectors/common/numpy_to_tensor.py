@@ -127,9 +127,13 @@ def tensors_of(column: str, data: Nest, device: Any = None, pin_memory: bool = F
     return nest.map_structure(lambda leaf: _tensor(leaf, device, pin_memory), data)
 
 
+def _is_cpu(device: Any) -> bool:
+    return device == "cpu" or getattr(device, "type", None) == "cpu"
+
+
 def _tensor(leaf: Any, device: Any, pin_memory: bool) -> Any:
     torch: Any = sys.modules.get("torch")
-    is_here = device is None or (device == "cpu" and not pin_memory)
+    is_here = device is None or (not pin_memory and _is_cpu(device))
     if torch is not None and is_here and type(leaf) is np.ndarray:  # The usual cases first.
         if leaf.dtype in _SHARED and leaf.flags.carray:
             return torch.from_numpy(leaf)
