@@ -32,8 +32,13 @@ from rlconnect.v2 import MeanStdFilter, PPOConfig, make_multi_agent
 from rlconnect.v2.connectors.env_to_module.adapt_observations import AdaptObservations
 
 EPISODES, EVERY, SHARE = 10, 4_000, 0.95
-TEACHING: dict[str, Any] = {"until": 0.95, "round_steps": 1_000, "episodes": EPISODES}
-ARMS = ("scratch", "grafted", "taught")
+TEACHING: dict[str, Any] = {
+    "until": 0.95,
+    "steps": 20_000,
+    "round_steps": 1_000,
+    "episodes": EPISODES,
+}
+ARMS = ("scratch", "grafted", "taught", "kickstarted")
 CARTPOLE = {
     "train_batch_size": 2048,
     "minibatch_size": 256,
@@ -153,7 +158,7 @@ class Task:
     model: dict[str, Any]
     obs: Any = None
     pieces: Callable[..., Any] | None = None
-    is_graftable: bool = True
+    arms: tuple[str, ...] = ("scratch", "taught")
     agents: int = 1
 
 
@@ -172,7 +177,7 @@ def through(space: Any, *steps: Any) -> Callable[..., Any]:
 
 TASKS = {
     "CartPole and 2 features": Task(
-        "cartpole", TwoMore, 60_000, CARTPOLE, LAYERS, DropFeatures([4, 5])
+        "cartpole", TwoMore, 60_000, CARTPOLE, LAYERS, DropFeatures([4, 5]), arms=ARMS[:3]
     ),
     "CartPole, hidden velocities": Task(
         "cartpole",
@@ -181,7 +186,7 @@ TASKS = {
         CARTPOLE,
         MEMORY,
         pieces=through(gym.make("CartPole-v1").observation_space, DropFeatures([1, 3])),
-        is_graftable=False,  # the old policy needs what is hidden
+        # Not grafted: the old policy needs what is hidden.
     ),
     "Catch, an image": Task(
         "catch",
@@ -191,7 +196,7 @@ TASKS = {
         {"conv_filters": [[16, 3, 2], [32, 3, 2]], "head_fcnet_hiddens": [64]},
         PickKey("numbers"),
         through(Catch.observation_space, PickKey("image")),
-        is_graftable=False,  # nothing of its network sees an image
+        # Not grafted: nothing of its network sees an image.
     ),
     "Pendulum rescaled": Task(
         "pendulum",
@@ -201,6 +206,7 @@ TASKS = {
         LAYERS,
         Scale([0.01, 0.01, 0.1]),
         lambda *_: MeanStdFilter(),
+        arms=ARMS[:3],
     ),
     "two CartPoles": Task(
         "cartpole",
@@ -208,7 +214,7 @@ TASKS = {
         60_000,
         CARTPOLE,
         LAYERS,
-        is_graftable=False,  # one policy of several at a time
+        arms=("scratch", "kickstarted"),  # graft and teach take one policy at a time
         agents=2,
     ),
 }
@@ -226,7 +232,7 @@ def main() -> None:
     if not args.report:
         for seed in range(args.seeds):
             for name in args.task or TASKS:
-                for arm in ARMS if TASKS[name].is_graftable else ("scratch", "taught"):
+                for arm in TASKS[name].arms:
                     if not any(
                         (run["task"], run["arm"], run["seed"]) == (name, arm, seed) for run in runs
                     ):
@@ -266,15 +272,10 @@ def ran(name: str, arm: str, seed: int, out: Path) -> dict[str, Any]:
         if arm == "grafted":
             grown = graft(path, env=made(task), obs=task.obs, samples=200, seed=seed)
             config = going_on(task, seed, saved(grown, folder), path, kick=0.0)
+        if arm == "kickstarted":
+            config.training(teacher=teacher, teacher_coeff=[[0, 1.0], [20_000, 0.0]])
         if arm == "taught":
-            taught = teach(
-                config,
-                teacher,
-                until=0.98,
-                steps=min(50_000, task.steps),
-                seed=seed,
-                episodes=EPISODES,
-            )
+            taught = teach(config, teacher, **TEACHING, seed=seed)
             told["lessons"] = len(taught.lessons)
             told["agreement"] = taught.lessons[-1].agreement
             told["taught"] = taught.student_returns.mean

@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
@@ -26,10 +27,12 @@ from ..actor.episodes import Played, play
 from ..environments import live_env, spaces_of_one
 from ..loading.natives import Source
 from ..migrate.front_door import migrate
+from ..over_data.watched import dataset_at
 from ..played_episodes import play_alone
 from ..triple import V2Triple
 from .labels import PolicyTeacher, teacher_of
 from .learners import TaughtTorchLearner
+from .recorded_env import RecordedEnv, over_and_over
 
 _NEAR: Final = 0.05
 """Numbers of actions agree when they are no further apart, as a share of [-1, 1]."""
@@ -129,6 +132,7 @@ def teach(
     seed: int = 0,
     progress: Callable[[Lesson], None] | None = None,
     out: str | os.PathLike[str] | None = None,
+    data: Any = None,
 ) -> Taught:
     """Let a policy teach another network what it does, in the states that the student gets into.
 
@@ -153,6 +157,8 @@ def teach(
         progress: Called after each round.
         out: A folder in which the student lies after each round, whole, as `Taught.save` writes
             it: what ends the teaching leaves the student of the round before.
+        data: A path for `rlconnect.offline.open_dataset`, or what it gave: the student learns in
+            the states that were recorded, read piece by piece, and plays in `env` at the end.
 
     Returns:
         The student, what it agrees on and earns beside the teacher.
@@ -182,7 +188,11 @@ def teach(
             found=f"a return of {theirs.mean:.1f} ± {theirs.half_interval:.1f}",
             hint="does it see what it was trained on? rlconnect adapt PATH --env ENV shows it.",
         )
-    config = _taught_config(config, playing, voice, num_envs, lr, values, seed)
+    learning = playing
+    if data is not None:
+        recorded, spaces_there = over_and_over(dataset_at(data)), _spaces(playing)
+        learning = partial(RecordedEnv, recorded, **spaces_there)
+    config = _taught_config(config, learning, voice, num_envs, lr, values, seed)
     runner = SingleAgentEnvRunner(config=config)
     try:
         spaces = runner.get_spaces()

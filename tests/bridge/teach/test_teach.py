@@ -5,8 +5,9 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 from rlconnect import Actor, adapt, load, rollout, teach
 from rlconnect.bridge.teach import learners
+from rlconnect.bridge.teach.recorded_env import over_and_over
 from rlconnect.core.adapters import MapActions
-from rlconnect.core.errors import ConfigError, PieceError, SpaceError
+from rlconnect.core.errors import ConfigError, EpisodeError, PieceError, SpaceError
 from rlconnect.v2 import MeanStdFilter, PPOConfig
 from rlconnect.v2.learning.loss_check import LossError
 
@@ -162,6 +163,29 @@ def test_a_teacher_of_actions_alone_is_followed():
         action=MapActions([1, 0], 2),
     )
     assert taught(config(), teacher=swapped).is_reached
+
+
+def test_recorded_steps_are_learnt_from(tmp_path):
+    """Nobody plays meanwhile; the episodes come round again, and what they earn stays theirs."""
+    pytest.importorskip("pyarrow")
+    rollout(recurrent(), Sign, episodes=30, explore=True, record=tmp_path / "lived")
+
+    found = taught(config(), data=tmp_path / "lived")
+
+    assert found.is_reached, str(found)
+    assert found.lessons[-1].steps > 300
+    assert found.student_returns.mean >= 0.9 * found.teacher_returns.mean
+
+
+def test_no_episodes_teach_nothing():
+    """That is told, and not waited for."""
+
+    class Empty:
+        def recordings(self):
+            return iter(())
+
+    with pytest.raises(EpisodeError, match="no episodes"):
+        next(over_and_over(Empty()))
 
 
 def test_numbers_in_other_units_are_taught():
