@@ -22,6 +22,9 @@ def act(
     processes: Annotated[
         int, typer.Option("--processes", min=1, help="How many act at the same time.")
     ] = 1,
+    ray: Annotated[
+        bool, typer.Option("--ray", help="Act in actors of Ray, on its cluster.")
+    ] = False,
     explore: Explore = False,
     observations: Observations = "auto",
     seed: Annotated[int, typer.Option("--seed", help="Of exploration.")] = 0,
@@ -42,6 +45,7 @@ def act(
         out,
         to=to,  # type: ignore[arg-type]  # looked at there
         processes=processes,
+        ray=ray,
         observations=observations,  # type: ignore[arg-type]
         explore=explore,
         seed=seed,

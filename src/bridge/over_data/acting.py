@@ -1,6 +1,6 @@
 """A policy over recorded observations, by the million: its actions, streamed into files.
 
-Episodes are read in groups of some thousand steps, acted on here or in processes of their own,
+Episodes are read in groups of some thousand steps, acted on here or in other processes (`hands`),
 and written in the order they were read; no more is held than a few groups. A policy with a memory
 goes along each episode as if it played it.
 """
@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from itertools import chain
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -35,6 +32,7 @@ from ..actor.player import PlannedPlayer
 from ..actor.players import player_of
 from ..actor.v2_plan import v2_plan
 from ..loading.natives import Native, natives_of, policy_spaces
+from .hands import Hands
 from .watched import Form, dataset_at, groups_of, in_space, is_behind_connectors, network_space
 from .watchers import not_behind_connectors
 
@@ -102,6 +100,7 @@ def act_on(
     explore: bool = False,
     seed: int = 0,
     processes: int = 1,
+    ray: bool = False,
     to: Format | None = None,
     name: str = "",
     **options: Any,
@@ -119,11 +118,13 @@ def act_on(
         explore: Whether to explore.
         seed: Of exploration.
         processes: How many act at the same time.
+        ray: Whether they act in actors of Ray, wherever its cluster has room.
         to: "parquet" (the extra `offline`) or "json"; None takes the first that is there.
         name: What to call the policy in the folder's manifest.
         **options: As for `rlconnect.load`, of a path.
 
     Raises:
+        MissingExtraError: Ray is asked for, or pyarrow, and is not installed.
         CheckpointWriteError: `out` holds what another run wrote.
         SpaceError: The data is of another environment.
     """
@@ -148,8 +149,8 @@ def act_on(
     actor = actor_behind(native) if is_seen else Actor.from_policy(native)
     held = (in_space(each, space) for each in chain([first], held))
     rows = episodes = files = kept = 0
-    _claim(folder, told)
-    with _Hands(Acting(actor, explore, seed), processes) as hands:
+    with Hands(Acting(actor, explore, seed), processes, on_ray=ray) as hands:
+        _claim(folder, told)
         for number, group in enumerate(groups_of(held, _ROWS_A_FILE)):
             rows, episodes, files = rows + sum(map(len, group)), episodes + len(group), files + 1
             file = folder / f"actions-{number:06d}.{kind}"
@@ -270,61 +271,6 @@ class Acting:
         ]
         self.actor.reset()
         return nest.taken(nest.joined(found), np.argsort(np.concatenate(times)))
-
-
-class _Hands:
-    """Lets groups be acted on, here or in other processes, and gives them back in order.
-
-    Args:
-        acting: What acts.
-        processes: In how many processes; in this one if 1.
-    """
-
-    def __init__(self, acting: Acting, processes: int) -> None:
-        self._acting, self._most = acting, 2 * processes
-        self._pool: Any = None
-        self._waiting: deque[tuple[Path, Future[dict[str, Any]]]] = deque()
-        if processes > 1:
-            self._pool = ProcessPoolExecutor(
-                processes, get_context("spawn"), initializer=_begin, initargs=(acting,)
-            )
-
-    def __enter__(self) -> _Hands:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-
-    def take(
-        self, file: Path, group: list[Recording], number: int
-    ) -> Iterator[tuple[Path, dict[str, Any]]]:
-        """Take one more group; give what is done where enough wait."""
-        if self._pool is None:
-            yield file, self._acting(group, number)
-            return
-        self._waiting.append((file, self._pool.submit(_act, group, number)))
-        while len(self._waiting) > self._most:
-            done, future = self._waiting.popleft()
-            yield done, future.result()
-
-    def rest(self) -> Iterator[tuple[Path, dict[str, Any]]]:
-        """All that still wait."""
-        while self._waiting:
-            done, future = self._waiting.popleft()
-            yield done, future.result()
-
-
-_own: dict[str, Acting] = {}
-"""What acts in a process that was started for it."""
-
-
-def _begin(acting: Acting) -> None:
-    _own["acting"] = acting
-
-
-def _act(group: list[Recording], number: int) -> dict[str, Any]:
-    return _own["acting"](group, number)
 
 
 def _claim(folder: Path, told: Mapping[str, Any]) -> None:

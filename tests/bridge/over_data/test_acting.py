@@ -1,12 +1,19 @@
 """Policies that act on recorded observations."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete
 from rlconnect.bridge import Actor
-from rlconnect.core.errors import CheckpointWriteError, ConfigError, PieceError, SpaceError
+from rlconnect.core.errors import (
+    CheckpointWriteError,
+    ConfigError,
+    MissingExtraError,
+    PieceError,
+    SpaceError,
+)
 from rlconnect.legacy import Policy, create_connectors_for_policy, get_preprocessor
 from rlconnect.offline import BatchActor, act_on, infer
 
@@ -87,6 +94,30 @@ def test_processes_do_the_same_in_the_same_order(data, tmp_path, monkeypatch):
 
     assert len(list((tmp_path / "alone").glob("actions-*"))) > 3
     assert rows_in(tmp_path / "alone") == rows_in(tmp_path / "two")
+
+
+@pytest.mark.ray
+def test_actors_of_ray_do_the_same(data, tmp_path, monkeypatch):
+    """Exploring and remembering, in the same order."""
+    ray = pytest.importorskip("ray")
+    monkeypatch.setattr("rlconnect.bridge.over_data.acting._ROWS_A_FILE", 20)
+    folder, _ = data
+    policy = policy_of({"use_lstm": True, "lstm_cell_size": 4})
+
+    act_on(policy, folder, tmp_path / "alone", to="json", explore=True)
+    act_on(policy, folder, tmp_path / "ray", to="json", explore=True, ray=True, processes=2)
+    ray.shutdown()
+
+    assert len(list((tmp_path / "alone").glob("actions-*"))) > 3
+    assert rows_in(tmp_path / "alone") == rows_in(tmp_path / "ray")
+
+
+def test_without_ray_it_is_told_what_to_install(data, tmp_path, monkeypatch):
+    """In an error of ours, before anything is acted on."""
+    monkeypatch.setitem(sys.modules, "ray", None)
+
+    with pytest.raises(MissingExtraError, match=r"rlconnect\[ray\]"):
+        act_on(policy_of(), data[0], tmp_path / "out", to="json", ray=True)
 
 
 def test_what_was_broken_off_goes_on(data, tmp_path, monkeypatch):
