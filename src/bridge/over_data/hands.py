@@ -12,8 +12,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from ...core.errors import MissingExtraError
 from ...offline.recordings import Recording
+from ...v2.distributed.running_ray import running_ray
 
 Act = Callable[[list[Recording], int], dict[str, Any]]
 
@@ -84,15 +84,7 @@ class _RayPool:
     """
 
     def __init__(self, acting: Act, count: int) -> None:
-        try:
-            import ray
-        except ImportError as error:
-            raise MissingExtraError(
-                "acting on a cluster needs Ray, which is not installed",
-                hint='pip install "rlconnect[ray]", or --processes N without --ray.',
-            ) from error
-        if not ray.is_initialized():
-            ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        ray = running_ray("actors on a cluster")
         actor, held = ray.remote(_RayActor), ray.put(acting)
         self._kill = ray.kill
         self._actors = [actor.remote(held) for _ in range(count)]

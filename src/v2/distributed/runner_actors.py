@@ -10,8 +10,9 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from ...core.errors import MissingExtraError, RlconnectError
+from ...core.errors import RlconnectError
 from ..env_runners.base import Sample, take_sample
+from .running_ray import running_ray
 
 _log: Final = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ class RunnerActors:
         *,
         on_recreated: Callable[[list[int]], Any] | None = None,
     ) -> None:
-        self._ray = _started()
+        self._ray = running_ray("env runners in processes of their own")
         self.config = config
         self._cls = cls
         self._count = count
@@ -236,23 +237,6 @@ class _RunnerActor:
         if is_forced:
             self._runner.take_any_weights()
         self._runner.set_state(state)
-
-
-def _started() -> Any:
-    """Ray Core, running.
-
-    Raises:
-        MissingExtraError: It is not installed.
-    """
-    try:
-        import ray
-    except ImportError as error:
-        raise MissingExtraError(
-            "env runners in processes of their own need Ray.", hint="pip install 'rlconnect[ray]'"
-        ) from error
-    if not ray.is_initialized():
-        ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    return ray
 
 
 def _with_all_modules(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
