@@ -109,8 +109,9 @@ ray: $(STAMP)  ## load every recorded policy in a real Ray (RLC_RAY_PYTHON=a pyt
 bench: $(STAMP)  ## run our own benchmarks
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(PY) $$script $(ARGS); done
 
-docs: $(DOCS_STAMP)  ## build the documentation into site/
+docs: $(DOCS_STAMP)  ## build the documentation into site/, and look it over
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict $(ARGS)
+	@$(PY) -m pytest tests/docs/test_built.py
 
 fuzz: $(STAMP)  ## attack every loader and setter of state for HOURS (default 1)
 	@$(PY) -m $(if $(GUIDED),tests.fuzz.coverage_guided,tests.fuzz --hours $(HOURS)) $(ARGS)

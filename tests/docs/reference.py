@@ -27,6 +27,7 @@ FRONTS = {
 SECTION = re.compile(
     r"^(Args|Returns|Yields|Raises|Warns|Attributes|Example|Examples|Note):\n", re.M
 )
+WIDE = r"\_\_"  # as Markdown has it
 LARGE = ("legacy", "v2")  # a page for each of their packages
 
 
@@ -128,7 +129,7 @@ def prose(text):
             inside = f"```pycon\n{inside}\n```"
         elif title in ("Args", "Raises", "Warns", "Attributes"):
             inside = re.sub(
-                r"^(\*{0,2}[\w., *]+?)(?: \(.*?\))?: ?", r"- `\1`: ", inside, flags=re.M
+                r"^(\*{0,2}\w[\w., *]*?)(?: \(.*?\))?: ?", r"- `\1`: ", inside, flags=re.M
             )
         said += [f"**{title}**", inside, after.strip()]
     return "\n\n".join(each for each in said if each)
@@ -160,7 +161,7 @@ def methods(value, public):
 def entry(item, public, users, folder):
     """The Markdown of one name."""
     value = item.value
-    said = [f"## {item.name} {{#{item.name.strip('_')}}}"]
+    said = [f"## {item.name.replace('__', WIDE)} {{#{item.name.strip('_')}}}"]
     if isinstance(value, ModuleType):
         path = value.__name__.removeprefix("rlconnect.")
         return "\n\n".join([*said, f"The module `rlconnect.{path}`.", prose(value.__doc__ or "")])

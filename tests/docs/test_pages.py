@@ -18,8 +18,10 @@ PARTS = {"cookbook.md", "custom-networks.md", "one-door.md", "train.md", "v2.md"
 NEEDS = {
     "guides/old-checkpoint.md": "onnxruntime",
     "guides/piece-by-piece.md": "libcst",
+    "howto/act-on-samples.md": "pyarrow",
     "howto/codemod.md": "libcst",
     "howto/evaluate.md": "pyarrow",
+    "howto/compile.md": "onnxruntime",
     "howto/export.md": "onnxruntime",
     "howto/learn-from-samples.md": "pyarrow",
 }  # of the extras

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from .reference import example_in, names, pages, users_of
+from .reference import WIDE, example_in, names, pages, users_of
 
-WITHOUT_EXAMPLE = 324  # names that no docstring and no page shows in use; it only gets smaller
+WITHOUT_EXAMPLE = 290  # names that no docstring and no page shows in use; it only gets smaller
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def made():
 def test_every_public_name_has_its_entry(made):
     """On the page that the index leads to, once."""
     for each in names():
-        heading = rf"^## {each.name} {{#{each.name.strip('_')}}}$"
+        heading = rf"^## {re.escape(each.name.replace('__', WIDE))} {{#{each.name.strip('_')}}}$"
         assert len(re.findall(heading, made[each.page], re.M)) == 1, each
         assert f"]({each.link.removeprefix('reference/')})" in made["reference/index.md"]
 
