@@ -112,6 +112,7 @@ bench: $(STAMP)  ## run our own benchmarks
 docs: $(DOCS_STAMP)  ## build the documentation into site/, and look it over
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict $(ARGS)
 	@$(PY) -m pytest tests/docs/test_built.py
+	@$(PY) -m tests.docs.contrast
 
 fuzz: $(STAMP)  ## attack every loader and setter of state for HOURS (default 1)
 	@$(PY) -m $(if $(GUIDED),tests.fuzz.coverage_guided,tests.fuzz --hours $(HOURS)) $(ARGS)

@@ -27,6 +27,9 @@ FRONTS = {
 DEEPER = {
     "rlconnect.bridge": {
         "MigrationPlan",
+        "compile_actor",
+        "export_actor",
+        "load_artifact",
         "plan_migration",
         "ray_aliases",
         "register_twin",
