@@ -1,14 +1,16 @@
-"""The cases of `benchmarks/dqn_iteration.py`: `train()` of DQN on CartPole."""
+"""The cases of `benchmarks/dqn_iteration.py`: `train()` of DQN on CartPole, of SAC on Pendulum."""
 
 import torch
 
-NAMES = ("cartpole.uniform", "cartpole.prioritized")
+NAMES = ("cartpole.uniform", "cartpole.prioritized", "pendulum.sac", "pendulum.sac_streams")
 _STEPS = 200
 
 
 def make(name, backend, folder):
-    """A function that does 200 steps, with an update of 32 rows after each."""
+    """A function that does 200 steps, with an update of 32 rows after each; of 256 with SAC."""
     torch.set_num_threads(1)
+    if name.startswith("pendulum"):
+        return _sac(name.endswith("streams"), backend)
     is_uniform = name.endswith("uniform")
     if backend == "sb3":
         if not is_uniform:
@@ -16,6 +18,8 @@ def make(name, backend, folder):
         model = _by_stable_baselines()
         model.learn(_STEPS)
         return lambda: model.learn(_STEPS, reset_num_timesteps=False)
+    if backend == "ray":
+        _start_ray()
     algo = _algorithm(backend, "EpisodeReplayBuffer" if is_uniform else None)
     algo.train()  # The first one makes what the others reuse.
     return algo.train
@@ -23,15 +27,6 @@ def make(name, backend, folder):
 
 def _algorithm(backend, kind):
     if backend == "ray":
-        import ray
-
-        ray.init(
-            num_cpus=1,
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level="ERROR",
-            ignore_reinit_error=True,
-        )
         from ray.rllib.algorithms.dqn import DQNConfig
     else:
         from rlconnect.v2 import DQNConfig
@@ -68,3 +63,62 @@ def _by_stable_baselines():
         policy_kwargs={"net_arch": [64, 64]},
         device="cpu",
     )
+
+
+def _start_ray():
+    import ray
+
+    ray.init(
+        num_cpus=1,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level="ERROR",
+        ignore_reinit_error=True,
+    )
+
+
+def _sac(has_streams, backend):
+    """SAC with two layers of 256, and observation and action side by side or, as in Ray, apart."""
+    if backend == "sb3":
+        if has_streams:
+            raise NotImplementedError("Stable-Baselines3 puts observation and action side by side.")
+        from stable_baselines3 import SAC
+
+        model = SAC(
+            "MlpPolicy",
+            "Pendulum-v1",
+            buffer_size=50_000,
+            learning_starts=100,
+            policy_kwargs={"net_arch": [256, 256]},
+            device="cpu",
+        )
+        model.learn(_STEPS)
+        return lambda: model.learn(_STEPS, reset_num_timesteps=False)
+    if backend == "ray":
+        if not has_streams:
+            raise NotImplementedError("Ray keeps observation and action apart since 2.49.")
+        _start_ray()
+        from ray.rllib.algorithms.sac import SACConfig
+    else:
+        from rlconnect.v2 import SACConfig
+    model = {"fcnet_hiddens": [256, 256], "fcnet_activation": "relu", "head_fcnet_hiddens": []}
+    if not has_streams:
+        model["qf_encoder_joins_inputs"] = True
+    algo = (
+        SACConfig()
+        .environment("Pendulum-v1")
+        .env_runners(num_env_runners=0)
+        .rl_module(model_config=model)
+        .training(
+            actor_lr=3e-4,
+            critic_lr=3e-4,
+            alpha_lr=3e-4,
+            train_batch_size_per_learner=256,
+            num_steps_sampled_before_learning_starts=100,
+            replay_buffer_config={"type": "EpisodeReplayBuffer", "capacity": 50_000},
+        )
+        .reporting(min_sample_timesteps_per_iteration=_STEPS, min_time_s_per_iteration=0)
+        .build_algo()
+    )
+    algo.train()
+    return algo.train
