@@ -337,18 +337,21 @@ def saved(triple: Any, folder: str) -> Path:
 def played(task: Task, algorithm: Any) -> float:
     """What the policy of an algorithm earns without exploring."""
     algorithm.save(place := tempfile.mkdtemp())
-    return rollout(Actor.from_checkpoint(place), made(task), episodes=EPISODES, seed=1_000).mean
+    mapping = (lambda agent: f"p{agent}") if task.agents > 1 else None
+    actor = Actor.from_checkpoint(place, policy_mapping_fn=mapping)
+    return rollout(actor, made(task), episodes=EPISODES, seed=1_000).mean
 
 
 def at_random(task: Task) -> float:
     """What random actions earn."""
     env, totals = made(task), []
-    env.action_space.seed(0)
+    space = Dict(env.action_spaces) if task.agents > 1 else env.action_space
+    space.seed(0)
     for seed in range(EPISODES):
         env.reset(seed=seed)
         total, is_over = 0.0, False
         while not is_over:
-            _, reward, ended, cut, _ = env.step(env.action_space.sample())
+            _, reward, ended, cut, _ = env.step(space.sample())
             total += sum(reward.values()) if isinstance(reward, dict) else reward
             is_over = (
                 ended["__all__"] or cut["__all__"] if isinstance(ended, dict) else ended or cut
