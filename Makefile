@@ -30,7 +30,7 @@ ifneq ($(shell test -x $(PY) && cat $(MADE_IN) 2>/dev/null),$(CURDIR))
 $(STAMP): broken-venv
 endif
 
-.PHONY: help demo test coverage mutate apart house lint types stubs matrix conformance parity offline ratio ray bench docs fuzz slots kills threads walk clean broken-venv
+.PHONY: help demo story test coverage mutate apart house lint types stubs matrix conformance parity offline ratio ray bench docs fuzz slots kills threads walk clean broken-venv
 broken-venv: ;
 
 # The stamp is written last, so an interrupted installation is picked up by the next call.
@@ -53,6 +53,9 @@ help:  ## show this list
 
 demo: $(STAMP)  ## inspect, act, adapt, migrate, prove: the whole story on a sample
 	@$(PY) examples/demo.py
+
+story: $(STAMP)  ## the case study: adapt, graft, teach, train on, export, serve (minutes)
+	@nice $(PY) examples/story/story.py $(ARGS)
 
 test: $(STAMP)  ## run the test suite
 	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) $(ARGS)

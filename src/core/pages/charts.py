@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from statistics import median
 
 from ..arrays.stage_differences import DECADES, StageComparison
 from ..text.visible import visible_html as escape
@@ -212,6 +213,59 @@ def curves(
             f"<g><title>{escape(name)}: {values[-1]:.5g} at the end</title>"
             f'<polyline class="{kind}" points="{points}"/>{end if name == chosen else ""}</g>'
         )
+    return _svg(left + width + 16, top + height + 28, label, "".join(parts))
+
+
+def banded_curves(
+    ways: Sequence[tuple[str, Sequence[tuple[Sequence[float], Sequence[float]]]]],
+    mark: float,
+    mark_name: str,
+    label: str,
+) -> str:
+    """Up to three kinds of runs: the median of each, in the band of its lowest and highest.
+
+    Args:
+        ways: A name, and for each run the steps in order and the values.
+        mark: A value to draw a line at.
+        mark_name: What it is.
+        label: What the chart shows.
+    """
+    left, top, width, height = 48, 30, 720, 260
+    every = [value for _, runs in ways for _, values in runs for value in values]
+    high = max([mark, *every])
+    far = max(steps[-1] for _, runs in ways for steps, _ in runs)
+
+    def point(step: float, value: float) -> str:
+        return f"{left + width * step / far:.1f},{top + height * (1 - value / high):.1f}"
+
+    parts = []
+    for share in (0.0, 0.5, 1.0):
+        y = top + height * (1 - share)
+        parts.append(
+            f'<line class="axis" x1="{left}" y1="{y}" x2="{left + width}" y2="{y}"/>'
+            f'<text class="tick" x="{left - 8}" y="{y + 4}" text-anchor="end">{high * share:.4g}'
+            f'</text><text class="tick" x="{left + width * share}" y="{top + height + 20}" '
+            f'text-anchor="{("start", "middle", "end")[round(2 * share)]}">{far * share:,.0f}'
+            "</text>"
+        )
+    for number, ((name, runs), kind) in enumerate(zip(ways, ("one", "two", "three"), strict=False)):
+        count = min(len(steps) for steps, _ in runs)
+        at = [median(steps[place] for steps, _ in runs) for place in range(count)]
+        rows = [sorted(values[place] for _, values in runs) for place in range(count)]
+        ends = [point(step, row[0]) for step, row in zip(at, rows, strict=True)]
+        ends += [point(step, row[-1]) for step, row in zip(reversed(at), rows[::-1], strict=True)]
+        middle = " ".join(point(step, median(row)) for step, row in zip(at, rows, strict=True))
+        parts.append(
+            f'<g class="{kind}"><polygon class="band" points="{" ".join(ends)}"/>'
+            f'<polyline class="way" points="{middle}"/>'
+            f'<text class="label" x="{left + number * 180}" y="16">{escape(name)}</text></g>'
+        )
+    y = top + height * (1 - mark / high)
+    parts.append(
+        f'<line class="arrow" stroke-dasharray="4 4" x1="{left}" y1="{y:.1f}" x2="{left + width}" '
+        f'y2="{y:.1f}"/><text class="tick" x="{left + width}" y="16" text-anchor="end">'
+        f"- - {escape(mark_name)}: {mark:.4g}</text>"
+    )
     return _svg(left + width + 16, top + height + 28, label, "".join(parts))
 
 

@@ -17,7 +17,9 @@ font-size:12.5px;font-weight:600}.box{fill:none;stroke:var(--line);stroke-width:
 stroke-width:1.5}.whole{opacity:.8;stroke-width:5;stroke-linecap:round}
 .curve{fill:none;stroke:var(--mark);stroke-width:2;
 stroke-linejoin:round}.other{stroke:var(--soft);stroke-width:1.2;opacity:.6}
-.dot,.mark{fill:var(--mark)}.dot{stroke:var(--card);stroke-width:2}
+.way{fill:none;stroke:var(--way);stroke-width:2.2}.band{fill:var(--way);opacity:.16}
+.label{fill:var(--way);font-size:12.5px;font-weight:600}.one{--way:var(--mark)}.two{--way:#c8792f}
+.three{--way:var(--good)}.dot,.mark{fill:var(--mark)}.dot{stroke:var(--card);stroke-width:2}
 """
 _STYLE: Final = """
 :root{color-scheme:light dark;--ink:#1c2330;--soft:#5b6675;--line:#dfe4ea;--page:#f6f7f9;
@@ -45,7 +47,8 @@ overflow-wrap:anywhere;background:var(--card)}.piece b{display:block;font-size:1
 td svg{vertical-align:middle}.bad td:first-child{color:var(--bad);font-weight:600}
 .grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(320px,1fr));gap:12px}
 .grid .card{margin:0}.card h3{font-size:14px;margin:0 0 10px}svg{max-width:100%;height:auto}
-.finding{color:var(--bad);font-weight:600}.card code{font-size:13px;overflow-wrap:anywhere}
+.finding{color:var(--bad);font-weight:600}.wide svg{min-width:600px}
+.card code{font-size:13px;overflow-wrap:anywhere}
 footer{margin-top:48px;font-size:13px}
 """
 

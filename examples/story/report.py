@@ -1,0 +1,104 @@
+"""The story as one page, and its pictures for the documentation."""
+
+import html
+import re
+from statistics import median
+
+from rlconnect.core.pages.charts import banded_curves, flow, interval_rows
+from rlconnect.core.pages.document import document, pill
+
+STYLE = """<style>text{font:11px system-ui,sans-serif;fill:#5b6675}.name{font-size:12.5px;
+font-weight:600;fill:#1c2330}.axis{stroke:#dfe4ea}.box{fill:none;stroke:#98a2ad;stroke-width:1.5}
+.arrow{fill:none;stroke:#5b6675;stroke-width:1.5}.pair{stroke:#3a6fb8;opacity:.8;stroke-width:5;
+stroke-linecap:round}.dot{fill:#3a6fb8}.track{fill:#98a2ad}.way{fill:none;stroke-width:2.2}
+.band{opacity:.16}.one{--way:#3a6fb8}.two{--way:#c8792f}.three{--way:#1f8a5b}.way{stroke:var(--way)}
+.band{fill:var(--way)}.label{fill:var(--way);font-weight:600}
+@media(prefers-color-scheme:dark){text{fill:#9aa6b4}.name{fill:#e7ebf0}.axis{stroke:#313a46}}
+</style>"""
+
+
+def pictures(facts):
+    """The three pictures by name."""
+    by_way = {}
+    for curve in facts["curves"]:
+        by_way.setdefault(curve.way, []).append(curve)
+    lines = [
+        (f"{way} ({len(runs)} seeds)", [(run.steps, run.returns) for run in runs])
+        for way, runs in by_way.items()
+    ]
+    old = facts["before"].mean
+    chain = [
+        ("Ray 2.7.2, MLP and filter", f"return {facts['lost'][0][1].mean:.0f} in CartPole-v1"),
+        ("the field", "velocities hidden, wind, battery"),
+        ("adapted", f"return {old:.0f}: velocities estimated"),
+        ("grafted into an LSTM", "the same outputs, proven, 1e-6"),
+        ("PPO, kickstarted", f"return {facts['again'].mean:.0f}, seeds new to it"),
+        ("exported and served", "shadow, canary, promoted"),
+    ]
+    rows = [
+        (name, each.mean, each.mean - each.half_interval, each.mean + each.half_interval, True)
+        for name, each in facts["lost"]
+    ]
+    return {
+        "story-chain": flow(chain),
+        "story-losses": interval_rows(rows, None, "Return of the old policy"),
+        "story-curves": banded_curves(lines, old, "the old policy, adapted", "Return over steps"),
+    }
+
+
+def write_pictures(folder, facts):
+    """Each picture as an SVG that needs nothing else."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, svg in pictures(facts).items():
+        alone = svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+        text = re.sub(r"(<svg [^>]*>)", lambda found: found[1] + STYLE, alone, count=1)
+        (folder / f"{name}.svg").write_text(text + "\n", encoding="utf-8")
+
+
+def table(heads, rows):
+    cells = "".join(f"<th>{html.escape(each)}</th>" for each in heads)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(str(each))}</td>" for each in row) + "</tr>"
+        for row in rows
+    )
+    return f"<div class=card><table><tr>{cells}</tr>{body}</table></div>"
+
+
+def write_page(path, facts):
+    """The whole page."""
+    drawn = {name: f'<div class="card wide">{svg}</div>' for name, svg in pictures(facts).items()}
+    again, before, serving = facts["again"], facts["before"], facts["serving"]
+    earned = [
+        (way, f"{median(r for r, _ in found):.1f}", ", ".join(f"{r:.0f}" for r, _ in found))
+        for way, found in facts["earned"].items()
+    ]
+    stages = [(s, n, f"{r:.1f}", f"{share:.0%}") for s, n, r, share in serving["stages"]]
+    body = [
+        "<h1>A policy's next life</h1>",
+        pill(f"{before.mean:.0f} became {again.mean:.0f}", is_good=again.mean > before.mean),
+        "<p class=soft>A policy that Ray 2.7.2 trained in CartPole, adapted to a changed "
+        "environment, grafted into a network with memory, trained on, and served.</p>",
+        drawn["story-chain"],
+        "<h2>What the changes cost</h2>",
+        drawn["story-losses"],
+        "<p class=soft>Return without exploring, with the interval in which the mean lies by "
+        "95 %. Velocities are differences of positions.</p>",
+        "<h2>How new networks learn</h2>",
+        drawn["story-curves"],
+        "<p class=soft>Median of all seeds and the range between the lowest and the highest, "
+        "exploring; steps of lessons count. The broken line is the old policy, adapted.</p>",
+        "<h2>What they earn in the end</h2>",
+        table(("way", "median", "each seed"), earned),
+        f"<p>The best grafted one, on seeds that neither training nor this choice has seen: "
+        f"{again.mean:.1f} ± {again.half_interval:.1f}; the old one {before.mean:.1f} ± "
+        f"{before.half_interval:.1f}.</p>",
+        "<h2>While it is served</h2>",
+        table(("stage", "episodes", "return", "by the new one"), stages),
+        f"<p>As a shadow the new policy agreed with the old one in {serving['agreed']:.1%} of "
+        f"steps. {serving['steps']:,} steps were played; none was lost, and each answer is what "
+        "the policy of its version does by itself.</p>",
+        "<h2>How long it took</h2>",
+        table(("part", "seconds"), [(n, f"{s:.1f}") for n, s in facts["took"].items()]),
+    ]
+    path.write_text(document("A policy's next life", body), encoding="utf-8")
+    return path
