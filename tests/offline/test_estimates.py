@@ -8,7 +8,9 @@ import pytest
 from rlconnect.core.errors import ConfigError
 from rlconnect.legacy import Policy
 from rlconnect.offline import evaluate, open_dataset
+from rlconnect.offline.estimators import Steps, judged
 
+GOLDEN = Path(__file__).parents[1] / "golden/offline"
 CASE = Path(__file__).parents[1] / "golden/offline/2.60.0/ope_episodes"
 TRUTH = json.loads((CASE / "truth.json").read_text(encoding="utf-8"))
 
@@ -47,3 +49,17 @@ def test_an_unknown_method_is_told():
     """A misspelt method names those that there are."""
     with pytest.raises(ConfigError, match="one of 'is', 'pdis'"):
         evaluate(Policy.from_checkpoint(CASE / "policy"), open_dataset(CASE / "data"), method="x")
+
+
+@pytest.mark.parametrize("method", ["is", "pdis", "tis", "dm", "dr", "sntis", "snpdis", "sndr"])
+def test_estimates_are_those_of_scope_rl(method):
+    """Episode by episode; it calls importance sampling by decision "pdis"."""
+    with np.load(GOLDEN / "scope_rl/episodes.npz") as held:
+        columns = {name: held[name] for name in held.files}
+    gamma = float(columns.pop("gamma"))
+    expected = columns[f"by_{'pdis' if method == 'is' else method}"]
+    steps = Steps(**{name: column for name, column in columns.items() if name[:3] != "by_"})
+
+    found = judged(method, steps, gamma)
+
+    np.testing.assert_allclose(found.values, expected, atol=1e-6)
