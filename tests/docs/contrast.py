@@ -41,7 +41,8 @@ def main():
             [browser, *flags, "--dump-dom", url], capture_output=True, text=True, timeout=300
         ).stdout
         server.shutdown()
-    found = unescape(re.search(r"<pre[^>]*>([\s\S]*?)</pre>", said)[1]).splitlines()
+    found = unescape(re.search(r"<pre[^>]*>([\s\S]*?)</pre>", said)[1]).split("\n")
+    found = [line for line in found if line]
     if found[-1:] != ["DONE"]:
         print("the browser did not get to the end of the pages.", file=sys.stderr)
         return 2
