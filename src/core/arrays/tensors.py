@@ -29,7 +29,7 @@ def as_tensors(value: Any, device: Any = None) -> Any:
             array = array.copy()  # torch shares the memory, and warns where it may not write
         return torch.from_numpy(np.ascontiguousarray(array)).to(device)
 
-    return nest.map_structure(convert, value)
+    return convert(value) if type(value) is np.ndarray else nest.map_structure(convert, value)
 
 
 def as_array(value: Any) -> Array:

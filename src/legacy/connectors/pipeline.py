@@ -257,7 +257,8 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
         """Tell every connector what the policy answered."""
         with self.turn:
             for connector in self.connectors:
-                connector.on_policy_output(output)
+                if getattr(type(connector), "on_policy_output", None) is not _DEAF:
+                    connector.on_policy_output(output)
 
     def hear_all(self, rows: Rows, output: PolicyOutputType) -> None:
         """Tell every connector that listens what the policy answered for many agents."""

@@ -224,9 +224,10 @@ class Acting:
         """The network, and what it makes of a batch; its complaints, in terms of columns."""
         try:
             obs = columns["obs"]
-            if type(obs) is np.ndarray and obs.shape[1:] != self._row_shape:
+            is_array = type(obs) is np.ndarray
+            if is_array and obs.shape[1:] != self._row_shape:
                 raise odd_shape(self, obs)
-            network = self.networks.for_rows(rows_of(obs))
+            network = self.networks.for_rows(len(obs) if is_array and obs.ndim else rows_of(obs))
             lens = self._seq_lens(columns, state) if state else None
             return network, network.run(columns, state, lens)
         except (IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
@@ -293,7 +294,8 @@ def choose_actions(
         )
         actions, logp = exploration.choose(source, explore=explore, timestep=timestep, rng=rng)
         if is_alone:
-            actions, logp = nest.taken(actions, 0), logp[0]
+            is_array = type(actions) is np.ndarray
+            actions, logp = actions[0] if is_array else nest.taken(actions, 0), logp[0]
     if bare_when_greedy and not explore:
         return actions, {"action_dist_inputs": shown}
     fetches = {name: part[0] for name, part in extra.items()} if is_alone else {**extra}

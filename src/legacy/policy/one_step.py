@@ -71,9 +71,7 @@ def step_columns(
     output = answer
     for formula in action.connectors:
         output = formula.transform_all(output)
-    told = ActionConnectorDataType(env_id, agent_id, columns, answer)
-    for connector in agent.connectors:
-        connector.on_policy_output(told)
+    agent.on_policy_output(ActionConnectorDataType(env_id, agent_id, columns, answer))
     return output
 
 
