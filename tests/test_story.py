@@ -31,3 +31,12 @@ def test_the_story_is_told_to_its_end(tmp_path):
     assert "http" not in page.replace("http://www.w3.org", "")
     for each in ("chain", "losses", "curves"):
         assert ElementTree.parse(pictures / f"story-{each}.svg").getroot().tag.endswith("svg")
+
+
+def test_the_pictures_of_the_page_are_there():
+    """What the case study shows lies in the repository."""
+    page = (ROOT / "docs/case-study.md").read_text(encoding="utf-8")
+
+    for each in ("chain", "losses"):
+        assert f"pictures/story-{each}.svg" in page
+        assert (ROOT / f"docs/pictures/story-{each}.svg").is_file()

@@ -87,7 +87,7 @@ def main():
     parser.add_argument("--write-docs", type=Path, help="folder for the pictures of the page")
     asked = parser.parse_args()
     out = asked.out or Path(tempfile.mkdtemp(prefix="rlconnect-story-"))
-    seeds, steps, lessons, episodes = asked.seeds, asked.steps, 20_000, 50
+    seeds, steps, lessons, episodes = asked.seeds, asked.steps, 20_000, 20
     if asked.quick:
         seeds, steps, lessons, episodes = 1, 4_096, 2_000, 2
     begun, took = time.perf_counter(), {}
@@ -152,7 +152,7 @@ def main():
     page = write_page(out / "story.html", facts)
     if asked.write_docs:
         write_pictures(asked.write_docs, facts)
-    print(f"\n{seconds:.0f} s. Open {page} in a browser.")
+    print(f"\n{seconds:.0f} s. Open {page} in a browser. Read on: docs/case-study.md")
 
 
 if __name__ == "__main__":
