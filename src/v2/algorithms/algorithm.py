@@ -221,7 +221,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
             module_id: Which one.
         """
         if self.env_runner_group is None:
-            (found,) = self.learner_group.foreach_learner(lambda own: own.module.get(module_id))
+            found, *_ = self.learner_group.foreach_learner(lambda own: own.module.get(module_id))
             made: RLModule = found.get()
         else:
             made = module_of(self.env_runner, module_id)

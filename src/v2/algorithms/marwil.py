@@ -125,7 +125,7 @@ class LearningFromRecords(Algorithm):
     @override
     def training_step(self) -> None:
         """Learn from the next episodes, and give the new weights to what evaluates."""
-        size = self.config.train_batch_size_per_learner
+        size = self.config.total_train_batch_size
         batches = getattr(self.offline_data, "batches", None)
         for _ in range(self.config.dataset_num_iters_per_learner or 1):
             if batches is not None and batches.is_stale:
@@ -138,7 +138,7 @@ class LearningFromRecords(Algorithm):
 
     @override
     def _steps_so_far(self) -> int:
-        return self._trained() + int(self.config.train_batch_size_per_learner)
+        return self._trained() + int(self.config.total_train_batch_size)
 
     @override
     def get_state(

@@ -203,7 +203,7 @@ class OffPolicy(Algorithm):
         smoothing = config.metrics_num_episodes_for_smoothing
         given.setdefault("metrics_num_episodes_for_smoothing", smoothing)
         self.local_replay_buffer = made(**given)
-        (length,) = self.learner_group.foreach_learner(_sequence_length)
+        length, *_ = self.learner_group.foreach_learner(_sequence_length)
         self._sequence_length: int = length.get()
 
     @override

@@ -47,7 +47,9 @@ TRAINING: Final = Section(
 LEARNERS: Final = Section(
     "learners",
     {
-        "num_learners": Setting(0, AT_LEAST_0, "How many learn beside; 0 learns right here."),
+        "num_learners": Setting(
+            0, AT_LEAST_0, "How many learn side by side, a process each; 0 learns right here."
+        ),
         "num_cpus_per_learner": Setting("auto", None, "What each asks Ray for."),
         "num_gpus_per_learner": Setting(0, NOT_NEGATIVE, "1 learns on a GPU."),
         "custom_resources_per_learner": Setting({}, rules.SETTINGS, "What each asks Ray for."),

@@ -40,7 +40,8 @@ class CQLTorchLearner(SACTorchLearner):
     @override
     def _update(self, batch: Batch) -> tuple[Any, dict[str, Any], Any]:
         self._iterations += 1
-        self.metrics.log_value((ALL_MODULES, names.TRAINING_ITERATION), 1, reduce="sum")
+        key = (ALL_MODULES, names.TRAINING_ITERATION)
+        self.metrics.log_value(key, int(self._is_first), reduce="sum")
         return super()._update(batch)
 
     @override

@@ -103,6 +103,7 @@ class DQNTorchLearner(DQNLearner, TorchLearner):
         self._keep_terms(module_id, {QF_LOSS_KEY: loss}, late=told)
         return loss
 
+    @override
     def _mask(self, batch: Mapping[str, Any], config: Any) -> Tensor | None:
         """The rows that count: not the padding of sequences, nor their burn-in."""
         if Columns.LOSS_MASK not in batch:

@@ -1,6 +1,6 @@
 """What every learner does: episodes in, a better module out.
 
-    update(episodes=...)
+    update(episodes=...)       one of several learners is given columns, and learns from its rows
       learner pipeline     episodes -> columns of tensors by module     train_batch
       minibatches          rows of every module, round and round        minibatches
       for each of them     forward_train, losses, gradients, a step     compute_* / apply_gradients
@@ -88,18 +88,32 @@ class Learner(ModuleHolder):
             num_total_minibatches,
         )
         self._module_configs.clear()
-        timesteps = dict(timesteps or {})
+        self._improve(self._taken(batch, batches, episodes), epochs, dict(timesteps or {}))
+        return None if _no_metrics_reduce else self.metrics.reduce()
+
+    def _taken(
+        self, batch: Any, batches: Sequence[Any] | None, episodes: Sequence[Any] | None
+    ) -> TrainBatch:
+        """What is given, as columns of the modules that are to learn."""
         given = self._given_batch(batch, batches, episodes)
         trained = {
             module_id: columns
             for module_id, columns in checked(given, self.module).columns.items()
             if self.should_module_be_updated(module_id, given.columns)
         }
+        return TrainBatch(trained, given.env_steps)
+
+    def _improve(self, batch: TrainBatch, epochs: Epochs, timesteps: Mapping[Any, Any]) -> None:
+        """Learn from columns, and move what moves with updates."""
         self.before_gradient_based_update(timesteps=timesteps)
-        if trained:
-            self._learn(TrainBatch(trained, given.env_steps), epochs)
+        if batch.columns:
+            self._learn(batch, epochs)
         self.after_gradient_based_update(timesteps=timesteps)
-        return None if _no_metrics_reduce else self.metrics.reduce()
+
+    @property
+    def _is_first(self) -> bool:
+        """Whether it counts what learners do together: one of them does."""
+        return self._peers is None or self._peers.index == 0
 
     def _given_batch(
         self, batch: Any, batches: Sequence[Any] | None, episodes: Sequence[Any] | None
@@ -112,19 +126,24 @@ class Learner(ModuleHolder):
             return concatenated(from_given(each, self._device) for each in batches)
         return from_given(batch, self._device)
 
-    def _learn(self, batch: TrainBatch, epochs: Epochs) -> None:
+    def _learn(self, batch: TrainBatch, epochs: Epochs) -> dict[str, Any]:
+        """Take the gradient steps; gives the losses of the last."""
         self._weights_seq_no += 1
         self._log_lag(batch)
         orders = np.random.default_rng([self._order_seed, self._weights_seq_no])
         losses: dict[str, Any] = {}
         steps: dict[str, list[int]] = {module_id: [] for module_id in batch.columns}
         count = 0
-        for minibatch in minibatches(batch.columns, epochs, orders):
+        part = None if self._peers is None else self._peers.part
+        for minibatch in minibatches(batch.columns, epochs, orders, part):
             losses = self._update(minibatch)[1]
             count += 1
             for module_id, columns in minibatch.items():
-                steps[module_id].append(step_count(columns))
-        self._log_update(losses, steps, count * batch.env_steps)
+                own = getattr(columns, "part", None)
+                is_stand_in = own is not None and own.is_stand_in
+                steps[module_id].append(0 if is_stand_in else step_count(columns))
+        self._log_update(steps, count * batch.env_steps * self._is_first)
+        return losses
 
     def _log_lag(self, batch: TrainBatch) -> None:
         """How many updates ago the weights were made that sampled, on average."""
@@ -137,9 +156,7 @@ class Learner(ModuleHolder):
                 key = (module_id, names.DIFF_NUM_GRAD_UPDATES_VS_SAMPLER_POLICY)
                 self.metrics.log_value(key, lag, window=1)
 
-    def _log_update(
-        self, losses: Mapping[str, Any], steps: Mapping[str, list[int]], env_steps: int
-    ) -> None:
+    def _log_update(self, steps: Mapping[str, list[int]], env_steps: int) -> None:
         log = self.metrics.log_value
         for module_id, counts in steps.items():
             key = module_id
@@ -148,8 +165,6 @@ class Learner(ModuleHolder):
             mean = sum(counts) / len(counts)
             log((key, names.MODULE_TRAIN_BATCH_SIZE_MEAN), mean, reduce="mean")
             log((key, names.WEIGHTS_SEQ_NO), self._weights_seq_no, window=1)
-            if key in losses:
-                log((key, self.TOTAL_LOSS_KEY), losses[key].detach(), window=1)
         module_steps = sum(map(sum, steps.values()))
         for name, lifetime, value in (
             (

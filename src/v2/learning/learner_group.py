@@ -1,24 +1,34 @@
-"""The learners of an algorithm behind one interface: here the one in this process."""
+"""The learners of an algorithm behind one interface: the one here, and those beside.
+
+Where learners work in other processes, the one here does what has to be done once: it runs the
+learner pipeline, over all episodes, and holds what is saved. So advantages are normalised over the
+whole batch, rows are put into the same orders however many share them, and a checkpoint does not
+tell how many there were.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+import os
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
 from ...core.data.damage import at
 from ...core.errors import ConfigError
-from ..metrics.names import COMPONENT_LEARNER, COMPONENT_RL_MODULE
+from ..metrics.names import COMPONENT_LEARNER, COMPONENT_RL_MODULE, TD_ERROR_KEY
 from ..modules.multi_spec import MultiRLModuleSpec
 from ..saving.checkpointable import Checkpointable, Components
 from .learner import Learner
+from .minibatches import Epochs, row_count
 from .module_holder import Selection
 from .starting_weights import load_module, load_modules
 
 if TYPE_CHECKING:
     from ..config.algorithm_config import AlgorithmConfig
+    from .learner_processes import LearnerProcesses
 
 
 @dataclass(frozen=True)
@@ -34,45 +44,77 @@ class CallResult:
 
 
 class LearnerGroup(Checkpointable):
-    """Holds the learner of this process.
+    """Holds the learner of this process, and those of others.
 
     Args:
-        config: The algorithm's settings; `config.learner_class` is what it builds.
+        config: The algorithm's settings; `config.num_learners` says how many learn beside.
         module_spec: What the modules are built from.
-        placement_group: Only None: learners in other processes are not there.
+        placement_group: Only None: learners run on this machine.
 
     Raises:
-        ConfigError: `config.num_learners` asks for learners in other processes.
+        ConfigError: A placement group is given, or processes cannot be begun on this system.
     """
 
     def __init__(
         self, *, config: AlgorithmConfig, module_spec: Any = None, placement_group: Any = None
     ) -> None:
-        if config.num_learners or placement_group is not None:
-            raise ConfigError(
-                "learners in other processes are not there",
-                expected="num_learners=0: the learner runs in this process",
-                found=f"num_learners={config.num_learners}",
-                hint="config.learners(num_learners=0).",
-            )
+        if placement_group is not None:
+            raise ConfigError("placement_group", expected="None: learners run on this machine")
         self.config = config
         self._module_spec = module_spec
         self._learner: Learner = config.learner_class(config=config, module_spec=module_spec)
         self._learner.build()
+        self._others: LearnerProcesses | None = None
+        self._is_behind = self._is_module_behind = False
+        if config.num_learners:
+            self._others = self._begun(config, module_spec)
+
+    def _begun(self, config: AlgorithmConfig, module_spec: Any) -> LearnerProcesses:
+        """Begin the other learners, equal to the one here."""
+        if sys.platform == "win32":
+            raise ConfigError(
+                "learners in other processes do not run on Windows",
+                expected="num_learners=0",
+                found=f"num_learners={config.num_learners}",
+            )
+        import torch
+
+        from .learner_processes import LearnerProcesses
+        from .learner_worker import LearnerPlan
+
+        count = config.num_learners
+        share = config.num_cpus_per_learner
+        threads = _processors() // count if share == "auto" else int(share)
+        has_own_device = config.num_gpus_per_learner >= 1 and torch.cuda.device_count() >= count
+
+        def plan(address: str) -> LearnerPlan:
+            return LearnerPlan(
+                learner_class=config.learner_class,
+                config=config.copy(copy_frozen=False),
+                module_spec=module_spec,
+                state=self._learner.get_state(),
+                order_seed=self._learner._order_seed,
+                count=count,
+                address=address,
+                has_own_device=has_own_device,
+                threads=max(1, threads),
+            )
+
+        return LearnerProcesses(plan, count)
 
     @property
     def is_local(self) -> bool:
-        """Whether the learner is in this process; always."""
-        return True
+        """Whether the learner is in this process."""
+        return self._others is None
 
     @property
     def is_remote(self) -> bool:
-        """Whether learners are in other processes; never."""
-        return False
+        """Whether learners are in other processes."""
+        return self._others is not None
 
     def __len__(self) -> int:
         """How many learners are in other processes."""
-        return 0
+        return 0 if self._others is None else int(self.config.num_learners)
 
     def __bool__(self) -> bool:
         return True
@@ -80,18 +122,79 @@ class LearnerGroup(Checkpointable):
     @property
     def counting_learner(self) -> Learner | None:
         """The learner, where what it counts may stay with it until somebody asks for it."""
-        return self._learner if type(self._learner).update is Learner.update else None
+        if self._others is not None or type(self._learner).update is not Learner.update:
+            return None
+        return self._learner
 
     def update(self, **given: Any) -> list[Any]:
-        """Update the learner.
+        """Update the learners.
 
         Args:
-            **given: As of `Learner.update`.
+            **given: As of `Learner.update`. Learners share the rows of each minibatch, which has
+                `minibatch_size` for each of them.
 
         Returns:
-            The results of each learner.
+            The results, over all rows, as a list of one.
+
+        Raises:
+            LostLearnerError: A learner's process has died; the group has ended.
         """
-        return [self._learner.update(**given)]
+        if self._others is None:
+            return [self._learner.update(**given)]
+        return [self._updated(self._others, **given)]
+
+    def _updated(
+        self,
+        others: LearnerProcesses,
+        batch: Any = None,
+        batches: Sequence[Any] | None = None,
+        episodes: Sequence[Any] | None = None,
+        timesteps: Mapping[Any, Any] | None = None,
+        num_total_minibatches: int = 0,
+        num_epochs: int = 1,
+        minibatch_size: int | None = None,
+        shuffle_batch_per_epoch: bool = False,
+    ) -> Any:
+        import torch
+
+        if self._is_module_behind:
+            self._catch_up()
+        learner: Any = self._learner
+        epochs = Epochs(
+            num_epochs,
+            minibatch_size,
+            shuffle_batch_per_epoch and num_epochs > 1,
+            num_total_minibatches,
+        )
+        if minibatch_size is not None:
+            epochs = replace(epochs, minibatch_size=minibatch_size * len(self))
+        learner._module_configs.clear()
+        taken = learner._taken(batch, batches, episodes)
+        answers = others.ask(
+            "improve", taken, epochs, dict(timesteps or {}), torch.get_rng_state(), is_lent=True
+        )
+        _, random_state, modules = answers[0]
+        learner.module.set_state(modules)
+        learner._weights_seq_no += bool(taken.columns)
+        torch.set_rng_state(random_state)
+        self._is_behind = True
+        results = [result for result, *_ in answers]
+        _join_errors(results, {key: row_count(own) for key, own in taken.columns.items()})
+        learner.metrics.aggregate(results)
+        return learner.metrics.reduce()
+
+    def _catch_up(self) -> None:
+        """Take over what the others have learnt: all of it, but for metrics, which come anyway."""
+        if self._others is not None and (self._is_behind or self._is_module_behind):
+            self._learner.set_state(self._others.ask_first("call", _state_of, {}))
+            self._is_behind = self._is_module_behind = False
+
+    def _hand_out(self) -> None:
+        """Give the others what the learner here has now."""
+        if self._others is not None:
+            state = self._learner.get_state(not_components=_METRICS)
+            self._others.ask("call", _take_state, {"state": state})
+            self._is_behind = self._is_module_behind = False
 
     def add_module(
         self,
@@ -102,7 +205,8 @@ class LearnerGroup(Checkpointable):
         new_should_module_be_updated: Selection = None,
     ) -> MultiRLModuleSpec:
         """Add a module; see `Learner.add_module`."""
-        return self._learner.add_module(
+        return self._changed(
+            "add_module",
             module_id=module_id,
             module_spec=module_spec,
             config_overrides=config_overrides,
@@ -113,18 +217,32 @@ class LearnerGroup(Checkpointable):
         self, module_id: str, *, new_should_module_be_updated: Selection = None
     ) -> MultiRLModuleSpec:
         """Remove a module; see `Learner.remove_module`."""
-        return self._learner.remove_module(
-            module_id, new_should_module_be_updated=new_should_module_be_updated
+        return self._changed(
+            "remove_module",
+            module_id=module_id,
+            new_should_module_be_updated=new_should_module_be_updated,
         )
 
+    def _changed(self, method: str, **given: Any) -> MultiRLModuleSpec:
+        """Add or remove a module everywhere, and let all be equal."""
+        self._catch_up()
+        spec: MultiRLModuleSpec = _change(self._learner, method, given)
+        if self._others is not None:
+            self._others.ask("call", _change, {"method": method, "given": given})
+            self._hand_out()
+        return spec
+
     def foreach_learner(self, func: Callable[..., Any], **kwargs: Any) -> list[CallResult]:
-        """Call a function with each learner.
+        """Call a function with each learner, where it is.
 
         Args:
-            func: Called as `func(learner, **kwargs)`.
+            func: Called as `func(learner, **kwargs)`; it travels by cloudpickle.
             **kwargs: Handed on.
         """
-        return [CallResult(func(self._learner, **kwargs))]
+        if self._others is None:
+            return [CallResult(func(self._learner, **kwargs))]
+        self._is_behind = self._is_module_behind = True
+        return [CallResult(value) for value in self._others.ask("call", func, kwargs)]
 
     def get_weights(self, module_ids: Collection[str] | None = None) -> dict[str, Any]:
         """Give the weights of the modules by id.
@@ -132,12 +250,16 @@ class LearnerGroup(Checkpointable):
         Args:
             module_ids: Only these; None for all.
         """
+        if self._is_module_behind:
+            self._catch_up()
         state: dict[str, Any] = self._learner.module.get_state(components=module_ids)
         return state
 
     def set_weights(self, weights: Mapping[str, Any]) -> None:
         """Take weights over, by module id."""
+        self._catch_up()
         self._learner.module.set_state(weights)
+        self._hand_out()
 
     def load_module_state(
         self,
@@ -153,11 +275,13 @@ class LearnerGroup(Checkpointable):
             modules_to_load: Which of those; None for all that are there.
             rl_module_ckpt_dirs: Module id to a module's own folder; these win.
         """
+        self._catch_up()
         module = self._learner.module
         if multi_rl_module_ckpt_dir is not None:
             load_modules(module, multi_rl_module_ckpt_dir, modules_to_load)
         for module_id, path in (rl_module_ckpt_dirs or {}).items():
             load_module(module, module_id, path)
+        self._hand_out()
 
     # State
 
@@ -170,17 +294,32 @@ class LearnerGroup(Checkpointable):
             return {}
         inside = self._get_subcomponents(COMPONENT_LEARNER, components)
         left_out = self._get_subcomponents(COMPONENT_LEARNER, not_components)
+        are_weights = inside is not None and all(
+            each.split("/")[0] == COMPONENT_RL_MODULE for each in inside
+        )
+        if self._is_module_behind or not are_weights:
+            self._catch_up()
         state = self._learner.get_state(inside, not_components=left_out, **kwargs)
         return {COMPONENT_LEARNER: state}
 
     @override
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take over what `get_state` gave."""
+        self._catch_up()
         if COMPONENT_LEARNER in state:
             with at(COMPONENT_LEARNER):
                 self._learner.set_state(state[COMPONENT_LEARNER])
         elif COMPONENT_RL_MODULE in state:
             self._learner.set_state(state)
+        self._hand_out()
+
+    @override
+    def _state_to_save(self) -> Mapping[str, Any]:
+        return self.get_state()
+
+    @override
+    def _restored(self, component: str | None) -> None:
+        self._hand_out()  # The folder of the learner was read into the one here.
 
     @override
     def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:
@@ -192,5 +331,45 @@ class LearnerGroup(Checkpointable):
         return (), {"config": self.config, "module_spec": self._module_spec}
 
     def shutdown(self) -> None:
-        """Let go of the learner."""
+        """End the learners in other processes, and let go of the one here."""
+        if self._others is not None:
+            self._others.stop()
         self._learner.shutdown()
+
+
+_METRICS = "metrics_logger"
+
+
+def _state_of(learner: Any) -> Any:
+    return learner.get_state(not_components=_METRICS)
+
+
+def _take_state(learner: Any, state: Mapping[str, Any]) -> None:
+    learner.set_state(state)
+
+
+def _change(learner: Any, method: str, given: Mapping[str, Any]) -> Any:
+    change = learner.add_module if method == "add_module" else learner.remove_module
+    return change(**given)
+
+
+def _join_errors(results: Sequence[Any], rows: Mapping[str, int]) -> None:
+    """Put the errors of rows into their order: minibatch by minibatch, learner by learner."""
+    for module_id, count in rows.items():
+        found = [own[module_id][TD_ERROR_KEY] for own in results if TD_ERROR_KEY in own[module_id]]
+        if not found:
+            continue
+        joined = found[0].like()
+        for errors in zip(*(each.values() for each in found), strict=True):
+            for each in errors[:count]:  # With fewer rows than learners, the others stand in.
+                joined.push(each)
+        for own in results:
+            del own[module_id][TD_ERROR_KEY]
+        results[0][module_id][TD_ERROR_KEY] = joined
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -68,6 +68,13 @@ class LossPerNetworkLearner(TorchLearner):
         self._temp_losses.update({(module_id, name): loss for name, loss in losses.items()})
 
     @override
+    def _weighed(self, losses: dict[str, Any]) -> dict[str, Any]:
+        if self._peers is not None:
+            for (module_id, name), loss in self._temp_losses.items():
+                self._temp_losses[module_id, name] = loss * self._shares[module_id]
+        return super()._weighed(losses)
+
+    @override
     def compute_gradients(self, loss_per_module: Mapping[str, Tensor], **kwargs: Any) -> Gradients:
         """Compute the gradients of the losses in `_temp_losses`.
 

@@ -6,6 +6,7 @@ divergences already. Rows may be steps `(B,)` or padded sequences `(B, T)`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import torch
@@ -137,6 +138,7 @@ def marwil_terms(
     beta: float,
     vf_coeff: float,
     bc_logstd_coeff: float,
+    over_learners: Callable[[Tensor], Tensor] | None = None,
 ) -> tuple[MARWILTerms, Tensor]:
     """Compute MARWIL's loss: cloning, with better actions weighing exponentially more.
 
@@ -151,6 +153,7 @@ def marwil_terms(
         beta: How much advantages matter.
         vf_coeff: Weight of the value loss.
         bc_logstd_coeff: How much a wide policy is rewarded.
+        over_learners: Gives means over the rows of all learners; None where there is one.
 
     Returns:
         The terms, and the moving average after this batch.
@@ -158,9 +161,12 @@ def marwil_terms(
     mean = RowMean(mask)
     advantages = value_targets - values
     squared = mean(advantages.square())
+    seen, is_any = squared.detach(), squared.new_ones(()) if mask is None else mask.any().float()
+    if over_learners is not None:
+        seen, is_any = over_learners(torch.stack([seen, is_any]))
     if mask is not None:  # Where no row counts there is nothing to move towards.
-        update_rate = update_rate * mask.any()
-    norm = squared_norm + update_rate * (squared.detach() - squared_norm)
+        update_rate = update_rate * is_any
+    norm = squared_norm + update_rate * (seen - squared_norm)
     weights = torch.exp(beta * (advantages.detach() / (1e-8 + norm.sqrt())))
     policy_loss = -mean(weights * _widened(logp, log_std, bc_logstd_coeff))
     vf_loss = 0.5 * squared

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from torch import Tensor
@@ -111,6 +112,7 @@ class MARWILTorchLearner(MARWILLearner, TorchLearner):
             update_rate=config.moving_average_sqd_adv_norm_update_rate,
             beta=beta,
             vf_coeff=config.vf_coeff,
+            over_learners=partial(self._over_learners, module_id) if self.distributed else None,
         )
         self.moving_avg_sqd_adv_norms_per_module[module_id] = norm
         self._keep_terms(

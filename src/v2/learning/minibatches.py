@@ -11,7 +11,7 @@ column; a minibatch is then a view of each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from ...core import nest
 from ...core.columns import Columns
 from ...core.errors import ConfigError
 from ...core.types import Array
+from ..modules.row_part import RowPart
 from .module_batch import ModuleBatch
 
 Batch = dict[str, dict[str, Any]]
@@ -54,13 +55,19 @@ class Epochs:
                 raise ConfigError(name, expected="at least 1", found=repr(value))
 
 
-def minibatches(batch: Batch, epochs: Epochs, rng: np.random.Generator) -> Iterator[Batch]:
-    """Give the minibatches of a train batch.
+def minibatches(
+    batch: Batch,
+    epochs: Epochs,
+    rng: np.random.Generator,
+    part: Callable[[int], RowPart] | None = None,
+) -> Iterator[Batch]:
+    """Give the minibatches of a train batch, or a learner's part of each.
 
     Args:
         batch: Columns by module; tensors, or nests of them.
         epochs: How often and in which portions.
         rng: Chooses the orders.
+        part: Which of a minibatch's rows are asked for; None for all.
 
     Example:
         >>> batch = {"p": {"obs": torch.arange(3)}}
@@ -69,11 +76,15 @@ def minibatches(batch: Batch, epochs: Epochs, rng: np.random.Generator) -> Itera
         [[0, 1], [2, 0]]
     """
     if epochs.minibatch_size is None:
+        own = batch if part is None else {key: _part_of(each, part) for key, each in batch.items()}
         for _ in range(epochs.num_minibatches or epochs.num_epochs):
-            yield {module_id: ModuleBatch(columns) for module_id, columns in batch.items()}
+            yield {
+                module_id: _with_part(columns, own[module_id], part)
+                for module_id, columns in batch.items()
+            }
         return
     streams = {
-        module_id: _Stream(columns, epochs.minibatch_size, epochs.shuffle, rng)
+        module_id: _Stream(columns, epochs.minibatch_size, epochs.shuffle, rng, part)
         for module_id, columns in batch.items()
     }
     count = epochs.num_minibatches or max(
@@ -81,6 +92,21 @@ def minibatches(batch: Batch, epochs: Epochs, rng: np.random.Generator) -> Itera
     )
     for left in range(count, 0, -1):
         yield {module_id: stream.next(left) for module_id, stream in streams.items()}
+
+
+def _part_of(columns: Mapping[str, Any], part: Callable[[int], RowPart]) -> dict[str, Any]:
+    """A learner's rows of all, as copies: the memory they come in is not its own."""
+    own = part(row_count(columns))
+    rows = np.arange(own.start, own.stop)
+    return {name: _gathered(column, rows) for name, column in columns.items()}
+
+
+def _with_part(
+    whole: Mapping[str, Any], own: Mapping[str, Any], part: Callable[[int], RowPart] | None
+) -> ModuleBatch:
+    made = ModuleBatch(own)
+    made.part = None if part is None else part(row_count(whole))
+    return made
 
 
 def row_count(columns: Mapping[str, Any]) -> int:
@@ -104,6 +130,7 @@ class _Stream:
         minibatch_size: int,
         is_shuffled: bool,
         rng: np.random.Generator,
+        part: Callable[[int], RowPart] | None,
     ) -> None:
         self._columns = columns
         self._is_shuffled = is_shuffled
@@ -112,6 +139,11 @@ class _Stream:
         self.size = max(1, minibatch_size * self.rows // step_count(columns))
         self._order = np.arange(self.rows)
         self._at = 0
+        self._part = None if part is None else part(self.size)
+        self._own = slice(0, self.size)
+        if self._part is not None:
+            self._own = slice(self._part.start, self._part.stop)
+        self._length = self._own.stop - self._own.start
         self._per_block = _minibatches_per_block(columns, self.rows, self.size)
         self._block: dict[str, Any] = {}
         self._in_block = self._next_in_block = 0
@@ -122,12 +154,15 @@ class _Stream:
             self._in_block = min(self._per_block, left)
             self._next_in_block = 0
             rows = self._take(self._in_block * self.size)
+            rows = rows.reshape(-1, self.size)[:, self._own].reshape(-1)
             self._block = {name: _gathered(column, rows) for name, column in self._columns.items()}
-        start = self._next_in_block * self.size
+        start = self._next_in_block * self._length
         self._next_in_block += 1
-        return ModuleBatch(
-            (name, _cut(column, start, self.size)) for name, column in self._block.items()
+        made = ModuleBatch(
+            (name, _cut(column, start, self._length)) for name, column in self._block.items()
         )
+        made.part = self._part
+        return made
 
     def _take(self, count: int) -> Array:
         parts = []

@@ -8,6 +8,7 @@ from typing_extensions import Self, override
 
 from ...core import nest
 from ...core.columns import Columns
+from ..modules.row_part import RowPart
 
 
 class ModuleBatch(dict[str, Any]):
@@ -19,6 +20,9 @@ class ModuleBatch(dict[str, Any]):
         >>> len(batch), sorted(batch), len(batch.copy(shallow=True))
         (3, ['obs', 'rewards'], 3)
     """
+
+    part: RowPart | None = None
+    """Which rows these are, where other learners have the others."""
 
     @override
     def __len__(self) -> int:

@@ -57,6 +57,7 @@ class ModuleHolder(Checkpointable):
         self._weights_seq_no = 0
         self._module_configs: dict[str, Any] = {}
         self._order_seed: Any = None
+        self._peers: Any = None
 
     # What it is made of
 
@@ -82,8 +83,8 @@ class ModuleHolder(Checkpointable):
 
     @property
     def distributed(self) -> bool:
-        """Whether it is one of several; never."""
-        return False
+        """Whether it is one of several."""
+        return self._peers is not None
 
     def build(self) -> None:
         """Make the modules, the pipeline and the optimisers; a subclass calls this one first."""

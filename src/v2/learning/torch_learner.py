@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 from typing_extensions import override
 
-from ...core.columns import ALL_MODULES, DEFAULT_MODULE_ID
+from ...core.columns import ALL_MODULES, DEFAULT_MODULE_ID, Columns
 from ...core.errors import ConfigError
 from ...core.rllib_utils.gradients import clip_gradients, compute_global_norm
 from ...core.rllib_utils.tensor_formulas import set_torch_seed
@@ -48,6 +48,8 @@ class TorchLearner(Learner):
         self._optimizers = Optimizers()
         self._params: dict[Hashable, Any] = {}
         self._loss_check = LossCheck()
+        self._losses: dict[str, Any] = {}
+        self._shares: dict[str, float] = {}
         self._terms: dict[str, tuple[Mapping[str, Any], Callable[[], Mapping[str, Any]]]] = {}
 
     @override
@@ -185,13 +187,58 @@ class TorchLearner(Learner):
 
     @override
     def _update(self, batch: Batch) -> tuple[Any, dict[str, Any], Any]:
+        shares = None if self._peers is None else self._begin_shares(batch)
         fwd_out = self.module.forward_train(batch)
+        if shares is not None:
+            self._shares = shares()
         losses = self.compute_losses(fwd_out=fwd_out, batch=batch)
         if not self.config.torch_skip_nan_gradients:
             self._loss_check.look_at(losses)
-        gradients = self.postprocess_gradients(self.compute_gradients(losses))
+        gradients = self.compute_gradients(self._weighed(losses))
+        if self._peers is not None:
+            gradients = self._peers.added_gradients(self._params, gradients)
+        gradients = self.postprocess_gradients(gradients)
         self.apply_gradients(gradients)
         return fwd_out, losses, gradients
+
+    # With other learners
+
+    def _mask(self, batch: Mapping[str, Any], config: Any) -> Any:
+        """Which rows the loss of a module is the mean of; None for all."""
+        return batch.get(Columns.LOSS_MASK)
+
+    def _begin_shares(self, batch: Batch) -> Callable[[], dict[str, float]]:
+        """Find out how much of each loss is its own; asks the others where rows are masked."""
+        parts: dict[str, Any] = {key: getattr(each, "part", None) for key, each in batch.items()}
+        if not any(Columns.LOSS_MASK in columns for columns in batch.values()):
+            return lambda: {key: part.share for key, part in parts.items()}
+        counts: dict[str, float] = {}
+        for module_id, columns in batch.items():
+            mask = self._mask(columns, self._config_of(module_id))
+            count = len(parts[module_id]) if mask is None else float(mask.sum())
+            counts[module_id] = 0.0 if parts[module_id].is_stand_in else count
+        found: Callable[[], dict[str, float]] = self._peers.begin_shares(counts)
+        return found
+
+    def _weighed(self, losses: dict[str, Any]) -> dict[str, Any]:
+        """Losses by this learner's share of the rows; of all learners they add up to the mean."""
+        if self._peers is None:
+            return losses
+        return {key: loss * self._shares.get(key, 1.0) for key, loss in losses.items()}
+
+    def _over_learners(self, module_id: str, means: Any) -> Any:
+        """Means over the rows of all learners, of what are means over the rows here."""
+        share = self._shares[module_id]
+        return self._peers.added(means.detach() * share if share else torch.zeros_like(means))
+
+    def _told(self, values: dict[tuple[str, str], Any]) -> dict[tuple[str, str], Any]:
+        """Numbers by module and name, as they are over the rows of all learners."""
+        if self._peers is None or not values:
+            return values
+        here = torch.stack([value.detach().float().reshape(()) for value in values.values()])
+        shares = torch.tensor([self._shares[key] for key, _ in values], device=here.device)
+        added = self._peers.added(torch.where(shares > 0, here * shares, 0.0))
+        return dict(zip(values, added, strict=True))
 
     def compute_gradients(self, loss_per_module: Mapping[str, Any], **kwargs: Any) -> Gradients:
         """Compute the gradients of the sum of all losses.
@@ -296,18 +343,23 @@ class TorchLearner(Learner):
         return [self.get_param_ref(param) for entry in entries for param in entry.params]
 
     @override
-    def _learn(self, batch: Any, epochs: Any) -> None:
+    def _learn(self, batch: Any, epochs: Any) -> dict[str, Any]:
         self._loss_check.begin(self._weights_seq_no + 1)
-        super()._learn(batch, epochs)
+        self._losses = super()._learn(batch, epochs)
         self._loss_check.end()
         self.metrics.later("update", self._tell_of_update)
+        return self._losses
 
     def _tell_of_update(self) -> None:
         """Log what is as it was after the last update: the terms of losses, rates and sizes."""
         terms, self._terms = self._terms, {}
+        losses, self._losses = self._losses, {}
+        values = {(module_id, self.TOTAL_LOSS_KEY): loss for module_id, loss in losses.items()}
         for module_id, (scalars, late) in terms.items():
             for name, value in {**scalars, **late()}.items():
-                self.metrics.log_value((module_id, name), value.detach(), window=1)
+                values[module_id, name] = value
+        for key, value in self._told(values).items():
+            self.metrics.log_value(key, value.detach(), window=1)
         for entry in self._optimizers:
             key = (entry.module_id, f"{entry.name}_{names.LR_KEY}")
             self.metrics.log_value(key, get_lr(entry.optimizer), window=1)

@@ -13,6 +13,7 @@ from typing_extensions import override
 from ...core.columns import Columns
 from ...core.errors import SpaceError
 from .model_config import as_settings
+from .row_part import drawn_for_all
 from .sac import ACTION_DIST_INPUTS_NEXT, DefaultSACTorchRLModule
 
 NUM_ACTIONS: Final = 10
@@ -41,14 +42,18 @@ class DefaultCQLTorchRLModule(DefaultSACTorchRLModule):
         out = super()._forward_train(batch, **kwargs)
         kind: Any = self.get_train_action_dist_cls()
         repeat, rows = self.num_actions, len(batch[Columns.ACTIONS])
-        actions, observations = [self._drawn_evenly(batch[Columns.ACTIONS])], []
+        actions, observations = [self._drawn_evenly(batch)], []
         with torch.no_grad():
             for when, inputs in (
                 ("curr", out[Columns.ACTION_DIST_INPUTS]),
                 ("next", out[ACTION_DIST_INPUTS_NEXT]),
             ):
-                policy = kind.from_logits(inputs.repeat_interleave(repeat, 0))
-                drawn, logp = policy.rsample_and_logp()
+                drawn, logp = drawn_for_all(
+                    batch,
+                    inputs.repeat_interleave(repeat, 0),
+                    lambda rows: kind.from_logits(rows).rsample_and_logp(),
+                    repeat,
+                )
                 actions.append(drawn)
                 out[f"logps_{when}_repeat"] = logp.view(rows, repeat, 1)
         for seen in (batch[Columns.OBS], batch[Columns.OBS], batch[Columns.NEXT_OBS]):
@@ -63,16 +68,21 @@ class DefaultCQLTorchRLModule(DefaultSACTorchRLModule):
             out[f"actions_{kind_name}_repeat"] = each
         return out
 
-    def _drawn_evenly(self, recorded: Tensor) -> Tensor:
+    def _drawn_evenly(self, batch: dict[str, Any]) -> Tensor:
         """Actions from anywhere in the space; from -1 to 1 where that has no end."""
+        recorded = batch[Columns.ACTIONS]
         space: Any = self.action_space
         is_finite = np.isfinite(space.low) & np.isfinite(space.high)
         low, high = np.where(is_finite, space.low, -1.0), np.where(is_finite, space.high, 1.0)
         lowest, highest = (
             torch.as_tensor(each, dtype=torch.float32).to(recorded.device) for each in (low, high)
         )
-        share = torch.rand(
-            (len(recorded) * self.num_actions, recorded.shape[-1]), device=recorded.device
+        shape = (len(recorded) * self.num_actions, recorded.shape[-1])
+        (share,) = drawn_for_all(
+            batch,
+            recorded.new_empty(shape, dtype=torch.float32),
+            lambda rows: (torch.rand(rows.shape, device=rows.device),),
+            self.num_actions,
         )
         return lowest + (highest - lowest) * share
 

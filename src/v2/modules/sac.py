@@ -19,6 +19,7 @@ from .model_config import as_settings
 from .network_configs import MultiStreamEncoderConfig, RecurrentEncoderConfig
 from .networks import ENCODER_OUT
 from .rl_module import RLModule
+from .row_part import drawn_for_all
 from .torch_model import make_target_network
 from .torch_rl_module import TorchRLModule
 
@@ -129,8 +130,12 @@ class DefaultSACTorchRLModule(TorchRLModule, DefaultSACRLModule):
         kind: Any = self.get_train_action_dist_cls()
         inputs, inputs_next = self._policy(now), self._policy(after)
         # Gradients of the sampled actions and their densities are what trains the policy.
-        actions, logp = kind.from_logits(inputs).rsample_and_logp()
-        actions_next, logp_next = kind.from_logits(inputs_next).sample_and_logp()
+        actions, logp = drawn_for_all(
+            batch, inputs, lambda rows: kind.from_logits(rows).rsample_and_logp()
+        )
+        actions_next, logp_next = drawn_for_all(
+            batch, inputs_next, lambda rows: kind.from_logits(rows).sample_and_logp()
+        )
         out[Columns.ACTION_DIST_INPUTS] = inputs
         out[ACTION_DIST_INPUTS_NEXT] = inputs_next
         out[LOGP_RESAMPLED] = logp

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.spaces import Box, Discrete
-from rlconnect.core.errors import ConfigError, PieceError
+from rlconnect.core.errors import PieceError
 from rlconnect.v2 import (
     BCTorchLearner,
     ConnectorV2,
@@ -198,12 +198,6 @@ def test_a_group_takes_weights_from_folders(tmp_path):
     key = "default_policy/pi.net.mlp.0.weight"
     np.testing.assert_array_equal(from_together, weights_of(first._learner)[key])
     np.testing.assert_array_equal(from_alone, weights_of(second._learner)[key])
-
-
-def test_learners_elsewhere_are_not_there():
-    """Asking for more than the local one is an error that says what works."""
-    with pytest.raises(ConfigError, match="num_learners=0"):
-        grouped(num_learners=2)
 
 
 @pytest.mark.parametrize("minibatch_size", [1, 2])

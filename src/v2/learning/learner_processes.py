@@ -1,0 +1,210 @@
+"""Learners in processes on this machine: begun, asked, watched and ended by this one."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import wait
+from typing import Any, Final
+
+from ...core.errors import RlconnectError
+from .messages import SharedPages
+
+_GRACE: Final = 5.0
+"""Seconds in which a learner that has died is noticed, when others miss it."""
+
+_MAIN: Final = f"{__package__}.learner_process"
+"""What runs in such a process."""
+
+_RESUME: Final = (
+    "checkpoints made before are whole: a run goes on from them, with any num_learners."
+)
+
+
+class LearnerError(RlconnectError, RuntimeError):
+    """A learner in another process failed; `learner` says which, from 0."""
+
+
+class LostLearnerError(LearnerError):
+    """A learner's process is gone."""
+
+
+class LearnerProcesses:
+    """Learners that learn together, each in a process of its own.
+
+    They are asked all at once. After anything that goes wrong while they learn all are ended: their
+    weights may differ by a step.
+
+    Args:
+        plan: Gives what they begin with, by the address where they meet.
+        count: How many there are.
+    """
+
+    def __init__(self, plan: Callable[[str], Any], count: int) -> None:
+        folder = tempfile.mkdtemp(prefix="rlconnect_learners_")
+        self._workers: list[_Worker] = []
+        self._pages = SharedPages()
+        self._end = weakref.finalize(self, _end, self._workers, folder, os.getpid())
+        self._why = "they were shut down"
+        try:
+            self._workers.extend(_Worker(index, self._pages.file) for index in range(count))
+            self.ask("start", plan(f"file://{folder}/meeting"))
+        except BaseException:
+            self.stop("they could not be started")
+            raise
+
+    def ask(self, method: str, *arguments: Any, is_lent: bool = False) -> list[Any]:
+        """Have all learners do something; gives their answers.
+
+        Args:
+            method: What, by a method of `LearnerWorker`.
+            *arguments: For it.
+            is_lent: Whether they look at the arguments only while they do it.
+        """
+        return self._asked(self._workers, method, arguments, is_lent)
+
+    def ask_first(self, method: str, *arguments: Any) -> Any:
+        """Have the first learner do something; gives its answer."""
+        return self._asked(self._workers[:1], method, arguments, False)[0]
+
+    def _asked(
+        self, workers: Sequence[_Worker], method: str, arguments: Any, is_lent: bool
+    ) -> list[Any]:
+        if not self._end.alive:
+            raise LearnerError(
+                "the learners have ended", found=self._why, hint=f"build anew; {_RESUME}"
+            )
+        message = self._pages.packed((method, arguments), is_lent=is_lent)
+        is_call = method == "call"
+        try:
+            for worker in workers:
+                worker.send(message)
+            answers, failed = self._answers(workers, is_call)
+        except BaseException as error:
+            self.stop(f"{type(error).__name__}: {error}")
+            raise
+        if failed is not None:
+            if not is_call:
+                self.stop(failed[1]["summary"])
+            _raise(*failed)
+        return answers
+
+    def _answers(
+        self, workers: Sequence[_Worker], is_patient: bool
+    ) -> tuple[list[Any], tuple[_Worker, Any] | None]:
+        """Wait for all, or for the first that fails; those that only miss it come last."""
+        answers: dict[int, Any] = {}
+        failed: tuple[_Worker, Any] | None = None
+        waiting: dict[Any, _Worker] = {worker.pipe: worker for worker in workers}
+        missed: tuple[_Worker, Any] | None = None
+        deadline = float("inf")
+        while waiting and time.monotonic() < deadline:
+            for pipe in wait([*waiting], 0.2 if missed else None):
+                worker = waiting.pop(pipe)
+                is_fine, found = worker.answer(len(self._workers))
+                if is_fine:
+                    answers[worker.index] = found
+                elif not found["is_of_another"]:
+                    failed = failed or (worker, found)
+                    if not is_patient:
+                        return [], failed
+                elif missed is None:
+                    missed, deadline = (worker, found), time.monotonic() + _GRACE
+        failed = failed or missed
+        return [] if failed else [answers[worker.index] for worker in workers], failed
+
+    def stop(self, why: str = "they were shut down") -> None:
+        """End all processes."""
+        if self._end.alive:
+            self._why = why
+            self._end()
+
+
+class _Worker:
+    """One learner's process, and the way to it."""
+
+    def __init__(self, index: int, pages: int) -> None:
+        self.index = index
+        self.pipe, theirs = Pipe()
+        self._incoming = SharedPages()
+        files = (theirs.fileno(), pages, self._incoming.file)
+        arguments = ", ".join(map(str, (*files, index, os.getpid())))
+        # A fresh interpreter that finds the same modules; it does not run the user's script again.
+        code = (
+            f"import sys; sys.path[:] = {sys.path!r}; from {_MAIN} import main; main({arguments})"
+        )
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code], pass_fds=files, stdin=subprocess.DEVNULL
+        )
+        theirs.close()
+
+    @property
+    def name(self) -> str:
+        return f"learner {self.index} (process {self.process.pid})"
+
+    def send(self, message: bytes) -> None:
+        """Ask for something; a process that is gone is told of by `answer`."""
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self.pipe.send_bytes(message)
+
+    def answer(self, count: int) -> tuple[bool, Any]:
+        """What it answers.
+
+        Raises:
+            LostLearnerError: It has died.
+        """
+        try:
+            found: tuple[bool, Any] = self._incoming.unpacked(self.pipe.recv_bytes())
+        except (EOFError, OSError) as error:
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(_GRACE)
+            raise LostLearnerError(
+                f"{self.name} of {count} has ended",
+                found=_ending(self.process.returncode),
+                hint=_RESUME,
+                learner=self.index,
+            ) from error
+        return found
+
+
+def _raise(worker: _Worker, found: dict[str, Any]) -> None:
+    """Raise what a learner raised, as it is, and say whose it is."""
+    told = LearnerError(f"{worker.name} failed", found=found["text"], learner=worker.index)
+    if found["error"] is None:
+        raise LearnerError(
+            f"{worker.name} raised {found['summary']}", learner=worker.index
+        ) from told
+    error = pickle.loads(found["error"])
+    if isinstance(error, RlconnectError):
+        error.message = f"{worker.name}: {error.message}"
+        error.facts["learner"] = worker.index
+    elif hasattr(error, "add_note"):  # Python 3.11
+        error.add_note(f"raised in {worker.name}")
+    raise error from told
+
+
+def _ending(code: int | None) -> str:
+    if code is None or code >= 0:
+        return f"exit code {code}"
+    return f"{signal.Signals(-code).name}; where nobody has killed it, memory may have run out"
+
+
+def _end(workers: list[_Worker], folder: str, owner: int) -> None:
+    if os.getpid() != owner:
+        return  # A fork of the process that has begun them.
+    for worker in workers:
+        worker.process.kill()
+    for worker in workers:
+        worker.process.wait()
+        worker.pipe.close()
+    shutil.rmtree(folder, ignore_errors=True)

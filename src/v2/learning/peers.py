@@ -1,0 +1,127 @@
+"""Learners in several processes that take each gradient step together.
+
+Each computes losses and gradients of its part of a minibatch. A mean over all rows is the sum of
+the parts' means, each weighed by its share of the rows that count; so are its gradients. What is
+added up is the same number in every process, so equal weights stay equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from ...core.errors import RlconnectError
+from ..modules.row_part import RowPart
+
+Shares = dict[str, float]
+
+
+class PeerLostError(RlconnectError, RuntimeError):
+    """Another learner did not take part in a step."""
+
+
+class Peers:
+    """The place of a learner among others, and the sums it makes with them.
+
+    Args:
+        index: Which one it is, from 0.
+        count: How many there are.
+        address: Where they meet: `file://...` or `tcp://host:port`.
+        device: Where its modules are.
+        has_own_device: Whether each has a GPU of its own: sums are NCCL's then, else Gloo's.
+
+    Raises:
+        PeerLostError: They do not meet.
+    """
+
+    def __init__(
+        self, index: int, count: int, address: str, device: torch.device, has_own_device: bool
+    ) -> None:
+        self.index = index
+        self.count = count
+        self._device = device
+        backend = "nccl" if device.type == "cuda" and has_own_device else "gloo"
+        with _meeting("the learners do not find each other"):
+            dist.init_process_group(backend, init_method=address, rank=index, world_size=count)
+
+    def part(self, rows: int) -> RowPart:
+        """Which of so many rows are this learner's."""
+        return RowPart.of(rows, self.index, self.count)
+
+    def begin_shares(self, counts: Mapping[str, float]) -> Callable[[], Shares]:
+        """Begin to find out the share of each module's rows that this learner has.
+
+        Args:
+            counts: How many rows count here, by module; the same modules everywhere.
+
+        Returns:
+            What waits for the answer. Where no row counts at all, everyone has an equal share.
+        """
+        here = torch.tensor([*counts.values()], dtype=torch.float64, device=self._device)
+        everywhere = here.clone()
+        with _meeting():
+            work: Any = dist.all_reduce(everywhere, async_op=True)
+
+        def shares() -> Shares:
+            with _meeting():
+                work.wait()
+            found = torch.where(everywhere > 0, here / everywhere, 1 / self.count)
+            return dict(zip(counts, found.tolist(), strict=True))
+
+        return shares
+
+    def added(self, numbers: Tensor) -> Tensor:
+        """The sum of the tensors that all learners give."""
+        total = numbers.clone()
+        with _meeting():
+            dist.all_reduce(total)
+        return total
+
+    def added_gradients(
+        self, params: Mapping[Hashable, Tensor], gradients: Mapping[Hashable, Tensor]
+    ) -> dict[Hashable, Tensor]:
+        """The sums of the gradients that all learners give.
+
+        Args:
+            params: All parameters, in the same order everywhere.
+            gradients: Those that are there, by parameter.
+
+        Returns:
+            Those that are there anywhere.
+        """
+        given = [gradients.get(ref) for ref in params]
+        is_there = torch.tensor([float(each is not None) for each in given], device=self._device)
+        flat = torch.cat(
+            [
+                is_there,
+                *(
+                    (torch.zeros_like(param) if each is None else each).reshape(-1)
+                    for param, each in zip(params.values(), given, strict=True)
+                ),
+            ]
+        )
+        with _meeting():
+            dist.all_reduce(flat)
+        counts, *parts = flat.split_with_sizes(
+            [len(given), *(each.numel() for each in params.values())]
+        )
+        return {
+            ref: part.view(param.shape).to(param.dtype)
+            for (ref, param), part, count in zip(
+                params.items(), parts, counts.tolist(), strict=True
+            )
+            if count
+        }
+
+
+@contextmanager
+def _meeting(what: str = "another learner is gone") -> Iterator[None]:
+    try:
+        yield
+    except (RuntimeError, ValueError) as error:
+        raise PeerLostError(what, found=str(error)) from error
