@@ -36,13 +36,19 @@ def line_of(batch: SampleBatch | MultiAgentBatch, packed: Collection[str] | None
     Args:
         batch: Of one policy or several.
         packed: Which columns are packed; by default all but those of outcomes and ids.
+
+    Raises:
+        ConfigError: Infos hold what JSON has no word for.
     """
     if isinstance(batch, MultiAgentBatch):
         parts = {policy: _columns(part, packed) for policy, part in batch.policy_batches.items()}
         made = {"type": MULTI, "count": batch.count, "policy_batches": parts}
     else:
         made = {"type": SINGLE, **_columns(batch, packed)}
-    return json.dumps(made, separators=(",", ":"), default=as_plain).encode() + b"\n"
+    try:
+        return json.dumps(made, separators=(",", ":"), default=as_plain).encode() + b"\n"
+    except TypeError as error:  # of keys
+        raise ConfigError("infos cannot be written as JSON", found=str(error)) from None
 
 
 def _columns(batch: Mapping[str, Any], packed: Collection[str] | None) -> dict[str, Any]:

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rlconnect.core.errors import ConfigError
-from rlconnect.legacy import MultiAgentBatch
+from rlconnect.legacy import MultiAgentBatch, SampleBatch
 from rlconnect.offline import open_dataset
 from rlconnect.offline.writers import files, written
+from rlconnect.offline.writers.batch_lines import line_of
 from rlconnect.v2 import SingleAgentEpisode, write_episodes
 
 from tests.offline.columns import leaves
@@ -166,3 +167,10 @@ def test_texts_for_minari_are_refused(tmp_path):
 
     with pytest.raises(ConfigError, match="no place in a dataset of Minari"):
         open_dataset(tmp_path / "own").write(tmp_path / "out", "minari")
+
+
+@pytest.mark.parametrize("info", [{b"name": 1}, {"name": {1, 2}}])
+def test_infos_that_json_has_no_word_for_are_told(info):
+    """Odd keys as well as odd values."""
+    with pytest.raises(ConfigError, match="cannot be written as JSON"):
+        line_of(SampleBatch({"rewards": np.zeros(1), "infos": [info]}))
