@@ -37,6 +37,6 @@ def test_the_pictures_of_the_page_are_there():
     """What the case study shows lies in the repository."""
     page = (ROOT / "docs/case-study.md").read_text(encoding="utf-8")
 
-    for each in ("chain", "losses"):
+    for each in ("chain", "losses", "curves"):
         assert f"pictures/story-{each}.svg" in page
         assert (ROOT / f"docs/pictures/story-{each}.svg").is_file()

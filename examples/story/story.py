@@ -81,7 +81,7 @@ def trained(out, seeds, steps, lessons):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, help="folder for all files; a new one if left out")
-    parser.add_argument("--seeds", type=int, default=3, help="how many of each way")
+    parser.add_argument("--seeds", type=int, default=5, help="how many of each way")
     parser.add_argument("--steps", type=int, default=100_000, help="environment steps of each")
     parser.add_argument("--quick", action="store_true", help="a look at the way, not at results")
     parser.add_argument("--write-docs", type=Path, help="folder for the pictures of the page")
