@@ -10,7 +10,8 @@ from rlconnect.cli.app import main
 PAGE = (Path(__file__).parents[2] / "docs/train.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    (rlconnect .*)$", PAGE, re.MULTILINE)
 SOONER = (("steps=20e3", "steps=500"), ("train_batch_size=1000", "train_batch_size=200"),
-          ("2048", "256"), ("iterations=24", "iterations=4"))  # fmt: skip
+          ("2048", "256"), ("iterations=24", "iterations=4"),
+          ("num_learners=2", "num_learners=2 --set train_batch_size=200"))  # fmt: skip
 QUICK = "--set num_epochs=1 --set minibatch_size=100"
 
 
@@ -19,7 +20,7 @@ QUICK = "--set num_epochs=1 --set minibatch_size=100"
 def test_the_walk(tmp_path, monkeypatch, capsys):
     """From nothing to a policy that goes on learning; smaller than a reader has it."""
     monkeypatch.chdir(tmp_path)
-    assert len(COMMANDS) == 7
+    assert len(COMMANDS) == 8
 
     for command in COMMANDS:
         words = command
