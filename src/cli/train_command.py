@@ -83,6 +83,12 @@ def train(
         Path | None,
         typer.Option("--out", metavar="FOLDER", help="A new folder; runs/ALGO-ENV if left out."),
     ] = None,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--log", metavar="wandb|mlflow", help="Send results there, too; may be repeated."
+        ),
+    ] = None,
     resume: Annotated[
         Path | None,
         typer.Option("--resume", metavar="FOLDER", help="Go on with a run, as if never cut off."),
@@ -122,7 +128,7 @@ def train(
         return
     if resume is None:
         _begin(recipe, folder, begin, policy, loading)
-    run = recipe.training(folder)
+    run = recipe.training(folder, log or ())
     why, is_cut = _go(run, recipe, as_json=as_json)
     _tell(run, recipe, why, as_json=as_json)
     if is_cut:

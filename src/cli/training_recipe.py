@@ -7,7 +7,7 @@ A recipe is settings as TOML has them, with a table `run` beside them; it lies i
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -167,13 +167,16 @@ class Recipe:
             raise ConfigError(f"[run] {name}", expected=kind, found=repr(value))
         return value
 
-    def training(self, folder: Path) -> TrainingRun:
+    def training(self, folder: Path, services: Sequence[str] = ()) -> TrainingRun:
         """The run.
 
         Args:
             folder: Its folder.
+            services: Where else results go; no folder says so, only who runs the command.
         """
         from ..v2.config.toml_settings import toml_of
+        from ..v2.logging.loggers import DEFAULT_LOGGERS
+        from ..v2.logging.services import service_named
         from ..v2.tuning.enough import enough_of
         from ..v2.tuning.run_config import CheckpointConfig
         from ..v2.tuning.training_run import RETURN, TrainingRun
@@ -186,7 +189,14 @@ class Recipe:
         )
         stop = enough_of(self.run.get("stop", {}))
         beside = {RECIPE: toml_of(self.data)}
-        return TrainingRun(self.config(folder), folder, stop=stop, saving=saving, beside=beside)
+        return TrainingRun(
+            self.config(folder),
+            folder,
+            stop=stop,
+            saving=saving,
+            loggers=[*DEFAULT_LOGGERS, *map(service_named, services)],
+            beside=beside,
+        )
 
 
 def free_folder(recipe: Recipe) -> Path:

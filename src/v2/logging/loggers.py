@@ -136,16 +136,19 @@ class TBXLogger(Logger):
 
     @override
     def on_result(self, result: Mapping[str, Any]) -> None:
-        step = result.get("num_env_steps_sampled_lifetime") or result.get("training_iteration", 0)
+        step = step_of(result)
         values = {f"ray/tune/{name}": value for name, value in shown(scalars(result)).items()}
         if self._is_going_on:
-            self._file.begin_again(int(step))
+            self._file.begin_again(step)
             self._is_going_on = False
-        self._file.add_scalars(values, int(step))
+        self._file.add_scalars(values, step)
 
     @override
     def close(self) -> None:
         self._file.close()
+
+
+DEFAULT_LOGGERS: Final = (CSVLogger, JsonLogger, TBXLogger)
 
 
 class UnifiedLogger(Logger):
@@ -154,7 +157,7 @@ class UnifiedLogger(Logger):
     Args:
         config: The algorithm's settings.
         logdir: Their folder.
-        loggers: Their classes; None for CSV, JSON and TensorBoard.
+        loggers: Their classes; None for `DEFAULT_LOGGERS`: CSV, JSON and TensorBoard.
     """
 
     def __init__(
@@ -164,7 +167,7 @@ class UnifiedLogger(Logger):
         loggers: Sequence[type[Logger]] | None = None,
     ) -> None:
         super().__init__(config, logdir)
-        classes = (CSVLogger, JsonLogger, TBXLogger) if loggers is None else loggers
+        classes = DEFAULT_LOGGERS if loggers is None else loggers
         self._loggers = [each(config, logdir) for each in classes]
 
     @override
@@ -176,6 +179,12 @@ class UnifiedLogger(Logger):
     def close(self) -> None:
         for each in self._loggers:
             each.close()
+
+
+def step_of(result: Mapping[str, Any]) -> int:
+    """Where a result is on the horizontal axis: at steps sampled, or else at its iteration."""
+    sampled = result.get("num_env_steps_sampled_lifetime")
+    return int(sampled or result.get("training_iteration", 0))
 
 
 def _cell(value: Any) -> Any:
