@@ -37,7 +37,9 @@ def teach(
     ] = None,
     until: Annotated[
         float,
-        typer.Option("--until", min=0.0, max=1.0, help="The share of steps done alike; enough."),
+        typer.Option(
+            "--until", min=0.0, max=1.0, help="Enough once this share of steps is done alike."
+        ),
     ] = 0.98,
     steps: Annotated[
         int, typer.Option("--steps", min=1, help="Steps that the student plays at most.")

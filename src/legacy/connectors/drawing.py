@@ -6,6 +6,8 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from ...core.pages.figure import Figure
 from ...core.spaces.observation_text import short_shape
 from ...core.step.part import contribution_of
@@ -33,8 +35,9 @@ def draw_pipeline(pipeline: Any) -> Figure:
     boxes = [(short_name(each), how_it_runs(each)) for each in pipeline.connectors]
     between = []
     try:
-        for shape in _shapes(copy.deepcopy(pipeline)):
-            between.append(shape)
+        with np.errstate(all="ignore"):  # a value of the space may be of any size
+            for shape in _shapes(copy.deepcopy(pipeline)):
+                between.append(shape)
     except Exception:  # a made-up value need not suit connectors of the user's
         between.append("")
     return Figure(type(pipeline).__name__, boxes, between)

@@ -1,8 +1,12 @@
 """Drawings of pipelines: which connectors, how they run, and what leaves each."""
 
+import numpy as np
 from gymnasium.spaces import Box, Discrete
 from rlconnect.legacy.connectors.action.immutable import ImmutableActionsConnector
 from rlconnect.legacy.connectors.agent.clip_reward import ClipRewardAgentConnector
+from rlconnect.legacy.connectors.agent.mean_std_filter import (
+    MeanStdObservationFilterAgentConnector,
+)
 from rlconnect.legacy.connectors.agent.obs_preproc import ObsPreprocessorConnector
 from rlconnect.legacy.connectors.connector import AgentConnector
 from rlconnect.legacy.connectors.context import ConnectorContext
@@ -36,6 +40,18 @@ def test_an_action_is_drawn_too():
 
     assert pipeline.draw().between == ["int64"]
     assert "Immutable" in pipeline._repr_html_()
+
+
+def test_what_is_too_large_for_a_filter_is_drawn(rng):
+    """A made-up value may be as large as numbers go: no warning, and its shape is told."""
+    space = Box(-3e38, 3e38, (4,))
+    ctx = ConnectorContext({}, observation_space=space, action_space=Discrete(2))
+    filtered = MeanStdObservationFilterAgentConnector(ctx, clip=None)
+    pipeline = AgentConnectorPipeline(ctx, [ObsPreprocessorConnector(), filtered])
+    for seen in rng.normal(0, 0.01, (5, 4)).astype(np.float32):
+        filtered.filter(seen)
+
+    assert pipeline.draw().between == ["(4,) float32", "(4,) float32"]
 
 
 class Raises(AgentConnector):
