@@ -12,7 +12,7 @@ from gymnasium.spaces import Space
 from ...core import nest
 from ...core.arrays.batching import unbatch
 from ...core.pages.figure import Figure
-from ...core.spaces.observation_text import short_space
+from ...core.spaces.text import short_space
 from ...core.text.visible import visible
 from ...legacy.policy.policy import Policy
 from ..actor.actor import Actor

@@ -1,8 +1,6 @@
-"""An observation, or its space, in a line of text."""
+"""An observation in a line of text."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -35,22 +33,6 @@ def short_shape(value: Nest) -> str:
         return f"{len(leaves)} arrays"
     array = np.asarray(leaves[0])
     return f"{array.shape} {array.dtype}" if array.ndim else str(array.dtype)
-
-
-def short_space(space: Any) -> str:
-    """A space in a few words, its bounds left out.
-
-    Example:
-        >>> from gymnasium.spaces import Box
-        >>> short_space(Box(-1.0, 1.0, (3,)))
-        'Box(3,) float32'
-    """
-    shape = getattr(space, "shape", None)
-    if type(space).__name__ == "Box" and shape is not None:
-        return f"Box{tuple(shape)} {space.dtype}"
-    if type(space).__name__ in ("Dict", "Tuple"):
-        return f"{type(space).__name__} of {len(space)}"
-    return " ".join(str(space).split())
 
 
 def _leaf(leaf: object) -> str:

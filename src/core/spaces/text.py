@@ -28,6 +28,22 @@ def describe(space: AnySpace) -> str:
     return _describe(space, 0)
 
 
+def short_space(space: Any) -> str:
+    """A space in a few words, its bounds left out.
+
+    Example:
+        >>> from gymnasium.spaces import Box
+        >>> short_space(Box(-1.0, 1.0, (3,)))
+        'Box(3,) float32'
+    """
+    shape = getattr(space, "shape", None)
+    if type(space).__name__ == "Box" and shape is not None:
+        return f"Box{tuple(shape)} {space.dtype}"
+    if type(space).__name__ in ("Dict", "Tuple"):
+        return f"{type(space).__name__} of {len(space)}"
+    return " ".join(str(space).split())
+
+
 def _describe(space: AnySpace, level: int) -> str:
     kind = kind_of(space)
     if kind in ("Dict", "FlexDict", "Tuple"):

@@ -7,7 +7,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from ....core.spaces.observation_text import short_space
+from ....core.spaces.text import short_space
 from ..columnar import is_columnar
 from ..piece_plan import Room
 from ..pipeline import RunnerPipeline
