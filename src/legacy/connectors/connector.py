@@ -244,3 +244,9 @@ def _offers(kind: type, offer: str, meanings: tuple[str, ...]) -> bool:
         if not vars(each).keys().isdisjoint(meanings):
             return False
     return False
+
+
+def works_on_all(connector: Any) -> bool:
+    """Whether a connector works on all agents of a batch at once."""
+    # Asked of the class: an object that hands attributes on to a connector has its own call.
+    return getattr(type(connector), "works_on_all", False)

@@ -11,7 +11,7 @@ import numpy as np
 from ...core.pages.figure import Figure
 from ...core.spaces.observation_text import short_shape
 from ...core.step.part import contribution_of
-from .connector import ActionConnector
+from .connector import ActionConnector, works_on_all
 from .types import ActionConnectorDataType, AgentConnectorDataType, AgentConnectorsOutput
 
 
@@ -21,8 +21,8 @@ def how_it_runs(connector: Any) -> str:
     name = type(connector).__name__
     why = f"{name} has no part() of its own" if added is None else ", ".join(added.missing)
     planned = f"not planned ({why})" if why else "planned"
-    on_all = getattr(type(connector), "works_on_all", False)
-    return f"{planned}; {'all agents at once' if on_all else 'one record at a time'}"
+    how = "all agents at once" if works_on_all(connector) else "one record at a time"
+    return f"{planned}; {how}"
 
 
 def short_name(connector: Any) -> str:

@@ -14,7 +14,7 @@ from ...core.runtime.sessions import MAX_SESSIONS, Sessions
 from ...core.runtime.sharing import Turn
 from ...core.text.near_names import near_names
 from ...core.text.visible import visible_lines
-from .connector import ActionConnector, AgentConnector, Connector
+from .connector import ActionConnector, AgentConnector, Connector, works_on_all
 from .context import ConnectorContext
 from .rows import Rows, answers_of, output_rows
 from .timers import Timer
@@ -332,7 +332,7 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
         self._known = list(self.connectors)
         kinds = list(map(type, self._known))
         # Only the last one may build the batch: who comes behind it is given records.
-        self._take_rows = all(map(_works_on_all, self._known)) and not any(
+        self._take_rows = all(map(works_on_all, self._known)) and not any(
             getattr(kind, "builds", False) for kind in kinds[:-1]
         )
         hears = [getattr(kind, "hears_all", False) for kind in kinds]
@@ -412,16 +412,11 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
         return ActionConnectorPipeline(ctx, _children("ActionConnectorPipeline", ctx, params))
 
 
-def _works_on_all(connector: Any) -> bool:
-    # Asked of the class: an object that hands attributes on to a connector has its own call.
-    return getattr(type(connector), "works_on_all", False)
-
-
 def _called(
     connector: Any, rows: Rows | list[AgentConnectorDataType]
 ) -> Rows | list[AgentConnectorDataType]:
     """What one connector makes of rows or records."""
-    if _works_on_all(connector):
+    if works_on_all(connector):
         whole = rows if isinstance(rows, Rows) else Rows.of(rows)
         if whole is not None and whole.built is None:
             connector.transform_all(whole)
