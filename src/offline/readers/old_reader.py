@@ -23,9 +23,9 @@ _Batch = SampleBatch | MultiAgentBatch
 
 _WATCHED: Final = frozenset(
     {"obs", "new_obs", "actions", "rewards", "dones", "terminateds", "truncateds", "eps_id"}
-    | {"agent_index", "t", *PROBABILITIES}
+    | {"agent_index", "t", "type", *PROBABILITIES}
 )
-"""What a policy looks at that watches."""
+"""Columns that a policy looks at which watches, and those that say whose rows they are."""
 
 
 class OldReader:
@@ -120,4 +120,4 @@ def _watched_batch(record: dict[str, Any], budget: Budget) -> tuple[_Batch, bool
 def _watched(columns: Any) -> Any:
     if not isinstance(columns, Mapping):
         return columns
-    return {name: each for name, each in columns.items() if name in _WATCHED or name == "type"}
+    return {name: each for name, each in columns.items() if name in _WATCHED}
