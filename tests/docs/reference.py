@@ -144,8 +144,9 @@ def first_sentence(value):
 def methods(value, public):
     """(name, function) of what a class has that no other public class hands on to it."""
     seen = set()
+    elsewhere = {each for base in value.__mro__[1:] if base in public for each in base.__mro__}
     for base in value.__mro__:
-        if base is not value and (base in public or not base.__module__.startswith("rlconnect")):
+        if base in elsewhere or not base.__module__.startswith("rlconnect"):
             continue
         for name, each in vars(base).items():
             function = getattr(each, "__func__", each)

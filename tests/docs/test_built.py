@@ -12,6 +12,7 @@ import pytest
 from .blocks import ROOT
 
 SITE = ROOT / "site"
+LARGEST = 450_000  # bytes of a page: what a phone shows at once
 BUILT = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
 
 pytestmark = pytest.mark.skipif(not BUILT, reason="no site is built: make docs")
@@ -78,3 +79,9 @@ def test_names_of_places_are_said_once(page):
     own = [each for each in page.ids if not each.startswith("__")]
 
     assert len(own) == len(set(own)), sorted({each for each in own if own.count(each) > 1})
+
+
+@pytest.mark.parametrize("path", BUILT)
+def test_no_page_is_a_book(path):
+    """A page that has grown too long is to be split, or says things twice."""
+    assert (SITE / path).stat().st_size <= LARGEST

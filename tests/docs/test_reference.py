@@ -30,3 +30,13 @@ def test_names_are_shown_in_use():
     found = {(e.front, e.name) for e in names() if not (example_in(e.value) or e.name in users)}
 
     assert len(found) <= WITHOUT_EXAMPLE, sorted(found)
+
+
+@pytest.mark.torch
+def test_what_is_handed_on_is_told_once(made):
+    """A page shows a class's own methods; those of a public base stand where the base does."""
+    configs = made["reference/v2-algorithms.md"]
+
+    assert "### `PPOConfig.training`" in configs
+    assert "### `PPOConfig.environment`" not in configs
+    assert "### `AlgorithmConfig.environment`" in made["reference/v2-config.md"]
