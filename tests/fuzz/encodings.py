@@ -8,7 +8,6 @@ import hashlib
 import io
 import json
 import pickle
-import sys
 import zlib
 from pathlib import Path
 from typing import ClassVar
@@ -23,6 +22,8 @@ from rlconnect.core.vault.decode.standins import GlobalRef, Opaque, PersistentRe
 from rlconnect.core.vault.decoding import Decoding
 from rlconnect.core.vault.own.manifest import MANIFEST, UNSIGNED, sign
 from rlconnect.offline.readers.packed import unpack
+
+from tests.fuzz.trees import deep
 
 try:
     import pyarrow as pa
@@ -111,12 +112,8 @@ def packed(tree):
 def pickled(tree):
     """A pickle of a tree; stand-ins become the references and calls they stand for."""
     file = io.BytesIO()
-    deepest = sys.getrecursionlimit()
-    sys.setrecursionlimit(20_000)
-    try:
+    with deep():
         _TreePickler(file, protocol=4).dump(tree)
-    finally:
-        sys.setrecursionlimit(deepest)
     return file.getvalue()
 
 

@@ -59,6 +59,7 @@ RECORDED = {
     "data episodes": ("offline/2.60.0/episodes_tuple/data", "data"),
     "data rows": ("offline/2.60.0/columns_tuple/data", "data"),
     "data hdf5": ("offline/0.5.4/minari_hdf5_tuple/data", "data"),
+    "data jpeg": ("offline/0.5.4/minari_hdf5_jpeg/data", "data"),
     "data arrow": ("offline/0.5.4/minari_arrow_tuple/data", "data"),
 }
 

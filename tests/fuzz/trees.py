@@ -1,6 +1,8 @@
 """Decoded data as a tree: every place in it, and what may be put there instead."""
 
+import contextlib
 import copy
+import sys
 
 import numpy as np
 from rlconnect.core.vault.decode.standins import Opaque
@@ -9,6 +11,17 @@ from tests.fuzz import gadgets
 from tests.fuzz.gadgets import junk
 
 MOST_PLACES = 4_000
+
+
+@contextlib.contextmanager
+def deep():
+    """Room for what is nested deeper than a program is; not for the readers that are attacked."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 20_000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def places(tree):
@@ -107,6 +120,10 @@ class Mutation:
 
     def of(self, tree):
         """A changed copy, and what was done in words."""
+        with deep():
+            return self._of(tree)
+
+    def _of(self, tree):
         tree = copied(tree)
         told = []
         for _ in range(self.rng.choice((1, 1, 1, 1, 2, 3))):

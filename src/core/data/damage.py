@@ -26,6 +26,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _OURS: Final = __name__.partition(".")[0]
 _KNOWN: Final = frozenset(sys.stdlib_module_names) - {"__main__"} | {
     _OURS,
+    "PIL",
     "gymnasium",
     "h5py",
     "msgpack",

@@ -103,6 +103,8 @@ def _target(table: memoryview, place: int) -> int:
 def tree_of(column: Any, budget: Budget, name: str, shape: tuple[int, ...] | None = None) -> Any:
     """A column as an array with its rows first, or dicts of such arrays by field.
 
+    Texts, and rows of bytes, are arrays of objects.
+
     Args:
         column: The arrow array.
         budget: What may be allocated.
@@ -135,7 +137,7 @@ def tree_of(column: Any, budget: Budget, name: str, shape: tuple[int, ...] | Non
         if len(values) != len(column) * int(np.prod(own, dtype=object)):
             raise corrupt(f"column {name!r} does not hold arrays of the shape it declares")
         return values.reshape(len(column), *own)
-    if types.is_string(kind) or types.is_large_string(kind):
+    if any(is_(kind) for is_ in (types.is_string, types.is_large_string, types.is_binary)):
         budget.spend(128 * len(column), f"column {name!r}")
         return np.array(column.to_pylist(), object)
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):

@@ -59,14 +59,17 @@ def is_group(item: Any) -> bool:
 
 
 def read_tree(item: Any, budget: Budget, name: str) -> Any:
-    """An array, or dicts of arrays by name.
+    """An array, or dicts of arrays by name; rows of bytes as an array of objects.
 
     Raises:
         CorruptCheckpointError: It is neither.
         LimitExceededError: It takes more than the budget.
     """
+    import h5py
+
     if not is_group(item):
-        return read_array(item, budget, name)
+        is_bytes = h5py.check_vlen_dtype(item.dtype) == np.uint8
+        return (_bytes if is_bytes else read_array)(item, budget, name)
     with budget.level(name), at(name):
         budget.work(1 + len(item), name)
         return {key: read_tree(part, budget, key) for key, part in members(item).items()}
@@ -94,22 +97,26 @@ def read_array(data: Any, budget: Budget, name: str, rows: slice | None = None) 
     filters = [packing.get_filter(i)[0] for i in range(packing.get_nfilters())]
     if not filters or not size:
         return np.asarray(data[() if rows is None else rows])
+    return _unpacked(data, data.dtype, budget, name, rows)
+
+
+def _unpacked(
+    data: Any, dtype: np.dtype[Any], budget: Budget, name: str, rows: slice | None = None
+) -> Array:
+    """What lies in chunks, as `dtype`."""
+    packing = data.id.get_create_plist()
+    filters = [packing.get_filter(i)[0] for i in range(packing.get_nfilters())]
     if not set(filters) <= {_DEFLATE, _SHUFFLE, _CHECKSUM}:
         raise corrupt(
             f"{name!r} is packed in a way that is not unpacked here",
             expected="gzip, or not at all",
             found=f"HDF5 filters {filters}",
         )
-    return _unpacked(data, filters, budget, name, rows)
-
-
-def _unpacked(
-    data: Any, filters: list[int], budget: Budget, name: str, rows: slice | None
-) -> Array:
     first, last = (0, data.shape[0]) if rows is None else (rows.start, rows.stop)
-    made = np.full((last - first, *data.shape[1:]), data.fillvalue, data.dtype)
+    is_plain = dtype == data.dtype
+    made = np.full((last - first, *data.shape[1:]), data.fillvalue if is_plain else 0, dtype)
     chunk = data.chunks
-    size = int(np.prod(chunk, dtype=object)) * data.dtype.itemsize
+    size = int(np.prod(chunk, dtype=object)) * dtype.itemsize
     budget.spend(2 * size, f"a chunk of {name!r}")
     starts = [range(0, length, step) for length, step in zip(data.shape, chunk, strict=True)]
     starts[0] = range(first // chunk[0] * chunk[0], last, chunk[0])
@@ -121,10 +128,10 @@ def _unpacked(
         for position in reversed(range(len(filters))):
             if mask >> position & 1:
                 continue
-            packed = _UNPACK[filters[position]](packed, size, data.dtype.itemsize)
+            packed = _UNPACK[filters[position]](packed, size, dtype.itemsize)
         if len(packed) != size:
             raise corrupt(f"a chunk of {name!r} has another size than it declares")
-        values = np.frombuffer(packed, data.dtype).reshape(chunk)[max(0, first - place[0]) :]
+        values = np.frombuffer(packed, dtype).reshape(chunk)[max(0, first - place[0]) :]
         begins = [max(0, place[0] - first), *place[1:]]
         steps = [len(values), *chunk[1:]]
         room = made[tuple(slice(at, at + step) for at, step in zip(begins, steps, strict=True))]
@@ -150,6 +157,25 @@ _UNPACK: Final[Mapping[int, Any]] = {
     _SHUFFLE: _unshuffled,
     _CHECKSUM: lambda packed, size, width: packed[:-4],
 }
+
+
+_REFERENCE: Final = np.dtype([("size", "<u4"), ("place", "<u8"), ("number", "<u4")])
+"""What stands in a dataset for a row that has a length of its own and lies elsewhere."""
+
+
+def _bytes(data: Any, budget: Budget, name: str) -> Array:
+    """Rows of bytes, each as long as it is: how Minari keeps images."""
+    if data.is_virtual or data.external or len(data.shape or ()) != 1 or not data.chunks:
+        raise corrupt(f"{name!r} holds bytes that are not read", found=f"shape {data.shape}")
+    count = len(data)
+    budget.spend((_REFERENCE.itemsize + 128) * count, f"{name!r}")
+    budget.work(20 * count, name)
+    sizes = _unpacked(data, _REFERENCE, budget, name)["size"]
+    budget.spend(int(sizes.sum(dtype=np.uint64)), f"{name!r}")
+    made = np.empty(count, object)
+    for row in range(count):
+        made[row] = data[row].tobytes()
+    return made
 
 
 def _texts(data: Any, budget: Budget, name: str) -> Array:

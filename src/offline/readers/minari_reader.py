@@ -25,7 +25,7 @@ from ...legacy.batches.sample_batch import SampleBatch
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..damaged import Damage
 from ..episode_batches import batch_of_episode, facts_of_episodes
-from . import arrow_files, hdf5
+from . import arrow_files, hdf5, jpeg
 from .json_lines import parsed
 from .minari_spaces import read_space
 from .places import Place
@@ -169,7 +169,7 @@ class MinariReader:
         for name in _NEEDED - {"observations"}:
             if name in held:
                 held[name] = nest.taken(held[name], slice(0, max(0, steps)))
-        return _episode(str(own.get("id", _number(folder))), held, spaces)
+        return _episode(str(own.get("id", _number(folder))), held, spaces, budget)
 
 
 def _folder(place: Place) -> str:
@@ -209,7 +209,8 @@ def _from_hdf5(
     for key in ("observations", "actions"):
         held[key] = _with_tuples(held.get(key))
     id_ = str(_number(name) if own is None else own)
-    return _episode(id_, held, spaces, _with_tuples(extra), checked_int(first, "the first step"))
+    extra = _with_tuples(extra)
+    return _episode(id_, held, spaces, budget, extra, checked_int(first, "the first step"))
 
 
 def _with_tuples(tree: Any) -> Any:
@@ -239,6 +240,23 @@ def _shaped(column: Any, space: AnySpace | None, budget: Budget, name: str) -> A
     return arrow_files.tree_of(column, budget, name, shape or None)
 
 
+def _seen(tree: Any, space: AnySpace | None, budget: Budget, name: str) -> Any:
+    """Columns whose images are unpacked, in the shape of their space."""
+    if isinstance(tree, dict):
+        parts = getattr(space, "spaces", None)
+        inner = parts if isinstance(parts, Mapping) else {}
+        return {key: _seen(part, inner.get(key), budget, key) for key, part in tree.items()}
+    if isinstance(tree, tuple):
+        spaces: list[Any] = [*(space.spaces if isinstance(space, gym_spaces.Tuple) else ())]
+        spaces += [None] * len(tree)
+        return tuple(
+            _seen(part, spaces[place], budget, f"{name}.{place}") for place, part in enumerate(tree)
+        )
+    if tree.dtype == object and any(isinstance(row, bytes) for row in tree):
+        return jpeg.unpacked(tree, getattr(space, "shape", None), budget, name)
+    return tree
+
+
 def _fields(column: Any) -> set[str]:
     kind = column.type
     return {kind.field(i).name for i in range(kind.num_fields)}
@@ -248,12 +266,18 @@ def _episode(
     id_: str,
     held: Mapping[str, Any],
     spaces: list[AnySpace | None],
+    budget: Budget,
     outputs: Mapping[str, Any] = MappingProxyType({}),
     first: int = 0,
 ) -> SingleAgentEpisode:
     missing = sorted(_NEEDED - set(held))
     if missing:
         raise corrupt(f"this episode has no {', '.join(missing)}")
+    by_name = {"observations": spaces[0], "actions": spaces[1]}
+    held = {
+        name: column if isinstance(column, list) else _seen(column, by_name.get(name), budget, name)
+        for name, column in held.items()
+    }
     ends = [np.asarray(held[name]) for name in ("terminations", "truncations")]
     rewards = np.asarray(held["rewards"])
     steps = len(rewards)

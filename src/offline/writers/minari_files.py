@@ -7,6 +7,7 @@ which Minari passes over.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +27,7 @@ from .files import Progress
 
 DATA: Final = "main_data.hdf5"
 _VERSION: Final = "0.5.4"
+_NAME: Final = re.compile(r"(?!\.\Z)[^/\x00\ud800-\udfff]+")
 
 
 def write_minari(
@@ -103,6 +105,11 @@ def _write(group: Any, episode: SingleAgentEpisode, number: int) -> None:
 
 
 def _tree(group: Any, name: str, column: Any) -> None:
+    if not _NAME.fullmatch(name):
+        raise ConfigError(
+            f"the name {name!r} has no place in a dataset of Minari",
+            expected="letters that can be written, without '/'",
+        )
     if isinstance(column, Mapping):
         inner = group.create_group(name)
         for key, part in column.items():

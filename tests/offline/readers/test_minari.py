@@ -1,13 +1,16 @@
 """Datasets of Minari: the episodes it wrote, and files that lie."""
 
+import io
 import json
 import shutil
+import sys
 import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 from rlconnect.core.data.budget import Limits
+from rlconnect.core.errors import MissingExtraError
 from rlconnect.offline import DamagedDataWarning, open_dataset
 
 from tests.offline.columns import leaves
@@ -197,3 +200,93 @@ def test_cut_files_are_told(tmp_path, cut):
 
         with pytest.warns(DamagedDataWarning):
             assert list(open_dataset(tmp_path / str(number)).episodes()) == []
+
+
+@pytest.mark.parametrize("layout", ["hdf5", "arrow"])
+def test_images_packed_as_jpeg_are_those_that_minari_reads(layout):
+    """Beside columns that are not packed; libraries round pixels each in their own way."""
+    pytest.importorskip("PIL")
+    case = GOLDEN / f"minari_{layout}_jpeg"
+    truth = np.load(case / "truth.npz")
+
+    episodes = list(open_dataset(case / "data").episodes())
+
+    assert len(episodes) == json.loads((case / "truth.json").read_text())["episodes"]
+    for each in episodes:
+        seen = each.get_observations(slice(0, len(each) + 1))
+        for name in ("cam", "v"):
+            wanted = truth[f"{each.id_}|{name}"]
+            assert seen[name].dtype == wanted.dtype
+            np.testing.assert_allclose(seen[name], wanted.astype(float), atol=2)
+        assert each.observation_space.contains(each.get_observations(0))
+
+
+def jpeg(height, width, **settings):
+    image = pytest.importorskip("PIL.Image")
+    file = io.BytesIO()
+    pixels = np.arange(height * width * 3).reshape(height, width, 3).astype(np.uint8)
+    image.fromarray(pixels).save(file, "JPEG", **settings)
+    return file.getvalue()
+
+
+def rows_of(packed, **settings):
+    def make(group, key):
+        kind = h5py.vlen_dtype(np.uint8)
+        made = group.create_dataset(key, (3,), kind, maxshape=(None,), **settings)
+        for row in range(3):
+            made[row] = np.frombuffer(packed[row], np.uint8)
+
+    return make
+
+
+def many_passes(packed):
+    """A JPEG whose last pass over all of it comes again and again."""
+    at = packed.rindex(b"\xff\xda")
+    return packed[:at] + packed[at:-2] * 4_000 + packed[-2:]
+
+
+LYING = {
+    "of another shape": lambda: [jpeg(8, 8), jpeg(8, 8), jpeg(8, 9)],
+    "cut": lambda: [jpeg(8, 8), jpeg(8, 8), jpeg(8, 8)[:-40]],
+    "no image": lambda: [b"GIF89a" * 9] * 3,
+    "larger than it may be": lambda: [jpeg(8_000, 8_000, quality=1)] * 3,
+    "larger than memory": lambda: (
+        [jpeg(8, 8).replace(b"\x00\x08\x00\x08\x03", b"\xff\xff\xff\xff\x03")] * 3
+    ),
+    "gone over too often": lambda: [many_passes(jpeg(1_000, 1_000, progressive=True))] * 3,
+}
+
+
+@pytest.mark.parametrize("kind", LYING)
+def test_hostile_images_cost_their_episode(kind, tmp_path):
+    """What is no image, or another or a larger one than it should be, is damage in its place."""
+    limits = Limits(base_memory=1 << 25, memory_factor=4)
+    folder = written(tmp_path, observations=rows_of(LYING[kind]()))
+
+    info = open_dataset(folder, limits=limits).info()
+
+    assert info["counts"]["episodes"] == 1
+    assert info["damaged"][0]["why"].startswith("episode_0")
+
+
+def test_rows_that_claim_to_be_long_are_told_before_they_are_read(tmp_path):
+    """A length that the file does not have room for takes no memory."""
+    folder = written(tmp_path, observations=rows_of([jpeg(8, 8)] * 3))
+    file = folder / "main_data.hdf5"
+    size = len(jpeg(8, 8)).to_bytes(4, "little")
+    assert file.read_bytes().count(size) >= 3
+    file.write_bytes(file.read_bytes().replace(size, b"\xff\xff\xff\x7f"))
+
+    info = open_dataset(folder, limits=SMALL).info()
+
+    assert "episode_0" in info["damaged"][0]["why"]
+    assert "bytes" in info["damaged"][0]["why"]
+
+
+def test_packed_images_without_pillow_name_the_extra(tmp_path, monkeypatch):
+    """Nothing else of the data needs it."""
+    folder = written(tmp_path, observations=rows_of([jpeg(8, 8)] * 3))
+    monkeypatch.setitem(sys.modules, "PIL", None)
+
+    with pytest.raises(MissingExtraError, match=r"rlconnect\[offline\]"):
+        list(open_dataset(folder).episodes())

@@ -10,6 +10,7 @@ from rlconnect.legacy import MultiAgentBatch, SampleBatch
 from rlconnect.offline import open_dataset
 from rlconnect.offline.writers import files, written
 from rlconnect.offline.writers.batch_lines import line_of
+from rlconnect.offline.writers.minari_files import write_minari
 from rlconnect.v2 import SingleAgentEpisode, write_episodes
 
 from tests.offline.columns import leaves
@@ -167,6 +168,18 @@ def test_texts_for_minari_are_refused(tmp_path):
 
     with pytest.raises(ConfigError, match="no place in a dataset of Minari"):
         open_dataset(tmp_path / "own").write(tmp_path / "out", "minari")
+
+
+@pytest.mark.parametrize("name", ["", ".", "a/b", "a\x00b", "\ud800"])
+def test_names_that_minari_cannot_hold_are_refused(name, tmp_path):
+    """Its files take them for something else, or not at all."""
+    episode = SingleAgentEpisode(
+        "e", observations=np.zeros((2, 1)), actions=[0], rewards=[1.0], terminated=True,
+        extra_model_outputs={name: np.zeros(1)}, len_lookback_buffer=0,
+    )  # fmt: skip
+
+    with pytest.raises(ConfigError, match="no place in a dataset of Minari"):
+        write_minari(tmp_path, [episode], "data-v0")
 
 
 @pytest.mark.parametrize("info", [{b"name": 1}, {"name": {1, 2}}])
