@@ -19,6 +19,8 @@ from contextlib import ContextDecorator, contextmanager
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
+from typing_extensions import Self
+
 from ..errors import CheckpointError, CorruptCheckpointError, LimitExceededError, RlconnectError
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -51,7 +53,8 @@ class at(ContextDecorator):  # read as words: `with at("optimizer"):`
     """One or several steps into the data of a file; also a decorator.
 
     Args:
-        *steps: Names and numbers, the outermost first; none for a boundary that is no place.
+        *steps: Names and numbers, the outermost first; none for a boundary that is no place. Who
+            takes many equal things sets them anew for each: `place.steps = (name,)`.
 
     Raises:
         CorruptCheckpointError: Something stumbled.
@@ -71,8 +74,8 @@ class at(ContextDecorator):  # read as words: `with at("optimizer"):`
     def __init__(self, *steps: Any) -> None:
         self.steps = steps
 
-    def __enter__(self) -> None:
-        return None
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(
         self,

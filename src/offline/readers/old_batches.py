@@ -6,6 +6,7 @@ keep theirs. A column of a Tuple space lies there as a list of its parts, each w
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from itertools import chain
 from typing import Any, Final
@@ -29,7 +30,7 @@ _NUMBERS_ALONE: Final = frozenset(
 )
 _WHOLE: Final = frozenset({"eps_id", "agent_index", "t"})
 _BEYOND: Final = 2.0**63
-_DTYPES: Final = {float: np.float64, int: np.int64, bool: np.bool_}
+_CODES: Final = {float: "d", int: "q"}
 _NUMBERS: Final = frozenset({int, float, bool})
 
 
@@ -67,14 +68,13 @@ def _sample_batch(record: Any, budget: Budget) -> SampleBatch:
     held = {name: value for name, value in record.items() if value is not None}
     rows = _rows(held)
     columns: dict[str, Any] = {}
-    for name, value in held.items():
-        if name in ("type", "count") and not isinstance(value, (list, str)):
-            continue
-        with at(name):
+    with at() as place:
+        for name, value in held.items():
+            if name in ("type", "count") and not isinstance(value, (list, str)):
+                continue
+            place.steps = (name,)
             column = _column(value, rows, budget, name)
-            if name in INFOS:
-                column = list(column)
-            columns[name] = column
+            columns[name] = list(column) if name in INFOS else column
     rows = _checked_rows(columns)
     for name in _NUMBERS_ALONE & set(columns):
         if np.shape(columns[name]) != (rows,):
@@ -84,7 +84,7 @@ def _sample_batch(record: Any, budget: Budget) -> SampleBatch:
             raise corrupt(f"column {name!r} holds what is no step and no number")
     if "dones" in columns and "terminateds" not in columns:
         columns["terminateds"] = columns.pop("dones")
-    return SampleBatch(columns)
+    return SampleBatch.of(columns)
 
 
 def _rows(record: Mapping[str, Any]) -> int | None:
@@ -94,17 +94,17 @@ def _rows(record: Mapping[str, Any]) -> int | None:
 
 
 def _column(value: Any, rows: int | None, budget: Budget, name: str) -> Any:
+    if isinstance(value, list):
+        if name in INFOS:
+            return value
+        if len(value) != rows and rows is not None and all(_has_rows(part, rows) for part in value):
+            return tuple(_column(part, rows, budget, f"{name}.{i}") for i, part in enumerate(value))
+        return array_of(value, budget, name)
     if isinstance(value, str):
         return _unpacked(unpack(value, budget, f"column {name!r}"), name)
     if isinstance(value, Mapping):
         return {key: _column(part, rows, budget, f"{name}.{key}") for key, part in value.items()}
-    if not isinstance(value, list):
-        raise corrupt(f"column {name!r} is none", expected="a list or a text", found=value)
-    if name in INFOS:
-        return value
-    if len(value) != rows and rows is not None and all(_has_rows(part, rows) for part in value):
-        return tuple(_column(part, rows, budget, f"{name}.{i}") for i, part in enumerate(value))
-    return array_of(value, budget, name)
+    raise corrupt(f"column {name!r} is none", expected="a list or a text", found=value)
 
 
 def _has_rows(part: Any, rows: int) -> bool:
@@ -139,23 +139,24 @@ def array_of(value: list[Any], budget: Budget, name: str) -> Array:
 
 
 def _quick_array(value: list[Any]) -> Array | None:
-    """Lists of lists, each level as long as the others and all numbers of one kind; else None."""
+    """Lists of lists, each level as long as the others, of numbers that go together; else None."""
     shape = [len(value)]
-    kinds = set(map(type, value))
-    while kinds == {list}:
-        widths = set(map(len, value))
-        if len(widths) != 1:
+    while value and type(value[0]) is list:
+        if set(map(type, value)) != {list} or len(widths := set(map(len, value))) != 1:
             return None
         shape += widths
         value = list(chain.from_iterable(value))
-        kinds = set(map(type, value))
-    if len(kinds) != 1:
+    kind = type(value[0]) if value else None
+    if kind is bool and set(map(type, value)) == {bool}:
+        return np.frombuffer(bytearray(value), np.bool_).reshape(shape)
+    if kind not in _CODES:
         return None
-    dtype = _DTYPES.get(kinds.pop())
-    try:
-        return None if dtype is None else np.array(value, dtype).reshape(shape)
-    except OverflowError:
+    array = np.empty(shape, _CODES[kind])
+    try:  # which takes texts, null and lists for no numbers, and fractions for no integers
+        struct.pack_into(f"{len(value)}{_CODES[kind]}", array.data, 0, *value)
+    except (struct.error, OverflowError):
         return None
+    return array
 
 
 def _of_flat_rows(value: list[Any], name: str) -> Array:
@@ -213,7 +214,7 @@ def _checked_rows(columns: Mapping[str, Any]) -> int:
     found: dict[int, str] = {}
     for name, column in columns.items():
         if not is_per_sequence(name):
-            for array in arrays_of(column):
+            for array in [column] if type(column) is np.ndarray else arrays_of(column):
                 found.setdefault(len(array), name)
     if len(found) > 1:
         told = ", ".join(f"{name!r} {rows:,}" for rows, name in found.items())

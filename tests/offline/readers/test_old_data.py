@@ -12,11 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rlconnect.core.data.budget import Budget, Limits
-from rlconnect.core.errors import CheckpointNotFoundError, UnknownFormatError
+from rlconnect.core.errors import (
+    CheckpointNotFoundError,
+    CorruptCheckpointError,
+    UnknownFormatError,
+)
 from rlconnect.core.vault.decode.constructors import CONSTRUCTORS
 from rlconnect.core.vault.decode.pickle_machine import PickleMachine
 from rlconnect.legacy import MultiAgentBatch, SampleBatch
 from rlconnect.offline import DamagedDataWarning, open_dataset
+from rlconnect.offline.readers.old_batches import array_of
 from rlconnect.offline.readers.pickled_arrays import array_of_pickle
 
 from tests.offline.columns import leaves
@@ -330,3 +335,27 @@ def test_paths_of_any_form_name_the_same(tmp_path):
 
     for form in forms:
         assert [each.id_ for each in open_dataset(form).episodes()] == ["9", "10"]
+
+
+MIXED = st.booleans() | st.integers(-3, 3) | st.integers(-(2**63), 2**64) | st.floats(width=32)
+
+
+@given(st.lists(MIXED, min_size=1, max_size=6) | st.lists(st.tuples(MIXED, MIXED), min_size=1))
+def test_lists_of_any_numbers_are_the_arrays_that_numpy_makes_of_them(numbers):
+    """Whatever kinds of numbers stand side by side; what is beyond 64 bits counts as float64."""
+    expected = np.array(numbers)
+    if expected.dtype.hasobject:
+        expected = np.array(numbers, np.float64)
+
+    column = array_of(json.loads(json.dumps(numbers)), Budget(), "c")
+
+    np.testing.assert_array_equal(column, expected, strict=True)
+
+
+@pytest.mark.parametrize("strange", ["1.5", "x", {"a": 1.0}])
+def test_what_is_no_number_is_none_behind_numbers(strange):
+    """A text that looks like one is refused as well, and null is not a number."""
+    with pytest.raises(CorruptCheckpointError):
+        array_of([1.5, strange], Budget(), "c")
+
+    assert np.isnan(array_of([1.5, None], Budget(), "c")[1])
