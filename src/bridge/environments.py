@@ -8,11 +8,12 @@ import gymnasium as gym
 from gymnasium.spaces import Space
 
 
-def live_env(env: Any) -> tuple[Any, bool]:
+def live_env(env: Any, **settings: Any) -> tuple[Any, bool]:
     """A live environment, and whether it was made here and is ours to close.
 
     Args:
         env: An id of gymnasium's, a class or function that makes one, or a live one.
+        **settings: What gymnasium makes one with.
 
     Example:
         >>> made, is_ours = live_env("CartPole-v1")
@@ -21,7 +22,7 @@ def live_env(env: Any) -> tuple[Any, bool]:
         True
     """
     if isinstance(env, str):
-        return gym.make(env), True
+        return gym.make(env, **settings), True
     if isinstance(env, type) or not hasattr(env, "observation_space"):
         return env(), True
     return env, False

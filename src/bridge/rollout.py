@@ -19,6 +19,7 @@ def rollout(
     explore: bool = False,
     progress: Progress = None,
     record: str | os.PathLike[str] | None = None,
+    video: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Played:
     """Play whole episodes.
@@ -33,10 +34,13 @@ def rollout(
         progress: Called with how many are done and how many there are.
         record: A folder to keep the episodes in, as RLlib's runners write theirs (Parquet, the
             extra `offline`); `rlconnect.offline.open_dataset` reads it.
+        video: A file to film them in, one after the other: `.gif` or `.mp4` (the extra `video`).
+            A live environment was made with `render_mode="rgb_array"`; an id is made so here.
         **options: As for `rlconnect.load`, of a path.
 
     Raises:
-        MissingExtraError: Episodes are to be kept, and pyarrow is not installed.
+        MissingExtraError: Episodes are to be kept or filmed, and what writes them is not installed.
+        PieceError: The environment cannot be filmed.
     """
     actor = policy if isinstance(policy, Actor) else Actor.from_policy(policy, **options)
     return play(
@@ -47,4 +51,5 @@ def rollout(
         explore=explore,
         progress=progress,
         record=record,
+        video=video,
     )

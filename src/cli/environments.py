@@ -38,11 +38,12 @@ class Environment:
         ),
     ] = None
 
-    def make(self, path: str) -> Any:
+    def make(self, path: str, *, filmed: bool = False) -> Any:
         """A live environment.
 
         Args:
             path: The checkpoint, whose own settings count where none were given.
+            filmed: Whether it is to draw what a film shows.
 
         Raises:
             ConfigError: Its name or settings cannot be used.
@@ -59,10 +60,16 @@ class Environment:
         where, _, last = name.rpartition(":")
         if where and not _is_id(last):
             made = from_user(name, "--env")
-            return _called(made, given, path) if callable(made) else made
+            return _called(made, given, path, filmed=filmed) if callable(made) else made
         if where:
             user_module(where, "--env")
-        return _registered(last, _own_settings(path, last) if given is None else given)
+        from ..core.video import MODE
+        from ..v2.envs.registry import is_registered
+
+        settings = _own_settings(path, last) if given is None else given
+        if filmed and not is_registered(last):
+            settings = {"render_mode": MODE, **settings}
+        return _registered(last, settings)
 
     def settings(self) -> dict[str, Any] | None:
         """The settings that were given; None if none were.
@@ -204,8 +211,9 @@ def registered_env(name: str) -> str:
     return last
 
 
-def _called(maker: Any, given: Mapping[str, Any] | None, path: str) -> Any:
+def _called(maker: Any, given: Mapping[str, Any] | None, path: str, *, filmed: bool = False) -> Any:
     """An environment made by a class or function of the user's, as RLlib or as gymnasium does."""
+    from ..core.video import MODE
     from ..v2.envs.context import EnvContext
 
     try:
@@ -222,7 +230,9 @@ def _called(maker: Any, given: Mapping[str, Any] | None, path: str) -> Any:
     if takes_dict:
         settings = _own_settings(path) if given is None else given
         return maker(settings if isinstance(settings, EnvContext) else EnvContext(settings))
-    return maker(**(given or {}))
+    can_draw = filmed and any(each.name == "render_mode" for each in places)
+    drawn = {"render_mode": MODE} if can_draw else {}
+    return maker(**{**drawn, **(given or {})})
 
 
 def _json_of(text: str, *otherwise: str, option: str = "") -> Any:

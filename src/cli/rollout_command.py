@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,6 +19,10 @@ def rollout(
     episodes: Annotated[int, typer.Option("--episodes", min=1, help="How many.")] = 10,
     seed: Annotated[int, typer.Option("--seed", help="Of the first episode.")] = 0,
     explore: Explore = False,
+    video: Annotated[
+        Path | None,
+        typer.Option("--video", metavar="FILE", help="Film the episodes: a .gif or an .mp4."),
+    ] = None,
     *,
     chosen: Chosen,
     loading: Loading,
@@ -29,12 +34,22 @@ def rollout(
     from .progress import progress_line
 
     actor = Actor.from_policy(Source(path, chosen, loading, environment).natives())
-    made = environment.make(path)
+    made = environment.make(path, filmed=video is not None)
     with progress_line("playing", shown=not as_json) as advance:
-        played = play(actor, made, episodes=episodes, seed=seed, explore=explore, progress=advance)
+        played = play(
+            actor,
+            made,
+            episodes=episodes,
+            seed=seed,
+            explore=explore,
+            progress=advance,
+            video=video,
+        )
     if as_json:
-        print_json(played.to_dict())
+        print_json(played.to_dict() | ({} if video is None else {"video": str(video)}))
     else:
         from .rollout_page import rollout_page
 
         show(rollout_page(path, environment.env or "its own environment", played))
+        if video is not None:
+            typer.echo(f"wrote {video}")

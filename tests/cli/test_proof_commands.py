@@ -38,6 +38,21 @@ class WiderCartPole(gym.Env):
         return self.seen(obs), *rest
 """
 
+DRAWN = """
+import gymnasium as gym
+import numpy as np
+from gymnasium.envs.classic_control import CartPoleEnv
+
+
+class Drawn(CartPoleEnv):
+    def __init__(self, render_mode=None):
+        super().__init__()
+        self.render_mode = render_mode
+
+    def render(self):
+        return np.full((8, 8, 3), 200, np.uint8) if self.render_mode else None
+"""
+
 
 @pytest.fixture(autouse=True)
 def my_env(tmp_path, monkeypatch):
@@ -464,3 +479,23 @@ def test_each_policy_gets_a_file_that_every_system_has(ids, names):
     files = export_command._files(ids, "path", Path("out"), None, Chosen(None, True))
 
     assert [file.name for file in files.values()] == names
+
+
+def test_rollout_films(in_folder, capsys):
+    """A user's environment gets its `render_mode`; one that cannot be filmed is told kindly."""
+    image = pytest.importorskip("PIL.Image")
+    Path("drawn.py").write_text(DRAWN, encoding="utf-8")
+    line = ["rollout", CARTPOLE, "--episodes", "1", "--env"]
+
+    assert main([*line, "drawn.py:Drawn", "--video", "film.gif", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    with image.open("film.gif") as film:
+        assert film.n_frames == told["lengths"][0] + 1
+    assert told["video"] == "film.gif"
+
+    assert (
+        main([*line, "drawn.py:Drawn", "--env-config", "render_mode=ansi", "--video", "b.gif"]) == 2
+    )
+    assert "render_mode='rgb_array'" in capsys.readouterr().err
+    assert main([*line, "drawn.py:Drawn", "--video", "film.png"]) == 2
+    assert ".gif or .mp4" in capsys.readouterr().err

@@ -23,6 +23,7 @@ NEEDS = {
     "howto/evaluate.md": "pyarrow",
     "howto/compile.md": "onnxruntime",
     "howto/export.md": "onnxruntime",
+    "howto/film.md": "pygame",
     "howto/learn-from-samples.md": "pyarrow",
 }  # of the extras
 LOOKS = {"inspect", "scan", "adapt", "codemod", "verify", "evaluate"}  # 1 tells what they found

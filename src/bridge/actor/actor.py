@@ -274,6 +274,7 @@ class Actor:
         explore: bool = False,
         progress: Callable[[int, int], None] | None = None,
         record: str | os.PathLike[str] | None = None,
+        video: str | os.PathLike[str] | None = None,
     ) -> Played:
         """Play whole episodes in an environment of gymnasium, a vector of them, or PettingZoo's.
 
@@ -284,6 +285,8 @@ class Actor:
             explore: Whether to explore.
             progress: Called with how many are done and how many there are.
             record: A folder to keep the episodes in, for `rlconnect.offline.open_dataset`.
+            video: A file to film them in, `.gif` or `.mp4` (the extra `video`); a live environment
+                was made with `render_mode="rgb_array"`.
         """
         from .episodes import play
 
@@ -296,6 +299,7 @@ class Actor:
                 explore=explore,
                 progress=progress,
                 record=record,
+                video=video,
             )
 
     # What it is.

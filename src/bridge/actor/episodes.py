@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -11,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from ...core import nest
+from ...core.errors import PieceError
 from ...core.types import Array
+from ...core.video import MODE, filmed, frame_of, frames_a_second
 from ..environments import by_agent, has_agents, is_vector, live_env
 from ..episode_recorder import EpisodeRecorder
 from ..played_episodes import play_alone, play_together
@@ -62,21 +65,30 @@ def play(
     explore: bool,
     progress: Progress = None,
     record: str | os.PathLike[str] | None = None,
+    video: str | os.PathLike[str] | None = None,
 ) -> Played:
     """Let an actor play whole episodes; the arguments are those of `rollout`."""
-    env, is_ours = live_env(env)
+    env, is_ours = live_env(env, **({} if video is None else {"render_mode": MODE}))
     try:
         if explore:
             actor.rng = np.random.default_rng(seed)
         if is_vector(env):
+            if video is not None:
+                raise PieceError(
+                    "a film shows one environment", found="many that step together: a vector"
+                )
             way: Callable[..., Played] = _vector
         elif has_agents(env):
             way, env = partial(_one_by_one, play_together), by_agent(env)
         else:
             way = partial(_one_by_one, play_alone)
         recorder = None if record is None else EpisodeRecorder(record, env)
+        film = nullcontext() if video is None else filmed(video, frames_a_second(env))
         try:
-            return way(actor, env, episodes, seed, explore, progress, recorder)
+            with film as add:
+                if add is not None:
+                    way = partial(way, film=lambda: add(frame_of(env)))
+                return way(actor, env, episodes, seed, explore, progress, recorder)
         finally:
             if recorder is not None:
                 recorder.write()
@@ -94,6 +106,7 @@ def _one_by_one(
     explore: bool,
     progress: Progress,
     recorder: EpisodeRecorder | None,
+    film: Callable[[], None] | None = None,
 ) -> Played:
     """Episodes one after the other, each with its own seed and memory."""
     found = []
@@ -104,6 +117,9 @@ def _one_by_one(
         if recorder is not None:
             recorder.begin(slot, obs, info)
             after = partial(recorder.step, slot)
+        if film is not None:
+            film()
+            after = partial(_then, after, film)
 
         def act(obs: Any, reward: Any, slot: str = slot) -> Any:
             return actor.act(obs, env_ids=slot, reward=reward, explore=explore)
@@ -113,6 +129,13 @@ def _one_by_one(
         if progress is not None:
             progress(number + 1, episodes)
     return Played(tuple(total for total, *_ in found), tuple(length for _, length, _ in found))
+
+
+def _then(first: Callable[..., None] | None, film: Callable[[], None], *came: Any) -> None:
+    """Tell what came of a step to who keeps it, and film it."""
+    if first is not None:
+        first(*came)
+    film()
 
 
 def _vector(
