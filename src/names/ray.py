@@ -19,8 +19,8 @@ compat.aliases.pretty_print: pretty_print @ /ray.tune.logger
 stand-in: CSVLoggerCallback JsonLoggerCallback LoggerCallback TBXLoggerCallback @ /ray.tune.logger
 compat.aliases.ray_front: ENV_CREATOR _global_registry @ /ray.tune.registry
 compat.aliases.plain_names: TIMESTEPS_TOTAL TIME_TOTAL_S @ /ray.tune.result
-stand-in: ASHAScheduler AsyncHyperBandScheduler HyperBandScheduler MedianStoppingRule
-    PopulationBasedTraining TrialScheduler create_scheduler @ /ray.tune.schedulers
+stand-in: HyperBandScheduler MedianStoppingRule PopulationBasedTraining TrialScheduler
+    create_scheduler @ /ray.tune.schedulers
 stand-in: PB2 @ /ray.tune.schedulers.pb2
 stand-in: ConcurrencyLimiter Repeater SearchAlgorithm Searcher create_searcher @ /ray.tune.search
 stand-in: OptunaSearch @ /ray.tune.search.optuna

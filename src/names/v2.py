@@ -296,7 +296,8 @@ TUNING: Final = """\
 .run_config: CheckpointConfig FailureConfig RunConfig @ /ray.air.config /ray.air /ray.train
     /ray.tune
 .run_config: CLIReporter @ /ray.tune.progress_reporter /ray.tune
-.run_config: FIFOScheduler @ /ray.tune.schedulers
+.schedulers: ASHAScheduler FIFOScheduler @ /ray.tune.schedulers
+.schedulers: AsyncHyperBandScheduler=ASHAScheduler @ /ray.tune.schedulers
 .run_config: TuneConfig @ /ray.tune.tune_config /ray.tune.tuner /ray.tune
 .stopping: CombinedStopper FunctionStopper MaximumIterationStopper NoopStopper TimeoutStopper
     TrialPlateauStopper @ /ray.tune.stopper

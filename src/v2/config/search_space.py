@@ -18,17 +18,19 @@ class Domain:
 
     Args:
         draw: Gives a value, from a generator of numpy's and the settings drawn so far.
-        words: The call that made it.
-        is_told: Whether the names of trials tell what was drawn.
+        name: The function that made it, which Ray Tune has by the same name.
+        arguments: What that was called with.
     """
 
-    def __init__(self, draw: Callable[[Any, Any], Any], words: str, is_told: bool = True) -> None:
+    def __init__(self, draw: Callable[[Any, Any], Any], name: str, *arguments: Any) -> None:
         self.draw = draw
-        self.words = words
-        self.is_told = is_told
+        self.name = name
+        self.arguments = arguments
+        # Whether the names of trials tell what was drawn.
+        self.is_told = name != "sample_from"
 
     def __repr__(self) -> str:
-        return self.words
+        return f"{self.name}({', '.join(map(repr, self.arguments))})"
 
     def sample(self, spec: Any = None, size: int = 1, random_state: Any = None) -> Any:
         """Draw.
@@ -80,54 +82,46 @@ def choice(categories: Sequence[Any]) -> Domain:
     held = list(categories)
     if not held:
         raise ConfigError("choice() has nothing to choose from")
-    return Domain(
-        lambda source, spec: held[int(source.choice(len(held)))], f"choice({categories!r})"
-    )
+    return Domain(lambda source, spec: held[int(source.choice(len(held)))], "choice", held)
 
 
 def uniform(lower: float, upper: float) -> Domain:
     """Draw a number between two, all alike."""
-    return Domain(
-        lambda source, spec: float(source.uniform(lower, upper)), f"uniform({lower}, {upper})"
-    )
+    return Domain(lambda source, spec: float(source.uniform(lower, upper)), "uniform", lower, upper)
 
 
 def quniform(lower: float, upper: float, q: float) -> Domain:
     """Draw as `uniform`, rounded to multiples of `q`."""
-    return _rounded(uniform(lower, upper), q, f"quniform({lower}, {upper}, {q})")
+    return _rounded(uniform(lower, upper), q)
 
 
 def loguniform(lower: float, upper: float, base: float | None = None) -> Domain:
     """Draw a number between two, all orders of magnitude alike; `base` means nothing."""
     low, high = _logs(lower, upper, "loguniform")
-    return Domain(
-        lambda source, spec: exp(source.uniform(low, high)), f"loguniform({lower}, {upper})"
-    )
+    return Domain(lambda source, spec: exp(source.uniform(low, high)), "loguniform", lower, upper)
 
 
 def qloguniform(lower: float, upper: float, q: float, base: float | None = None) -> Domain:
     """Draw as `loguniform`, rounded to multiples of `q`."""
-    return _rounded(loguniform(lower, upper), q, f"qloguniform({lower}, {upper}, {q})")
+    return _rounded(loguniform(lower, upper), q)
 
 
 def randint(lower: int, upper: int) -> Domain:
     """Draw an integer from `lower` to below `upper`."""
-    return Domain(lambda source, spec: _integer(source, lower, upper), f"randint({lower}, {upper})")
+    return Domain(lambda source, spec: _integer(source, lower, upper), "randint", lower, upper)
 
 
 def qrandint(lower: int, upper: int, q: int = 1) -> Domain:
     """Draw a multiple of `q` from `lower` to `upper`, both included."""
     low, high = ceil(lower / q), floor(upper / q) + 1
-    return Domain(
-        lambda source, spec: q * _integer(source, low, high), f"qrandint({lower}, {upper}, {q})"
-    )
+    return Domain(lambda source, spec: q * _integer(source, low, high), "qrandint", lower, upper, q)
 
 
 def lograndint(lower: int, upper: int, base: float | None = None) -> Domain:
     """Draw an integer from `lower` to below `upper`, all orders of magnitude alike."""
     low, high = _logs(lower, upper, "lograndint")
     return Domain(
-        lambda source, spec: int(exp(source.uniform(low, high))), f"lograndint({lower}, {upper})"
+        lambda source, spec: int(exp(source.uniform(low, high))), "lograndint", lower, upper
     )
 
 
@@ -136,27 +130,35 @@ def qlograndint(lower: int, upper: int, q: int, base: float | None = None) -> Do
     low, high = _logs(ceil(lower / q), floor(upper / q) + 1, "qlograndint")
     return Domain(
         lambda source, spec: q * int(exp(source.uniform(low, high))),
-        f"qlograndint({lower}, {upper}, {q})",
+        "qlograndint",
+        lower,
+        upper,
+        q,
     )
 
 
 def randn(mean: float = 0.0, sd: float = 1.0) -> Domain:
     """Draw from a normal distribution."""
-    return Domain(lambda source, spec: float(source.normal(mean, sd)), f"randn({mean}, {sd})")
+    return Domain(lambda source, spec: float(source.normal(mean, sd)), "randn", mean, sd)
 
 
 def qrandn(mean: float, sd: float, q: float) -> Domain:
     """Draw as `randn`, rounded to multiples of `q`."""
-    return _rounded(randn(mean, sd), q, f"qrandn({mean}, {sd}, {q})")
+    return _rounded(randn(mean, sd), q)
 
 
 def sample_from(func: Callable[[Any], Any]) -> Domain:
     """Let a function say a setting, which sees the others as `spec.config`."""
-    return Domain(lambda source, spec: func(spec), f"sample_from({func!r})", is_told=False)
+    return Domain(lambda source, spec: func(spec), "sample_from", func)
 
 
-def _rounded(domain: Domain, q: float, words: str) -> Domain:
-    return Domain(lambda source, spec: float(np.round(domain.draw(source, spec) / q) * q), words)
+def _rounded(domain: Domain, q: float) -> Domain:
+    return Domain(
+        lambda source, spec: float(np.round(domain.draw(source, spec) / q) * q),
+        f"q{domain.name}",
+        *domain.arguments,
+        q,
+    )
 
 
 def _integer(source: Any, lower: int, upper: int) -> int:

@@ -9,6 +9,16 @@ from ...core.errors import MissingExtraError
 from ..envs.registry import env_creator_of, is_registered, register_env
 
 
+def has_tune() -> bool:
+    """Whether `import ray` finds Ray with Tune, and not what stands for it (`compat.aliases`)."""
+    try:
+        import ray
+        from ray import tune  # noqa: F401
+    except ImportError:
+        return False
+    return not str(ray.__version__).endswith("+rlconnect")
+
+
 def real_tune() -> Any:
     """Ray Tune.
 
@@ -26,12 +36,23 @@ def real_tune() -> Any:
     return tune
 
 
-def algorithm_trainable(algorithm_class: type[Any], config: Any) -> Any:
+def _updated(config: Any, values: Mapping[str, Any]) -> Any:
+    return config.copy(copy_frozen=False).update_from_dict(values)
+
+
+def algorithm_trainable(
+    algorithm_class: type[Any],
+    config: Any,
+    begin_from: Any = None,
+    merge: Callable[[Any, Mapping[str, Any]], Any] = _updated,
+) -> Any:
     """An algorithm with settings as a class that Ray Tune trains.
 
     Args:
         algorithm_class: The algorithm.
         config: Its settings; those of a trial go before them.
+        begin_from: A checkpoint that all trials begin from.
+        merge: Gives the settings with those of a trial.
     """
     env = config.env
     creator = env_creator_of(env) if isinstance(env, str) and is_registered(env) else None
@@ -40,14 +61,16 @@ def algorithm_trainable(algorithm_class: type[Any], config: Any) -> Any:
         if creator is not None:  # A trial's process knows only what it is told.
             register_env(env, creator)
         made = algorithm_class(
-            config=config.copy(copy_frozen=False).update_from_dict(values),
+            config=merge(config, values),
             logger_creator=lambda _: _Folder(folder),
         )
         made.progress_line = None
+        if begin_from is not None:
+            made.restore(begin_from)
         return made
 
     def bundles(values: Mapping[str, Any]) -> list[dict[str, float]]:
-        own = config.copy(copy_frozen=False).update_from_dict(values)
+        own = merge(config, values)
         runner = {
             "CPU": own.num_cpus_per_env_runner,
             "GPU": own.num_gpus_per_env_runner,

@@ -5,7 +5,8 @@ from ..envs.registry import register_env as register_env
 from .callback import Callback as Callback
 from .reporting import get_checkpoint as get_checkpoint, get_context as get_context, report as report
 from .result_grid import ResultGrid as _ResultGrid, Result as Result, ResultGrid as ResultGrid
-from .run_config import CLIReporter as CLIReporter, CheckpointConfig as CheckpointConfig, FIFOScheduler as FIFOScheduler, FailureConfig as FailureConfig, RunConfig as RunConfig, TuneConfig as TuneConfig
+from .run_config import CLIReporter as CLIReporter, CheckpointConfig as CheckpointConfig, FailureConfig as FailureConfig, RunConfig as RunConfig, TuneConfig as TuneConfig
+from .schedulers import ASHAScheduler as ASHAScheduler, ASHAScheduler as _ASHAScheduler, FIFOScheduler as FIFOScheduler
 from .stopping import CombinedStopper as CombinedStopper, FunctionStopper as FunctionStopper, MaximumIterationStopper as MaximumIterationStopper, NoopStopper as NoopStopper, Stopper as Stopper, TimeoutStopper as TimeoutStopper, TrialPlateauStopper as TrialPlateauStopper
 from .trainable import Trainable as Trainable
 from .trainables import get_trainable_cls as get_trainable_cls, register_trainable as register_trainable, with_parameters as with_parameters, with_resources as with_resources
@@ -13,5 +14,6 @@ from .training_run import TrainingRun as TrainingRun
 from .tuner import TuneError as TuneError, Tuner as Tuner, run as run
 from .variants import BasicVariantGenerator as BasicVariantGenerator
 _HOME: dict[str, str]
+AsyncHyperBandScheduler = _ASHAScheduler
 Checkpoint = _SavedFolder
 ExperimentAnalysis = _ResultGrid

@@ -14,8 +14,7 @@ from ...core.errors import ConfigError, MissingExtraError
 from ...core.vault.file_names import RESULT_TABLE
 from ..algorithms.saved_run import SavedFolder
 from ..logging.flat_result import flat
-from .run_config import checked_mode
-from .stopping import metric_of
+from .stopping import checked_mode, metric_of
 from .trial import Trial
 
 _SCOPES: Final = ("last", "all", "avg", "last-5-avg", "last-10-avg")

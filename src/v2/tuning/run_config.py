@@ -7,24 +7,13 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from ...core.errors import ConfigError
 from .callback import Callback
+from .schedulers import ASHAScheduler, FIFOScheduler
+from .stopping import checked_mode
 from .variants import BasicVariantGenerator
-
-_MODES: Final = ("max", "min")
-
-
-def checked_mode(mode: str | None, setting: str) -> str | None:
-    """A mode, or None.
-
-    Raises:
-        ConfigError: It is neither.
-    """
-    if mode is not None and mode not in _MODES:
-        raise ConfigError(f"`{setting}`", expected="'max' or 'min'", found=repr(mode))
-    return mode
 
 
 @dataclass
@@ -72,10 +61,6 @@ class FailureConfig:
     fail_fast: bool | str = False
 
 
-class FIFOScheduler:
-    """One trial after the other, each to its end: what is done anyway."""
-
-
 class CLIReporter:
     """Takes the columns that Ray's table would show; here a run shows lines of its own.
 
@@ -110,7 +95,7 @@ class RunConfig:
         verbose: 0 shows nothing, all else a line as a trial begins and ends.
         stop: When a trial has done enough: metrics by path, with what they have to reach; a
             `Stopper`, a list of them, or a function of trial id and result.
-        callbacks: Objects of `Callback`.
+        callbacks: Objects of `Callback`; in Ray also of Ray's.
         progress_reporter: Not used, which is told.
         log_to_file: Not used, which is told.
         local_dir: The older name of `storage_path`.
@@ -136,13 +121,7 @@ class RunConfig:
                 expected="a folder of this machine",
                 hint="copy the results to where they belong afterwards.",
             )
-        for each in self.callbacks or ():
-            if not isinstance(each, Callback):
-                raise ConfigError(
-                    f"RunConfig(callbacks=[{type(each).__name__}(...)])",
-                    expected="objects of Callback",
-                    hint="results are written as CSV, JSON and for TensorBoard without one.",
-                )
+        self.refuse_strangers(is_in_ray=True)
         for name in ("progress_reporter", "log_to_file"):
             if getattr(self, name):
                 warnings.warn(
@@ -150,6 +129,23 @@ class RunConfig:
                     "which tells how they do on stderr.",
                     UserWarning,
                     stacklevel=3,
+                )
+
+    def refuse_strangers(self, is_in_ray: bool) -> None:
+        """Hold callbacks to what can be called.
+
+        Args:
+            is_in_ray: Whether those of Ray's can.
+
+        Raises:
+            ConfigError: One cannot.
+        """
+        for each in self.callbacks or ():
+            if not isinstance(each, Callback) and not (is_in_ray and is_of_ray(each)):
+                raise ConfigError(
+                    f"RunConfig(callbacks=[{type(each).__name__}(...)])",
+                    expected="objects of Callback",
+                    hint="results are written as CSV, JSON and for TensorBoard without one.",
                 )
 
     def folder(self, default_name: str) -> Path:
@@ -165,8 +161,8 @@ class TuneConfig:
     Args:
         mode: "max" or "min".
         metric: What is compared.
-        search_alg: A `BasicVariantGenerator`, which may have a seed, or None.
-        scheduler: A `FIFOScheduler`, or None.
+        search_alg: A `BasicVariantGenerator`, which may have a seed, or None; in Ray any of Ray's.
+        scheduler: An `ASHAScheduler`, a `FIFOScheduler` or None; in Ray any of Ray's.
         num_samples: How often the grid is gone through, with new draws.
         max_concurrent_trials: Of no meaning: trials run one by one.
         time_budget_s: End all after so many seconds (or a timedelta).
@@ -188,13 +184,33 @@ class TuneConfig:
 
     def __post_init__(self) -> None:
         checked_mode(self.mode, "mode")
-        for name, known in (("search_alg", BasicVariantGenerator), ("scheduler", FIFOScheduler)):
+        self.refuse_strangers(is_in_ray=True)
+
+    def refuse_strangers(self, is_in_ray: bool) -> None:
+        """Hold what searches and what ends trials to what is known.
+
+        Args:
+            is_in_ray: Whether that of Ray's is.
+
+        Raises:
+            ConfigError: One is not.
+        """
+        known: dict[str, tuple[type[Any], ...]] = {
+            "search_alg": (BasicVariantGenerator,),
+            "scheduler": (FIFOScheduler, ASHAScheduler),
+        }
+        for name, classes in known.items():
             given = getattr(self, name)
-            if given is not None and not isinstance(given, known):
-                shown = repr(given) if isinstance(given, str) else type(given).__name__
-                raise ConfigError(
-                    f"TuneConfig({name}={shown}) is not supported here",
-                    expected=f"None or a {known.__name__}",
-                    hint="trials run one by one, each to its end; leave it out, or run this where "
-                    "Ray is installed.",
-                )
+            if given is None or isinstance(given, classes) or (is_in_ray and is_of_ray(given)):
+                continue
+            shown = repr(given) if isinstance(given, str) else type(given).__name__
+            raise ConfigError(
+                f"TuneConfig({name}={shown}) is not supported here",
+                expected=f"None or a {' or '.join(each.__name__ for each in classes)}",
+                hint="leave it out, or run this where Ray is installed.",
+            )
+
+
+def is_of_ray(given: Any) -> bool:
+    """Whether something is an object of real Ray's classes, or of their children."""
+    return any(each.__module__.partition(".")[0] == "ray" for each in type(given).__mro__)

@@ -8,16 +8,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 from ...core.errors import ConfigError
 from ...core.text.visible import visible
 from ..config.algorithm_config import AlgorithmConfig
 from ..config.search_space import is_open
 from ..logging.progress_line import progress_text
 from .run_config import CheckpointConfig, FailureConfig, RunConfig, TuneConfig
-from .stopping import stopper_of
+from .schedulers import ASHAScheduler
+from .stopping import CombinedStopper, stopper_of
 from .trainables import is_class_trainable, trainable_of
 from .trial import Checkpoints, Trial
 from .trial_run import TrialRun
+from .trials_table import trials_table
 from .variants import BasicVariantGenerator, Variant
 
 
@@ -54,6 +58,8 @@ class TrialsRun:
         self.trials: list[Trial] = []
         if not is_class_trainable(self._trainable):
             self._refuse_saving()
+        tune_config.refuse_strangers(is_in_ray=False)
+        run_config.refuse_strangers(is_in_ray=False)
 
     def go(self) -> None:
         """Run them all.
@@ -63,6 +69,9 @@ class TrialsRun:
         """
         settings, given = self._run_config, self._tune_config
         stopper = stopper_of(settings.stop, given.time_budget_s)
+        if isinstance(given.scheduler, ASHAScheduler):
+            given.scheduler.compare_by(given.metric, given.mode)
+            stopper = CombinedStopper(stopper, given.scheduler)
         search = given.search_alg or BasicVariantGenerator()
         plain = self._space.to_dict() if isinstance(self._space, AlgorithmConfig) else self._space
         # All of them now: what a trial does to numpy's generator cannot reach the next one.
@@ -91,6 +100,8 @@ class TrialsRun:
                     raise trial.error
                 break
         self._call("on_experiment_end")
+        if settings.verbose != 0:
+            Console(file=sys.stderr, highlight=False).print(trials_table(self.trials, given.metric))
         self._tell(f"results are in {self.path}")
 
     def _trial(self, run_id: str, number: int, variant: Variant) -> Trial:

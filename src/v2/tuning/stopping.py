@@ -199,6 +199,17 @@ def metric_of(result: Mapping[str, Any], path: str) -> Any:
     return result[path] if path in result else at(result, tuple(path.split("/")))
 
 
+def checked_mode(mode: str | None, setting: str) -> str | None:
+    """A mode, or None.
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    if mode not in (None, "max", "min"):
+        raise ConfigError(f"`{setting}`", expected="'max' or 'min'", found=repr(mode))
+    return mode
+
+
 def stopper_of(stop: Any, time_budget_s: Any = None) -> Stopper:
     """What ends trials, of all that users may give.
 

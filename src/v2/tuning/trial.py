@@ -116,6 +116,12 @@ class Checkpoints:
                 removed(Path(each.path))
         return self.latest
 
+    def hold(
+        self, latest: SavedFolder | None, kept: list[tuple[SavedFolder, dict[str, Any]]]
+    ) -> None:
+        """Take those that somebody else has kept, the best last."""
+        self.latest, self._held = latest, kept
+
     def best(self) -> list[tuple[SavedFolder, dict[str, Any]]]:
         """Those that are kept, the best (or newest) last, each with its metrics."""
         return list(self._held)

@@ -9,12 +9,14 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from ...core.errors import ConfigError, RlconnectError
+from ..distributed.trainables import has_tune
 from .result_grid import ResultGrid
 from .run_config import CheckpointConfig, FailureConfig, RunConfig, TuneConfig
 from .running import TrialsRun
 
 if TYPE_CHECKING:
     from ..config.algorithm_config import AlgorithmConfig
+    from .ray_run import RayRun
 
 
 class TuneError(RlconnectError, RuntimeError):
@@ -22,7 +24,7 @@ class TuneError(RlconnectError, RuntimeError):
 
 
 class Tuner:
-    """Runs trials in this process, one after the other.
+    """Runs trials: side by side in Ray Tune where Ray is installed, else one after the other here.
 
     Args:
         trainable: What to run: the name or class of an algorithm, a `Trainable`, or a function of
@@ -31,6 +33,7 @@ class Tuner:
             on stand for what is tried or drawn.
         tune_config: How many trials there are, and which one is best.
         run_config: Where they are kept, when they end, when they are saved.
+        in_ray: Whether they run in Ray Tune; None asks whether it is installed.
 
     Example:
         >>> import tempfile
@@ -42,6 +45,7 @@ class Tuner:
         ...     square,
         ...     param_space={"x": grid_search([1, 2])},
         ...     run_config=RunConfig(storage_path=tempfile.mkdtemp(), verbose=0),
+        ...     in_ray=False,
         ... )
         >>> tuner.fit().get_best_result("score", "max").metrics["score"]
         6
@@ -54,8 +58,9 @@ class Tuner:
         param_space: Any = None,
         tune_config: TuneConfig | None = None,
         run_config: RunConfig | None = None,
+        in_ray: bool | None = None,
     ) -> None:
-        self._trainable, self._space = trainable, param_space
+        self._trainable, self._space, self._in_ray = trainable, param_space, in_ray
         self._tune_config = tune_config or TuneConfig()
         self._run_config = run_config or RunConfig()
         self._results: ResultGrid | None = None
@@ -66,9 +71,9 @@ class Tuner:
         Returns:
             Their results; what a trial failed with is its result's `error`.
         """
-        run = TrialsRun(self._trainable, self._space, self._tune_config, self._run_config)
-        run.go()
         given = self._tune_config
+        run = _run_of(self._in_ray)(self._trainable, self._space, given, self._run_config)
+        run.go()
         self._results = ResultGrid(run.trials, str(run.path), given.metric, given.mode)
         return self._results
 
@@ -101,6 +106,15 @@ class Tuner:
         )
 
 
+def _run_of(in_ray: bool | None) -> type[TrialsRun] | type[RayRun]:
+    """What runs trials."""
+    if not (has_tune() if in_ray is None else in_ray):
+        return TrialsRun
+    from .ray_run import RayRun
+
+    return RayRun
+
+
 _SAVING: Final = {
     "keep_checkpoints_num": "num_to_keep",
     "checkpoint_score_attr": "checkpoint_score_attribute",
@@ -121,9 +135,10 @@ def run(
     max_failures: int = 0,
     fail_fast: bool | str = False,
     raise_on_failed_trial: bool = True,
+    in_ray: bool | None = None,
     **settings: Any,
 ) -> ResultGrid:
-    """Run trials in this process, one after the other, as `Tuner` does.
+    """Run trials as `Tuner` does.
 
     Args:
         run_or_experiment: What to run; see `Tuner`.
@@ -135,6 +150,7 @@ def run(
         max_failures: How often a trial is begun again.
         fail_fast: True runs no further trials after a failure, "raise" raises its error.
         raise_on_failed_trial: Whether failures are raised at the end.
+        in_ray: See `Tuner`.
         **settings: Those of `RunConfig` (`name`, `stop`, `storage_path`, `verbose`, `callbacks`,
             ...) and of `TuneConfig` (`metric`, `mode`, `num_samples`, `time_budget_s`, ...).
 
@@ -159,7 +175,7 @@ def run(
         or CheckpointConfig(**{"checkpoint_at_end": False, **saving}),
         **settings,
     )
-    trials = TrialsRun(run_or_experiment, config, which, where, begin_from=restore)
+    trials = _run_of(in_ray)(run_or_experiment, config, which, where, begin_from=restore)
     trials.go()
     failed = [trial for trial in trials.trials if trial.error is not None]
     if failed and raise_on_failed_trial:

@@ -185,7 +185,7 @@ def test_scripts_for_tune_import(ray_names):
     """What a training script names of Tune is there; what needs a cluster is refused."""
     from ray import train, tune
     from ray.tune.registry import get_trainable_cls
-    from ray.tune.schedulers import ASHAScheduler
+    from ray.tune.schedulers import AsyncHyperBandScheduler, PopulationBasedTraining
     from ray.tune.stopper import Stopper
 
     class Never(Stopper):
@@ -201,8 +201,9 @@ def test_scripts_for_tune_import(ray_names):
     assert tune.grid_search([1, 2]) == {"grid_search": [1, 2]}
     assert train.Checkpoint("folder").path == "folder"
     assert tune.Tuner is v2.tuning.Tuner
-    with pytest.raises(ray_aliases.StandInError, match="ASHAScheduler"):
-        ASHAScheduler()
+    assert AsyncHyperBandScheduler is v2.tuning.ASHAScheduler
+    with pytest.raises(ray_aliases.StandInError, match="PopulationBasedTraining"):
+        PopulationBasedTraining()
 
 
 def test_pretty_print_leaves_the_settings_out(ray_names):

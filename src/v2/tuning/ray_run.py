@@ -1,0 +1,248 @@
+"""All trials of a run side by side, in real Ray Tune."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final
+
+from ..algorithms.algorithm import Algorithm
+from ..algorithms.saved_run import SavedFolder
+from ..config.algorithm_config import AlgorithmConfig
+from ..config.search_space import Domain, is_open
+from ..distributed.running_ray import running_ray
+from ..distributed.trainables import algorithm_trainable, ray_trainable, real_tune
+from .callback import Callback
+from .reporting import TuneContext, running
+from .run_config import CheckpointConfig, FailureConfig, RunConfig, TuneConfig
+from .schedulers import ASHAScheduler, FIFOScheduler
+from .stopping import Stopper, stopper_of
+from .trainables import can_save, is_class_trainable, trainable_of
+from .trial import Checkpoints, Trial
+from .variants import BasicVariantGenerator
+
+_HOOKS: Final = tuple(name for name in vars(Callback) if not name.startswith("_"))
+
+
+class RayRun:
+    """Runs trials of one thing with settings of a space, as `TrialsRun` does, in Ray's processes.
+
+    Args:
+        trainable: What to run: a name, a class, a function; also a class of Ray Tune's.
+        space: The settings: a dict or a config. Domains of Ray's may be among them.
+        tune_config: Which trials there are.
+        run_config: Where they are kept and when they end.
+        begin_from: A checkpoint that all of them begin from.
+
+    Attributes:
+        path: The run's folder, once it has begun.
+        trials: The trials, once they are over.
+    """
+
+    def __init__(
+        self,
+        trainable: Any,
+        space: Any,
+        tune_config: TuneConfig,
+        run_config: RunConfig,
+        begin_from: Any = None,
+    ) -> None:
+        running_ray("trials side by side")
+        self._tune = tune = real_tune()
+        self._tune_config, self._run_config = tune_config, run_config
+        self._shared: dict[str, Any] = {}
+        is_of_tune = isinstance(trainable, type) and issubclass(trainable, tune.Trainable)
+        if begin_from is not None:  # A trial's process is in another folder.
+            begin_from = str(Path(begin_from).absolute())
+        self._trainable = trainable
+        self._can_save = is_of_tune
+        space = {} if space is None else space
+        if not is_of_tune:
+            name, found = trainable_of(trainable)
+            self._trainable, space = self._in_ray(name, found, space, begin_from)
+        self._space = in_ray_words(tune, space)
+        self.path = Path()
+        self.trials: list[Trial] = []
+
+    def _in_ray(self, name: str, found: Any, space: Any, begin_from: Any) -> tuple[Any, Any]:
+        """Something as Ray Tune runs it, and what is open of its settings."""
+        if not is_class_trainable(found):
+            return _reporting(self._tune, name, found), space
+        self._can_save = can_save(found)
+        if not issubclass(found, Algorithm):
+            return ray_trainable(name, _maker(found, begin_from)), space
+        if not isinstance(space, AlgorithmConfig):
+            return algorithm_trainable(found, found.get_default_config(), begin_from), space
+        settings = space.to_dict()
+        opened = {key: value for key, value in settings.items() if is_open(value)}
+        self._shared = settings
+        made = algorithm_trainable(found, space, begin_from, AlgorithmConfig.with_values)
+        return made, opened
+
+    def go(self) -> None:
+        """Run them all.
+
+        Raises:
+            Exception: What a trial failed with, where the run is to `fail_fast="raise"`.
+        """
+        tune, given, settings = self._tune, self._tune_config, self._run_config
+        watch = _Watch()
+        callbacks = [_hooked(tune, each) for each in (watch, *(settings.callbacks or ()))]
+        above = settings.storage_path or settings.local_dir
+        told = {} if settings.verbose is None else {"verbose": settings.verbose}
+        tuner = tune.Tuner(
+            self._trainable,
+            param_space=self._space,
+            tune_config=tune.TuneConfig(
+                **{
+                    **vars(given),
+                    "search_alg": _search_of(tune, given.search_alg),
+                    "scheduler": _scheduler_of(tune, given.scheduler),
+                }
+            ),
+            run_config=tune.RunConfig(
+                name=settings.name,
+                storage_path=None if above is None else str(Path(above).expanduser().absolute()),
+                failure_config=tune.FailureConfig(
+                    **asdict(settings.failure_config or FailureConfig())
+                ),
+                checkpoint_config=tune.CheckpointConfig(**self._saving()),
+                stop=None if settings.stop is None else _stopper(tune, stopper_of(settings.stop)),
+                callbacks=callbacks,
+                **told,
+            ),
+        )
+        grid = tuner.fit()
+        self.path = Path(grid.experiment_path)
+        of_path = {result.path: result for result in grid}
+        # One that was begun again stands last with Ray; its tag tells which one it is.
+        in_order = sorted(watch.trials, key=lambda each: int(each.experiment_tag.partition("_")[0]))
+        self.trials = [
+            self._trial(number, each, of_path[each.path]) for number, each in enumerate(in_order)
+        ]
+
+    def _saving(self) -> dict[str, Any]:
+        saving = asdict(self._run_config.checkpoint_config or CheckpointConfig())
+        if saving["checkpoint_at_end"] is None:
+            saving["checkpoint_at_end"] = self._can_save
+        return saving
+
+    def _trial(self, number: int, of_ray: Any, result: Any) -> Trial:
+        """A trial of Ray's as one of ours."""
+        config = {**self._shared, **of_ray.config}
+        made = Trial(of_ray.trainable_name, number, "", config, "")
+        made.trial_id, made.custom_trial_name = of_ray.trial_id, str(of_ray)
+        made.experiment_tag, made.evaluated_params = of_ray.experiment_tag, of_ray.evaluated_params
+        made.status, made.error, made.path = of_ray.status, result.error, result.path
+        if result.metrics:
+            made.last_result = {**result.metrics, "config": config}
+        table = result.metrics_dataframe
+        rows = [] if table is None else table.select_dtypes("number").to_dict("records")
+        made.history = [{key: v for key, v in row.items() if isfinite(v)} for row in rows]
+        made.checkpoints = Checkpoints(Path(result.path), CheckpointConfig())
+        made.checkpoints.hold(
+            None if result.checkpoint is None else SavedFolder(result.checkpoint.path),
+            [(SavedFolder(kept.path), row) for kept, row in result.best_checkpoints or ()],
+        )
+        return made
+
+
+def in_ray_words(tune: Any, value: Any) -> Any:
+    """Settings with Ray's distributions in place of ours.
+
+    Args:
+        tune: Ray Tune.
+        value: The settings.
+    """
+    if isinstance(value, Domain):
+        return getattr(tune, value.name)(*value.arguments)
+    if type(value) is dict:
+        return {key: in_ray_words(tune, part) for key, part in value.items()}
+    return [in_ray_words(tune, part) for part in value] if type(value) is list else value
+
+
+class _Watch(Callback):
+    """Keeps Ray's trials."""
+
+    def __init__(self) -> None:
+        self.trials: list[Any] = []
+
+    def on_experiment_end(self, trials: list[Any], **info: Any) -> None:
+        self.trials = list(trials)
+
+
+def _hooked(tune: Any, callback: Any) -> Any:
+    """A callback that Ray calls."""
+    if not isinstance(callback, Callback):
+        return callback
+    made = tune.Callback()
+    for hook in _HOOKS:
+        setattr(made, hook, getattr(callback, hook))
+    return made
+
+
+def _stopper(tune: Any, stopper: Stopper) -> Any:
+    """A stopper that Ray asks."""
+
+    class InRay(tune.Stopper):  # type: ignore[misc]  # Ray has no types where it is not installed
+        def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
+            return stopper(trial_id, result)
+
+        def stop_all(self) -> bool:
+            return stopper.stop_all()
+
+    return InRay()
+
+
+def _search_of(tune: Any, given: Any) -> Any:
+    if not isinstance(given, BasicVariantGenerator):
+        return given
+    return tune.search.BasicVariantGenerator(random_state=given.random_state)
+
+
+def _scheduler_of(tune: Any, given: Any) -> Any:
+    if isinstance(given, FIFOScheduler):
+        return None
+    if not isinstance(given, ASHAScheduler):
+        return given
+    return tune.schedulers.ASHAScheduler(metric=given.metric, mode=given.mode, **given.settings)
+
+
+def _maker(trainable: Any, begin_from: Any) -> Callable[[Mapping[str, Any], str], Any]:
+    """What makes a `Trainable` in a trial's process, where it is told of its trial."""
+
+    def make(values: Mapping[str, Any], folder: str) -> Any:
+        trial = Trial(trainable.__name__, 0, "", dict(values), "")
+        trial.path = folder
+        with running(TuneContext(trial, "", lambda metrics, checkpoint: None)):
+            made = trainable(config=dict(values))
+        if begin_from is not None:
+            made.restore(begin_from)
+        return made
+
+    return make
+
+
+def _reporting(tune: Any, name: str, function: Callable[[dict[str, Any]], Any]) -> Any:
+    """A function whose reports, by our `report`, are Ray's."""
+
+    def in_ray(values: dict[str, Any]) -> Any:
+        of_ray = tune.get_context()
+        trial = Trial(name, 0, "", values, "")
+        trial.trial_id = of_ray.get_trial_id()
+        trial.custom_trial_name, trial.path = of_ray.get_trial_name(), of_ray.get_trial_dir()
+        kept = tune.get_checkpoint()
+        trial.checkpoints.latest = None if kept is None else SavedFolder(kept.path)
+
+        def take(metrics: Mapping[str, Any], folder: SavedFolder | None) -> None:
+            tune.report(
+                dict(metrics), checkpoint=None if folder is None else tune.Checkpoint(folder.path)
+            )
+
+        with running(TuneContext(trial, of_ray.get_experiment_name(), take)):
+            return function(values)
+
+    in_ray.__name__ = in_ray.__qualname__ = name
+    return in_ray
