@@ -31,20 +31,18 @@ from rlconnect.adapters import AdapterChain, DropFeatures, PickKey, Scale
 from rlconnect.v2 import MeanStdFilter, PPOConfig, make_multi_agent
 from rlconnect.v2.connectors.env_to_module.adapt_observations import AdaptObservations
 
-EPISODES, EVERY, SHARE = 10, 4_000, 0.95
-TEACHING: dict[str, Any] = {
-    "until": 0.95,
-    "steps": 20_000,
-    "round_steps": 1_000,
-    "episodes": EPISODES,
-}
-ARMS = ("scratch", "grafted", "taught", "kickstarted")
+EPISODES, EVERY, TEACHING_EVERY, SHARE = 10, 4_000, 1_000, 0.95
+TEACHING: dict[str, Any] = {"until": 0.97, "steps": 12_000, "num_envs": 8, "episodes": EPISODES}
+ARMS = ("scratch", "grafted", "taught")
+LR, CAREFUL, LEAST = 1e-3, 0.3, 0.1
+"""PPO's learning rate, its share for what is good already, and what is left of it in the end."""
 CARTPOLE = {
     "train_batch_size": 2048,
     "minibatch_size": 256,
-    "num_epochs": 8,
-    "lr": 1e-3,
+    "num_epochs": 10,
     "lambda_": 0.95,
+    "clip_param": 0.2,
+    "use_kl_loss": False,
     "vf_clip_param": 10_000.0,
     "grad_clip": 0.5,
 }
@@ -52,7 +50,6 @@ PENDULUM = {
     "train_batch_size": 2048,
     "minibatch_size": 128,
     "num_epochs": 10,
-    "lr": 1e-3,
     "gamma": 0.9,
     "lambda_": 0.95,
     "clip_param": 0.2,
@@ -172,26 +169,29 @@ LAYERS = {"fcnet_hiddens": [64, 64]}
 
 def through(space: Any, *steps: Any) -> Callable[..., Any]:
     """Pieces through which a student sees less than its teacher."""
-    return lambda *_: AdaptObservations(space, chain=AdapterChain(obs=steps))
+    return lambda *_: [AdaptObservations(space, chain=AdapterChain(obs=steps))]
 
 
 TASKS = {
     "CartPole and 2 features": Task(
-        "cartpole", TwoMore, 60_000, CARTPOLE, LAYERS, DropFeatures([4, 5]), arms=ARMS[:3]
+        "cartpole", TwoMore, 50_000, CARTPOLE, LAYERS, DropFeatures([4, 5]), arms=ARMS
     ),
     "CartPole, hidden velocities": Task(
         "cartpole",
         "CartPole-v1",
-        60_000,
+        50_000,
         CARTPOLE,
         MEMORY,
-        pieces=through(gym.make("CartPole-v1").observation_space, DropFeatures([1, 3])),
+        pieces=lambda *_: [
+            *through(gym.make("CartPole-v1").observation_space, DropFeatures([1, 3]))(),
+            MeanStdFilter(),
+        ],
         # Not grafted: the old policy needs what is hidden.
     ),
     "Catch, an image": Task(
         "catch",
         Catch,
-        60_000,
+        50_000,
         CARTPOLE,
         {"conv_filters": [[16, 3, 2], [32, 3, 2]], "head_fcnet_hiddens": [64]},
         PickKey("numbers"),
@@ -201,20 +201,19 @@ TASKS = {
     "Pendulum rescaled": Task(
         "pendulum",
         Rescaled,
-        100_000,
+        50_000,
         PENDULUM,
         LAYERS,
         Scale([0.01, 0.01, 0.1]),
         lambda *_: MeanStdFilter(),
-        arms=ARMS[:3],
+        arms=ARMS,
     ),
     "two CartPoles": Task(
         "cartpole",
         make_multi_agent("CartPole-v1"),
-        60_000,
+        50_000,
         CARTPOLE,
-        LAYERS,
-        arms=("scratch", "kickstarted"),  # graft and teach take one policy at a time
+        LAYERS,  # Not grafted: the environment is the old one, for two.
         agents=2,
     ),
 }
@@ -225,6 +224,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("next_life.jsonl"))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--task", action="append", choices=TASKS, help="only these; all if none")
+    parser.add_argument("--arm", action="append", choices=ARMS, help="only these; all if none")
     parser.add_argument("--report", action="store_true", help="only tell what was run")
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -232,7 +232,7 @@ def main() -> None:
     if not args.report:
         for seed in range(args.seeds):
             for name in args.task or TASKS:
-                for arm in TASKS[name].arms:
+                for arm in [a for a in TASKS[name].arms if not args.arm or a in args.arm]:
                     if not any(
                         (run["task"], run["arm"], run["seed"]) == (name, arm, seed) for run in runs
                     ):
@@ -260,29 +260,33 @@ def ran(name: str, arm: str, seed: int, out: Path) -> dict[str, Any]:
     """One run: its curve `[steps, return]`, and what the teacher earns."""
     task, began = TASKS[name], process_time()
     path = taught_by(task.old, out.parent)
-    env = made(task)
     teacher = load(path) if task.obs is None else adapt(path, env=made(task), obs=task.obs)
-    goal = rollout(
-        teacher.only if hasattr(teacher, "only") else teacher, env, episodes=EPISODES, seed=1_000
-    ).mean
+    goal = played(task, teacher)
     told: dict[str, Any] = {"teacher": goal, "random": at_random(task)}
     config, steps = configured(task, seed), 0
     curve: list[tuple[int, float]] = []
+    taught: Any = None
     with tempfile.TemporaryDirectory() as folder:
         if arm == "grafted":
             grown = graft(path, env=made(task), obs=task.obs, samples=200, seed=seed)
-            config = going_on(task, seed, saved(grown, folder), path, kick=0.0)
-        if arm == "kickstarted":
-            config.training(teacher=teacher, teacher_coeff=[[0, 1.0], [20_000, 0.0]])
+            config = going_on(task, seed, saved(grown, folder), 0)
         if arm == "taught":
-            taught = teach(config, teacher, **TEACHING, seed=seed)
+            place = Path(folder, "taught")
+
+            def look(lesson: Any) -> None:
+                if lesson.steps - (curve[-1][0] if curve else 0) >= TEACHING_EVERY:
+                    curve.append((lesson.steps, played(task, place)))
+
+            taught = teach(config, teacher, **TEACHING, seed=seed, out=place, progress=look)
             told["lessons"] = len(taught.lessons)
             told["agreement"] = taught.lessons[-1].agreement
             told["taught"] = taught.student_returns.mean
             steps = taught.lessons[-1].steps
-            taught.save(Path(folder, "taught"))
-            config = going_on(task, seed, Path(folder, "taught"), teacher, kick=1.0)
+            config = going_on(task, seed, place, steps, teacher)
         algorithm = config.build_algo()
+        if taught is not None and task.agents > 1:
+            students = taught.student.items()
+            algorithm.set_weights({name: each.module.get_state() for name, each in students})
         curve.append((steps, played(task, algorithm)))
         done, due = steps, steps + EVERY
         while done < task.steps:
@@ -303,16 +307,20 @@ def configured(task: Task, seed: int) -> PPOConfig:
     return _set(config, task, seed)
 
 
-def going_on(task: Task, seed: int, path: Path, teacher: Any, kick: float) -> PPOConfig:
-    """PPO as it goes on from what was grafted or taught."""
-    config = PPOConfig().from_migrated(path).env_runners(num_envs_per_env_runner=8)
-    if kick:
-        config.training(teacher=teacher, teacher_coeff=[[0, kick], [20_000, 0.0]])
-    return _set(config, task, seed)
+def going_on(task: Task, seed: int, start: Any, done: int, teacher: Any = None) -> PPOConfig:
+    """PPO as it goes on from what was grafted or taught, with the teacher for a while."""
+    if task.agents > 1:
+        config = configured(task, seed)
+    else:
+        config = PPOConfig().from_migrated(start).env_runners(num_envs_per_env_runner=8)
+    if teacher is not None:
+        config.training(teacher=teacher, teacher_coeff=[[0, 1.0], [20_000, 0.0]])
+    return _set(config, task, seed, done, CAREFUL)
 
 
-def _set(config: PPOConfig, task: Task, seed: int) -> PPOConfig:
-    config.environment(task.env).training(**task.settings).debugging(seed=seed)
+def _set(config: PPOConfig, task: Task, seed: int, done: int = 0, share: float = 1.0) -> PPOConfig:
+    lr = [[0, LR * share], [task.steps - done, LR * share * LEAST]]
+    config.environment(task.env).training(**task.settings, lr=lr).debugging(seed=seed)
     if task.agents > 1:
         config.environment(env_config={"num_agents": task.agents}).multi_agent(
             policies={f"p{agent}" for agent in range(task.agents)},
@@ -334,12 +342,19 @@ def saved(triple: Any, folder: str) -> Path:
     return Path(folder, "grown")
 
 
-def played(task: Task, algorithm: Any) -> float:
-    """What the policy of an algorithm earns without exploring."""
-    algorithm.save(place := tempfile.mkdtemp())
+def played(task: Task, policy: Any) -> float:
+    """What an algorithm's policy, or a teacher, earns without exploring: episodes side by side."""
     mapping = (lambda agent: f"p{agent}") if task.agents > 1 else None
-    actor = Actor.from_checkpoint(place, policy_mapping_fn=mapping)
-    return rollout(actor, made(task), episodes=EPISODES, seed=1_000).mean
+    if not hasattr(policy, "save_to_path"):
+        actor = Actor.from_checkpoint(policy)
+    else:
+        with tempfile.TemporaryDirectory() as place:
+            policy.save(place)
+            actor = Actor.from_checkpoint(place, policy_mapping_fn=mapping)
+    if task.agents > 1:
+        return rollout(actor, made(task), episodes=EPISODES, seed=1_000).mean
+    envs = gym.vector.SyncVectorEnv([lambda: made(task)] * EPISODES)
+    return rollout(actor, envs, episodes=EPISODES, seed=1_000).mean
 
 
 def at_random(task: Task) -> float:

@@ -22,8 +22,8 @@ _HOME: Final = {
     "AdapterChain": "..core.adapters",
     # An old policy as the start of a better one
     "graft": ".graft.graft",
-    "Lesson": ".teach.teach",
-    "Taught": ".teach.teach",
+    "Lesson": ".teach.taught",
+    "Taught": ".teach.taught",
     "kickstart": ".teach.teach",
     "teach": ".teach.teach",
     # Wrapping what is of one stack for the other

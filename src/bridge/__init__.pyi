@@ -18,7 +18,8 @@ from .migrate.ray_checkpoint import to_ray as to_ray
 from .migrate.scoreboard import Score as Score, scoreboard as scoreboard
 from .proof.verdict import Verdict as Verdict
 from .proof.verify import verify as verify
-from .teach.teach import Lesson as Lesson, Taught as Taught, kickstart as kickstart, teach as teach
+from .teach.taught import Lesson as Lesson, Taught as Taught
+from .teach.teach import kickstart as kickstart, teach as teach
 from .twins.authors_own import register_twin as register_twin
 from .twins.native_module import native_module as native_module
 from .twins.refusal import Refusal as Refusal

@@ -15,7 +15,7 @@ from .printing import print_json, show_lines
 from .training_recipe import Recipe
 
 if TYPE_CHECKING:
-    from ..bridge.teach.teach import Taught
+    from ..bridge.teach.taught import Taught
 
 
 def teach(

@@ -166,9 +166,27 @@ def triples_in(
     regroups = before is not None and bool(before[AgentToModuleMapping])
     if regroups:
         _set_mapping((before, after), Casting(list(modules), mapping), is_given=mapping is not None)
+    return triples_of(wanted, before, after, _steps_sampled(path))
+
+
+def triples_of(
+    modules: Mapping[str, Any], before: Any, after: Any, timestep: int = 0
+) -> dict[str, V2Triple]:
+    """Modules by id, each with what a single agent of it passes.
+
+    Args:
+        modules: The modules.
+        before: The pipeline to all of them; None for the default pieces.
+        after: The one to the environment.
+        timestep: How many steps were sampled.
+
+    Raises:
+        PieceError: Agents of one module are treated differently, or in an unknown way.
+    """
+    regroups = before is not None and bool(before[AgentToModuleMapping])
     is_own = regroups and has_own_pieces(before, after)
-    found, timestep = {}, _steps_sampled(path)
-    for name, own in wanted.items():
+    found = {}
+    for name, own in modules.items():
         pipelines = (before, after)
         if is_own:
             pipelines = module_pipelines(before, after, name)

@@ -2,117 +2,39 @@
 
 from __future__ import annotations
 
-import copy
 import os
-import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
-from gymnasium.spaces import Box, Discrete
 
-from ...core.columns import DEFAULT_MODULE_ID, Columns
-from ...core.data.teachers import TEACHER_INPUTS, TEACHER_VALUES
+from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
-from ...core.types import Array
 from ...v2.config.algorithm_config import AlgorithmConfig
-from ...v2.config.connector_builders import call_with_fitting
+from ...v2.env_runners.multi_agent import MultiAgentEnvRunner
 from ...v2.env_runners.single_agent import SingleAgentEnvRunner
 from ...v2.learning.teaching import TEACHER_KL
+from ...v2.metrics.names import NUM_ENV_STEPS_SAMPLED_LIFETIME
 from ..actor.actor import Actor
-from ..actor.episodes import Played, play
-from ..environments import live_env, spaces_of_one
-from ..loading.natives import Source
-from ..migrate.front_door import migrate
+from ..actor.episodes import play
+from ..loading.mapping import PolicyMapping
+from ..loading.natives import Source, natives_of
+from ..loading.triples import triples_of
 from ..over_data.watched import dataset_at
-from ..played_episodes import play_alone
 from ..triple import V2Triple
-from .labels import PolicyTeacher, teacher_of
-from .learners import TaughtTorchLearner
+from .agreement import agreement
+from .labels import teacher_of
 from .recorded_env import RecordedEnv, over_and_over
+from .student import Student, agent_spaces, maker, random_play, student_of, taught_config
+from .taught import Lesson, Taught, save_student
 
-_NEAR: Final = 0.05
-"""Numbers of actions agree when they are no further apart, as a share of [-1, 1]."""
+_ROUNDS: Final = 16
+"""How many rounds' worth of steps are learnt from at a time, of all that were played."""
 
 _FORGETS: Final = (
     "the teacher remembers what it has seen, the student does not: give it model_config.use_lstm"
 )
-
-Student = AlgorithmConfig | V2Triple | str | os.PathLike[str]
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """One round: the student played, then learnt from what it was told.
-
-    Args:
-        steps: How many steps were played so far.
-        agreement: The share of the round's steps in which both had the same best action.
-        divergence: How far the distributions were apart after learning.
-    """
-
-    steps: int
-    agreement: float
-    divergence: float
-
-
-@dataclass(frozen=True)
-class Taught:
-    """What came of teaching.
-
-    Args:
-        student: The taught policy.
-        lessons: Round by round.
-        until: The agreement that was asked for.
-        student_returns: What it earns, without exploring.
-        teacher_returns: What the teacher earns with the same seeds.
-        random_returns: What random actions earn.
-        remark: What stands between them, if anything does.
-    """
-
-    student: V2Triple
-    lessons: tuple[Lesson, ...]
-    until: float
-    student_returns: Played
-    teacher_returns: Played
-    random_returns: Played
-    remark: str = ""
-
-    @property
-    def is_reached(self) -> bool:
-        """Whether the student agrees as often as was asked for."""
-        return self.lessons[-1].agreement >= self.until
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the student as a folder that loads and trains on, like a migrated one."""
-        migrate(self.student, path)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the student as plain data."""
-        returns = (self.student_returns, self.teacher_returns, self.random_returns)
-        named = zip(("student", "teacher", "random"), returns, strict=True)
-        return {
-            "until": self.until,
-            "is_reached": self.is_reached,
-            "remark": self.remark,
-            "lessons": [asdict(lesson) for lesson in self.lessons],
-            "returns": {name: each.to_dict() for name, each in named},
-        }
-
-    def __str__(self) -> str:
-        last = self.lessons[-1]
-        verb = "reached" if self.is_reached else "not reached"
-        mine, theirs = self.student_returns, self.teacher_returns
-        return (
-            f"agreement {last.agreement:.1%} after {last.steps:,} steps; {self.until:.0%} {verb}\n"
-            f"return of the student {mine.mean:.1f} ± {mine.half_interval:.1f}, "
-            f"of the teacher {theirs.mean:.1f} ± {theirs.half_interval:.1f}, "
-            f"of random actions {self.random_returns.mean:.1f}"
-            + (f"\n{self.remark}" if self.remark else "")
-        )
 
 
 def teach(
@@ -122,10 +44,10 @@ def teach(
     *,
     until: float = 0.98,
     steps: int = 50_000,
-    round_steps: int = 2_000,
+    round_steps: int = 500,
     num_envs: int = 16,
-    lr: float = 1e-3,
-    epochs: int = 4,
+    lr: float = 3e-3,
+    epochs: int = 80,
     minibatch_size: int = 256,
     values: float = 0.5,
     episodes: int = 20,
@@ -140,16 +62,19 @@ def teach(
     the step is worth. The student learns from all rounds together.
 
     Args:
-        student: A config of the new stack that says the network, a policy that was grafted or
-            migrated, or its folder. Its observations may pass other pieces than the teacher's.
-        teacher: Any policy for this environment: adapted, migrated, of either stack.
+        student: A config of the new stack that says the network (of several agents, those of its
+            policies), a policy that was grafted or migrated, or its folder. Its observations may
+            pass other pieces than the teacher's.
+        teacher: Any policy for this environment: adapted, migrated, of either stack. One teaches
+            all of several students; several teach those of their names.
         env: The environment: an id or a function that makes one; the config's if None.
         until: The agreement that is enough: the share of steps with the same best action.
         steps: How many steps are played at most.
         round_steps: How many of them a round has.
         num_envs: How many environments are played side by side.
-        lr: The learning rate.
-        epochs: How often a round's learning goes over what it learns from.
+        lr: The learning rate at first; after `steps` it is a tenth of that.
+        epochs: How many steps are learnt from after a round, for each that was played in it; the
+            steps of all rounds take part.
         minibatch_size: Steps of each gradient step.
         values: How much the teacher's values count beside its actions.
         episodes: How many episodes both are compared by at the end.
@@ -170,17 +95,35 @@ def teach(
         LossError: A loss is no number.
         CheckpointWriteError: The disk refuses; what was there before is untouched.
     """
-    config, weights = _student_of(student)
+    config, weights = student_of(student)
     made = config.env if env is None else env
     if made is None:
         raise ConfigError(
             "teach() needs an environment", hint="give env=, or config.environment()."
         )
-    playing = _maker(made, config)
-    actor = teacher if isinstance(teacher, Actor) else Actor.from_policy(teacher)
-    voice = teacher_of(actor, **_spaces(playing))
+    playing = maker(made, config)
+    by_agent = agent_spaces(playing)
+    mapping = None
+    if config.is_multi_agent:
+        mapping = {agent: str(config.policy_mapping_fn(agent, None)) for agent in by_agent}
+    elif None not in by_agent:
+        raise ConfigError(
+            "the student is of one agent",
+            expected="config.multi_agent(policies={...}, policy_mapping_fn=...)",
+            found=f"an environment of {sorted(map(str, by_agent))}",
+        )
+    actor = teacher if isinstance(teacher, Actor) else _actor(teacher, mapping)
+    voice = teacher_of(actor)
+    for agent, (sees, takes) in by_agent.items():
+        if mapping and voice.of(mapping[agent]) is None:
+            raise ConfigError(
+                f"nobody teaches {mapping[agent]!r}",
+                expected="one teacher for all, or one named after each student",
+                found=f"teachers named {sorted(voice.actors)}",
+            )
+        voice.check(sees, takes, mapping[agent] if mapping else "")
     theirs = play(actor, playing(), episodes=episodes, seed=seed, explore=False)
-    at_random = _random_play(playing, episodes, seed)
+    at_random = random_play(playing, episodes, seed)
     if theirs.mean + theirs.half_interval < at_random.mean:
         raise ConfigError(
             "the teacher is worse than random actions",
@@ -190,13 +133,16 @@ def teach(
         )
     learning = playing
     if data is not None:
-        recorded, spaces_there = over_and_over(dataset_at(data)), _spaces(playing)
-        learning = partial(RecordedEnv, recorded, **spaces_there)
-    config = _taught_config(config, learning, voice, num_envs, lr, values, seed)
-    runner = SingleAgentEnvRunner(config=config)
+        if mapping is not None:
+            raise ConfigError(
+                "recorded steps teach one agent", hint="leave out data=: the students play."
+            )
+        learning = partial(RecordedEnv, over_and_over(dataset_at(data)), *by_agent[None])
+    config = taught_config(config, learning, voice, num_envs, lr, steps, values, seed)
+    kind = SingleAgentEnvRunner if mapping is None else MultiAgentEnvRunner
+    runner = kind(config=config)
     try:
-        spaces = runner.get_spaces()
-        learner = config.build_learner(spaces=spaces)
+        learner = config.build_learner(spaces=runner.get_spaces())
         if weights is not None:
             learner.module[DEFAULT_MODULE_ID].set_state(weights)
         memory = _Memory(steps, np.random.default_rng(seed))
@@ -206,30 +152,46 @@ def teach(
             runner.set_weights(learner.module.get_state())
             lived = runner.sample(num_timesteps=round_steps, explore=True)
             played += sum(map(len, lived))
-            agreement = _agreement(lived)
+            alike = agreement(lived)
             memory.add(lived)
+            drawn = memory.drawn(_ROUNDS * round_steps)
+            rows = sum(map(len, drawn))
             result = learner.update(
-                episodes=memory.drawn(4 * round_steps),
-                num_epochs=epochs,
+                episodes=drawn,
+                timesteps={NUM_ENV_STEPS_SAMPLED_LIFETIME: played},
+                num_epochs=max(1, round(epochs * round_steps / rows)),
                 minibatch_size=minibatch_size,
                 shuffle_batch_per_epoch=True,
             )
-            apart = float(result[DEFAULT_MODULE_ID][TEACHER_KL].peek())
-            lessons.append(Lesson(played, agreement, apart))
-            module = learner.module[DEFAULT_MODULE_ID].unwrapped()
-            taught = V2Triple(runner._env_to_module, module, runner._module_to_env)
+            told = [result[name][TEACHER_KL].peek() for name in learner.module]
+            lessons.append(Lesson(played, alike, float(np.mean(told))))
+            modules = {name: each.unwrapped() for name, each in learner.module.items()}
+            pipelines = runner._env_to_module, runner._module_to_env
+            taught: Any = triples_of(modules, *pipelines)
+            if mapping is None:
+                taught = V2Triple(pipelines[0], modules[DEFAULT_MODULE_ID], pipelines[1])
             if out is not None:
-                migrate(taught, out)
+                save_student(taught, out, mapping)
             if progress is not None:
                 progress(lessons[-1])
-            if agreement >= until:
+            if alike >= until:
                 break
     finally:
         runner.stop()
-    mine = play(Actor.from_policy(taught), playing(), episodes=episodes, seed=seed, explore=False)
-    forgets = actor.remembers and not module.is_stateful()
+    mine = play(_actor(taught, mapping), playing(), episodes=episodes, seed=seed, explore=False)
+    forgets = any(
+        getattr(voice.of(name), "remembers", False) and not each.is_stateful()
+        for name, each in modules.items()
+    )
     remark = _FORGETS if forgets else ""
-    return Taught(taught, tuple(lessons), until, mine, theirs, at_random, remark)
+    return Taught(taught, tuple(lessons), until, mine, theirs, at_random, remark, mapping)
+
+
+def _actor(source: Source, mapping: PolicyMapping) -> Actor:
+    """An actor of a policy, which plays all agents, or of several."""
+    natives = natives_of(source)
+    is_one = len(natives.policies) == 1
+    return Actor.from_policy(natives, policy_mapping_fn=None if is_one else mapping)
 
 
 def kickstart(
@@ -276,15 +238,18 @@ class _Memory:
     def __init__(self, capacity: int, rng: np.random.Generator) -> None:
         self._capacity, self._rng = capacity, rng
         self._episodes: list[Any] = []
+        self._gone = 0
 
     def add(self, episodes: Sequence[Any]) -> None:
         """Keep episodes; the oldest go."""
         for episode in episodes:
             if len(episode):
-                episode.id_ = f"{episode.id_}-{episode.t_started}"  # stretches stand by themselves
+                # Stretches of an episode stand by themselves.
+                episode.id_ = f"{episode.id_}-{len(self._episodes) + self._gone}"
                 self._episodes.append(episode.to_numpy())
         while sum(map(len, self._episodes)) > self._capacity and len(self._episodes) > 1:
             del self._episodes[0]
+            self._gone += 1
 
     def drawn(self, steps: int) -> list[Any]:
         """Different episodes, until they have so many steps."""
@@ -295,106 +260,3 @@ class _Memory:
             found.append(self._episodes[place])
             count += len(found[-1])
         return found
-
-
-def _student_of(student: Student) -> tuple[AlgorithmConfig, Any]:
-    """A config that says the student's network and pieces; and its weights, if it has some."""
-    if isinstance(student, AlgorithmConfig):
-        return student.copy(copy_frozen=False), None
-    from ...v2.algorithms.ppo import PPOConfig
-
-    if not isinstance(student, V2Triple):
-        return PPOConfig().from_migrated(student), None
-    with tempfile.TemporaryDirectory(prefix="rlconnect-") as folder:
-        migrate(student, folder)
-        config = PPOConfig().from_migrated(folder)
-    spec: Any = copy.copy(config.rl_module_spec)
-    spec.load_state_path = None  # the folder is gone
-    return config.rl_module(rl_module_spec=spec), student.module.get_state()
-
-
-def _maker(env: Any, config: AlgorithmConfig) -> Callable[[], Any]:
-    """A function that makes the environment."""
-    if hasattr(env, "observation_space") and not isinstance(env, type):
-        raise ConfigError(
-            "teach() plays many environments side by side",
-            expected="an id, or a function or class that makes one",
-            found="a live environment",
-        )
-    if isinstance(env, str):
-        return lambda: live_env(env)[0]
-    settings = dict(config.env_config)
-    return lambda: call_with_fitting(env, (settings,))
-
-
-def _spaces(playing: Callable[[], Any]) -> dict[str, Any]:
-    env = playing()
-    sees, takes = spaces_of_one(env)
-    env.close()
-    return {"observation_space": sees, "action_space": takes}
-
-
-def _random_play(playing: Callable[[], Any], episodes: int, seed: int) -> Played:
-    """What random actions earn."""
-    env = playing()
-    env.action_space.seed(seed)
-    returns, lengths = [], []
-    for number in range(episodes):
-        obs, _ = env.reset(seed=seed + number)
-        total, length, _ = play_alone(env, obs, lambda *_: env.action_space.sample())
-        returns.append(total)
-        lengths.append(length)
-    env.close()
-    return Played(tuple(returns), tuple(lengths))
-
-
-def _taught_config(
-    config: AlgorithmConfig,
-    playing: Callable[[], Any],
-    teacher: PolicyTeacher,
-    num_envs: int,
-    lr: float,
-    values: float,
-    seed: int,
-) -> AlgorithmConfig:
-    """The student's config with the teacher beside its runner and in its loss."""
-    config.teacher = teacher
-    config.environment(lambda settings: playing())
-    config.env_runners(
-        num_env_runners=0, num_envs_per_env_runner=num_envs, batch_mode="truncate_episodes"
-    )
-    config.debugging(seed=seed)
-    config.training(lr=lr, grad_clip=1.0)
-    return config.learners(
-        num_learners=0,
-        learner_class=TaughtTorchLearner,
-        learner_config_dict={TEACHER_VALUES: values},
-    )
-
-
-def _agreement(episodes: Sequence[Any]) -> float:
-    """The share of steps in which both would do the same if they did not explore."""
-    pairs = [
-        (
-            np.asarray(episode.get_extra_model_outputs(Columns.ACTION_DIST_INPUTS)),
-            np.asarray(episode.get_extra_model_outputs(TEACHER_INPUTS)),
-            episode.action_space,
-        )
-        for episode in episodes
-        if len(episode)
-    ]
-    mine, theirs = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
-    return float(_same_action(mine, theirs, pairs[0][2]).mean())
-
-
-def _same_action(mine: Array, theirs: Array, space: Any) -> Array:
-    """Row by row; inputs are choices one behind the other, or means and then deviations."""
-    if isinstance(space, Box):
-        half = mine.shape[-1] // 2
-        apart = np.abs(np.clip(mine[:, :half], -1, 1) - np.clip(theirs[:, :half], -1, 1))
-        return np.asarray((apart <= 2 * _NEAR).all(-1))
-    sizes = [space.n] if isinstance(space, Discrete) else np.ravel(space.nvec)
-    same = np.ones(len(mine), bool)
-    for start, stop in pairwise(np.cumsum([0, *sizes])):
-        same &= mine[:, start:stop].argmax(-1) == theirs[:, start:stop].argmax(-1)
-    return same

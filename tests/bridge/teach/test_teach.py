@@ -8,7 +8,7 @@ from rlconnect.bridge.teach import learners
 from rlconnect.bridge.teach.recorded_env import over_and_over
 from rlconnect.core.adapters import MapActions
 from rlconnect.core.errors import ConfigError, EpisodeError, PieceError, SpaceError
-from rlconnect.v2 import MeanStdFilter, PPOConfig
+from rlconnect.v2 import MeanStdFilter, PPOConfig, make_multi_agent
 from rlconnect.v2.learning.loss_check import LossError
 
 from tests.bridge.teach.rule import SEEN, SMALL, Follow, Sign, recurrent, teacher
@@ -204,3 +204,42 @@ def test_numbers_in_other_units_are_taught():
 
     assert found.is_reached, str(found)
     assert found.student_returns.mean >= 0.9 * found.teacher_returns.mean
+
+
+def several(*names):
+    """Agents of the same kind, each played by the policy of its place."""
+    student = PPOConfig().environment(make_multi_agent(Sign), env_config={"num_agents": len(names)})
+    return student.rl_module(model_config=SMALL).multi_agent(
+        policies=set(names), policy_mapping_fn=lambda agent, *_, **__: names[agent]
+    )
+
+
+def test_several_agents_are_taught_in_one_environment(tmp_path):
+    """By one teacher; their policies are saved side by side with who plays whom, and play."""
+    found = taught(several("p", "q"), until=0.9)
+    found.save(tmp_path / "students")
+
+    assert found.is_reached, str(found)
+    assert set(found.student) == {"p", "q"}
+    assert found.student_returns.mean >= 0.9 * found.teacher_returns.mean
+    players = Actor.from_checkpoint(tmp_path / "students")
+    env = make_multi_agent(Sign)({"num_agents": 2})
+    assert rollout(players, env, episodes=10, seed=0).returns == found.student_returns.returns
+
+
+def test_several_teachers_teach_those_of_their_names():
+    """Each student does what its own teacher does; one that has none is named."""
+    student = several("p", "p", "q")
+    contrary = teacher(factor=-3.0)
+
+    found = taught(student, teacher={"p": teacher(), "q": contrary}, until=0.9)
+
+    assert found.is_reached, str(found)
+    with pytest.raises(ConfigError, match="nobody teaches 'q'"):
+        taught(student, teacher={"p": teacher(), "r": contrary})
+
+
+def test_a_student_of_one_agent_is_not_put_among_several():
+    """The error says how it is told who plays whom."""
+    with pytest.raises(ConfigError, match="policy_mapping_fn"):
+        taught(config(), env=make_multi_agent(Sign))
