@@ -62,7 +62,8 @@ def main():
     seen = {"new_obs": np.array([0.1, 0.2, 0.3]), "rewards": 7.0, "infos": {"lives": 3}}
     (out,) = agents([AgentConnectorDataType("env_1", "agent_1", seen)])
     print("for the policy:", dict(out.data.sample_batch))
-    print("raw:", out.data.raw_dict, "\n")
+    raw = out.data.raw_dict
+    print(f"raw: {', '.join(sorted(raw))}; the reward is {raw['rewards']:g}\n")
 
     actions = ActionConnectorPipeline(
         ctx, [ConvertToNumpyConnector(), ClipActionsConnector(), ImmutableActionsConnector()]

@@ -1,14 +1,13 @@
 """What a newcomer tries first works: every example, and the code on the README's first screen."""
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from rlconnect.core.importing.torch_needed import has_torch
+
+from tests.docs import gallery
 
 ROOT = Path(__file__).parents[1]
 FIRST_SCREEN = 60  # lines
@@ -39,17 +38,8 @@ ENTRY = "import sys; from rlconnect.cli.app import entry; sys.exit(entry())"
 PYTHON, COMMANDS = first_screen((ROOT / "README.md").read_text(encoding="utf-8"))
 
 
-def run(command, folder):
-    return subprocess.run(
-        command,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "100", "PYTHONDONTWRITEBYTECODE": "1"},
-        encoding="utf-8",
-    )
-
-
+SHOWN = gallery.recorded()
+NEEDS = {"08_run_an_exported_policy.py": ["onnxruntime"], "12_film_a_policy.py": ["PIL", "pygame"]}
 TORCH_IS_MISSING = "needs torch, which is not installed.\n"
 
 
@@ -68,23 +58,55 @@ def workplace(tmp_path):
 
 @pytest.mark.parametrize("example", sorted(path.name for path in ROOT.glob("examples/*.py")))
 def test_an_example_runs_as_it_stands(example, workplace):
-    """Each example finishes with its default arguments, from any folder, and shows something."""
-    done = run([sys.executable, str(ROOT / "examples" / example)], workplace)
+    """Each finishes with its defaults, from any folder, and prints what the gallery shows."""
+    for package in NEEDS.get(example, ()):
+        pytest.importorskip(package)
+    done = gallery.run(example, workplace)
 
     if not has_torch() and (
         TORCH_IS_MISSING in done.stdout + done.stderr or imports(done, example)
     ):
         pytest.skip("torch is not installed")
-    if "No module named 'onnxruntime'" in done.stderr:
-        pytest.importorskip("onnxruntime")
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
+    if example in SHOWN:
+        assert gallery.differences(SHOWN[example], done.stdout) == []
+    for film in workplace.glob("*.gif"):
+        assert frames_in(film) == frames_in(gallery.PICTURES / f"{Path(example).stem}.gif")
+
+
+def frames_in(film):
+    """How many pictures a film has, and of which size."""
+    from PIL import Image
+
+    with Image.open(film) as opened:
+        return opened.n_frames, opened.size
+
+
+def test_the_gallery_is_made_of_the_examples():
+    """What their docstrings say, all of them: `python -m tests.docs.gallery` writes the page."""
+    assert gallery.page(SHOWN) == gallery.PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "differ"),
+    [
+        ("loss 0.387\n", "loss  0.3871\n", []),
+        ("loss 0.387\n", "loss 0.5\n", ["loss 0.5"]),
+        ("loss 0.387\n", "cost 0.387\n", ["cost 0.387"]),
+        ("a\nb\n", "a\n", ["1 lines instead of 2"]),
+        ("25 us an answer\n", "900 us an answer\n", []),
+    ],
+)
+def test_the_gallery_holds_words_and_numbers(shown, printed, differ):
+    """Words as they are, numbers within a tolerance, none that depend on the machine."""
+    assert gallery.differences(shown, printed) == differ
 
 
 @pytest.mark.parametrize("snippet", PYTHON)
 def test_readme_python_runs(snippet, workplace):
     """Python on the README's first screen runs from the repository's root."""
-    done = run([sys.executable, "-c", snippet], workplace)
+    done = gallery.run(["-c", snippet], workplace)
 
     assert done.returncode == 0, done.stderr
 
@@ -94,7 +116,7 @@ def test_readme_commands_run(command, workplace):
     """Commands on the README's first screen end well: done (0) or with a finding (1)."""
     arguments = shlex.split(command, comments=True)[1:]
 
-    done = run([sys.executable, "-c", ENTRY, *arguments], workplace)
+    done = gallery.run(["-c", ENTRY, *arguments], workplace)
 
     assert done.returncode in {0, 1}, done.stderr
     assert "Traceback" not in done.stderr

@@ -38,7 +38,8 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Draw what the page has a place for."""
+    """Draw what the page has a place for, and show the scripts that it names."""
     from tests.docs.drawings import drawn
+    from tests.docs.gallery import with_sources
 
-    return drawn(markdown)
+    return with_sources(drawn(markdown))
