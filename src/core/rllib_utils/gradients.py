@@ -23,12 +23,15 @@ def compute_global_norm(gradients_list: Iterable[Any]) -> Any:
     with torch_needed("the norm of gradients"):
         import torch
 
-    there = [gradient.detach() for gradient in gradients_list if gradient is not None]
+    there = [gradient for gradient in gradients_list if gradient is not None]
     if not there:
         return torch.tensor(0.0)
-    is_plain = all(gradient.layout is torch.strided for gradient in there)
-    norms = torch._foreach_norm(there) if is_plain else [gradient.norm() for gradient in there]
-    return torch.stack([norm.to(norms[0].device) for norm in norms]).norm()
+    with torch.no_grad():
+        is_plain = all(gradient.layout is torch.strided for gradient in there)
+        norms = torch._foreach_norm(there) if is_plain else [gradient.norm() for gradient in there]
+        if len({norm.device for norm in norms}) > 1:
+            norms = [norm.to(norms[0].device) for norm in norms]
+        return torch.linalg.vector_norm(torch.stack(tuple(norms)))
 
 
 def global_norm(tensors: Iterable[Any]) -> Any:
@@ -71,17 +74,18 @@ def clip_gradients(
             expected="grad_clip_by 'value', 'norm' or 'global_norm'",
             found=repr(grad_clip_by),
         )
-    there = {name: each for name, each in gradients_dict.items() if each is not None}
     if grad_clip_by == "value":
-        for name, gradient in there.items():
-            gradients_dict[name] = gradient.clamp(-grad_clip, grad_clip)
+        for name, gradient in gradients_dict.items():
+            if gradient is not None:
+                gradients_dict[name] = gradient.clamp(-grad_clip, grad_clip)
         return None
+    there = [gradient for gradient in gradients_dict.values() if gradient is not None]
     if grad_clip_by == "norm":
-        for gradient in there.values():
+        for gradient in there:
             _scale_down([gradient], gradient.norm(), grad_clip)
         return None
-    total = compute_global_norm(there.values())
-    _scale_down([*there.values()], total, grad_clip)
+    total = compute_global_norm(there)
+    _scale_down(there, total, grad_clip)
     return total
 
 
@@ -104,6 +108,8 @@ def update_target_network(main_net: Any, target_net: Any, tau: float) -> None:
 
 
 def _scale_down(gradients: Sequence[Any], norm: Any, bound: float) -> None:
+    if norm.device.type == "cpu" and norm.item() < 0.999 * bound:
+        return  # Where nothing has to wait for the answer.
     # The small number is Ray's: a norm of zero must not divide.
     scale = (bound / (norm + 1e-6)).clamp(max=1.0)
     for gradient in gradients:

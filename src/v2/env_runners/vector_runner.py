@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from time import perf_counter
 from typing import Any, Final
 
@@ -296,4 +297,9 @@ class VectorEnvRunner(EnvRunner):
     def _has_only_own_pieces(self) -> bool:
         """Whether no user's piece could see the metrics or miss a timer."""
         pieces = (*self._env_to_module.connectors, *self._module_to_env.connectors)
-        return all(type(piece).__module__.startswith(_OWN) for piece in pieces)
+        return all(_is_own(type(piece).__module__) for piece in pieces)
+
+
+@lru_cache(maxsize=256)
+def _is_own(module: str) -> bool:
+    return module.startswith(_OWN)

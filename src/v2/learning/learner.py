@@ -130,7 +130,8 @@ class Learner(ModuleHolder):
         """Take the gradient steps; gives the losses of the last."""
         self._weights_seq_no += 1
         self._log_lag(batch)
-        orders = np.random.default_rng([self._order_seed, self._weights_seq_no])
+        seed = [self._order_seed, self._weights_seq_no]
+        orders = np.random.default_rng(seed) if epochs.shuffle else None
         losses: dict[str, Any] = {}
         steps: dict[str, list[int]] = {module_id: [] for module_id in batch.columns}
         count = 0

@@ -58,7 +58,7 @@ class Epochs:
 def minibatches(
     batch: Batch,
     epochs: Epochs,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None,
     part: Callable[[int], RowPart] | None = None,
 ) -> Iterator[Batch]:
     """Give the minibatches of a train batch, or a learner's part of each.
@@ -66,7 +66,7 @@ def minibatches(
     Args:
         batch: Columns by module; tensors, or nests of them.
         epochs: How often and in which portions.
-        rng: Chooses the orders.
+        rng: Chooses the orders; not needed where rows are not shuffled.
         part: Which of a minibatch's rows are asked for; None for all.
 
     Example:
@@ -111,7 +111,8 @@ def _with_part(
 
 def row_count(columns: Mapping[str, Any]) -> int:
     """How many rows the columns of a module have."""
-    return len(nest.a_leaf(columns.get(Columns.OBS, columns)))
+    leaf = nest.a_leaf(columns.get(Columns.OBS, columns))
+    return leaf.shape[0] if isinstance(leaf, torch.Tensor) else len(leaf)
 
 
 def step_count(columns: Mapping[str, Any]) -> int:
@@ -129,7 +130,7 @@ class _Stream:
         columns: Mapping[str, Any],
         minibatch_size: int,
         is_shuffled: bool,
-        rng: np.random.Generator,
+        rng: np.random.Generator | None,
         part: Callable[[int], RowPart] | None,
     ) -> None:
         self._columns = columns
@@ -169,7 +170,7 @@ class _Stream:
         while count:
             if self._at == self.rows:
                 self._at = 0
-                if self._is_shuffled:
+                if self._is_shuffled and self._rng is not None:
                     self._order = self._rng.permutation(self.rows)
             part = self._order[self._at : self._at + count]
             self._at += len(part)

@@ -16,6 +16,7 @@ from ...core.data.checked import amount, mapping, number, shaped
 from ...core.data.damage import at
 from ...core.errors import ConfigError, UnknownNameError
 from ..modules.schedules import Scheduler
+from .adam_step import AdamStep
 
 
 class UnknownOptimizerError(UnknownNameError, KeyError):
@@ -32,6 +33,7 @@ class Entry:
         optimizer: The optimiser.
         params: What it changes.
         schedule: Its learning rate by steps sampled; None where it is not known.
+        step: Takes a step, given the gradients that `params` have.
     """
 
     module_id: str
@@ -39,6 +41,7 @@ class Entry:
     optimizer: Optimizer
     params: tuple[nn.Parameter, ...]
     schedule: Scheduler | None
+    step: AdamStep
 
     @property
     def full_name(self) -> str:
@@ -89,7 +92,7 @@ class Optimizers:
             Scheduler.validate(fixed_value_or_schedule=lr, setting_name=f"lr of {place}")
             schedule = Scheduler(lr)
             set_lr(optimizer, schedule.get_current_value())
-        entry = Entry(module_id, name, optimizer, tuple(params), schedule)
+        entry = Entry(module_id, name, optimizer, tuple(params), schedule, AdamStep(optimizer))
         self._entries[entry.full_name] = entry
 
     def remove_module(self, module_id: str) -> None:

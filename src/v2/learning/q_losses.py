@@ -34,11 +34,13 @@ def of_actions(values: Tensor, actions: Tensor) -> Tensor:
         tensor([2., 0.])
     """
     chosen = values.gather(-1, actions.long().unsqueeze(-1)).squeeze(-1)
-    return chosen.nan_to_num(neginf=0.0)
+    return chosen.masked_fill(chosen == -torch.inf, 0.0)
 
 
 def worth_of_the_next(gamma: float, n_step: Tensor | int, terminateds: Tensor) -> Tensor:
     """What the value at the end of each row's steps is worth at their beginning."""
+    if isinstance(n_step, Tensor):
+        return torch.pow(gamma, n_step).masked_fill(terminateds.bool(), 0.0)
     return gamma**n_step * (1.0 - terminateds.float())
 
 
@@ -56,7 +58,7 @@ def expected_loss(
     target = target.detach()
     loss = functional.huber_loss if loss_name == "huber" else functional.mse_loss
     losses = weights * loss(chosen, target, reduction="none")
-    return QTerms(losses, (chosen - target).abs().detach())
+    return QTerms(losses, (chosen.detach() - target).abs())
 
 
 def distributional_loss(

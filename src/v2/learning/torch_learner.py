@@ -268,8 +268,11 @@ class TorchLearner(Learner):
             config = self._config_of(module_id)
             if not (is_own or config.grad_clip is not None or config.log_gradients):
                 continue
-            params = self._params_of(module_id)
-            own = {ref: gradients_dict[ref] for ref in params if ref in gradients_dict}
+            if all(entry.module_id == module_id for entry in self._optimizers):
+                own = dict(gradients_dict)  # Tensors are not hashed again, which takes long.
+            else:
+                params = self._params_of(module_id)
+                own = {ref: gradients_dict[ref] for ref in params if ref in gradients_dict}
             if own:
                 changed = self.postprocess_gradients_for_module(
                     module_id=module_id, config=config, module_gradients_dict=own
@@ -302,8 +305,12 @@ class TorchLearner(Learner):
         """
         settings = self._config_of(module_id) if config is None else config
         result: Gradients = {}
+        entries = self._optimizers.of_module(module_id)
         for name, optimizer in self.get_optimizers_for_module(module_id):
-            own = self.filter_param_dict_for_optimizer(module_gradients_dict, optimizer)
+            if len(entries) == 1 and len(entries[0].params) == len(module_gradients_dict):
+                own = dict(module_gradients_dict)
+            else:
+                own = self.filter_param_dict_for_optimizer(module_gradients_dict, optimizer)
             norm = self._get_clip_function()(
                 own, grad_clip=settings.grad_clip, grad_clip_by=settings.grad_clip_by
             )
@@ -322,14 +329,14 @@ class TorchLearner(Learner):
             gradients_dict: Gradients by parameter; parameters without one stay as they are.
         """
         for entry in self._optimizers:
+            own = [gradients_dict.get(self.get_param_ref(param)) for param in entry.params]
             has_any = False
-            for param in entry.params:
-                gradient = gradients_dict.get(self.get_param_ref(param))
+            for param, gradient in zip(entry.params, own, strict=True):
                 if param.grad is not gradient:
                     param.grad = gradient
                 has_any = has_any or gradient is not None
             if has_any and not self._is_to_skip(entry.module_id, gradients_dict):
-                entry.optimizer.step()
+                entry.step(own)
 
     def _is_to_skip(self, module_id: str, gradients: Gradients) -> bool:
         settings = self.config if module_id == ALL_MODULES else self._config_of(module_id)

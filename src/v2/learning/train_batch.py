@@ -125,7 +125,7 @@ def checked(batch: TrainBatch, rl_module: Any) -> TrainBatch:
             if name == Columns.INFOS:
                 continue
             for leaf in (column,) if isinstance(column, torch.Tensor) else nest.flatten(column):
-                if isinstance(leaf, torch.Tensor) and (not leaf.ndim or len(leaf) != rows):
+                if isinstance(leaf, torch.Tensor) and leaf.shape[:1] != (rows,):
                     raise ConfigError(
                         f"column {name!r} of module {module_id!r} does not fit the others",
                         expected=f"{rows} rows",

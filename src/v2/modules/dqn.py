@@ -194,10 +194,12 @@ class DefaultDQNTorchRLModule(TorchRLModule, DefaultDQNRLModule):
 def _any_allowed(values: Tensor) -> Tensor:
     """Random actions `(...)` among those whose value is not that of a forbidden one."""
     allowed = values > torch.finfo(values.dtype).min / 2
-    flat = allowed.reshape(-1, values.shape[-1]).float()
-    if not allowed.all():  # A row that forbids everything would stop the draw.
-        flat = torch.where(flat.any(dim=-1, keepdim=True), flat, torch.ones_like(flat))
-    return torch.multinomial(flat, num_samples=1).reshape(values.shape[:-1])
+    # The least of exponential numbers is any of them: what multinomial() does after its checks.
+    noise = torch.empty(values.shape, device=values.device).exponential_()
+    if not allowed.all():
+        is_any = allowed.any(dim=-1, keepdim=True)  # A row may forbid everything.
+        noise = noise.masked_fill(is_any & ~allowed, torch.inf)
+    return noise.argmin(dim=-1)
 
 
 def _columns(batch: dict[str, Any], obs: str, state: str) -> dict[str, Any]:

@@ -144,6 +144,7 @@ class EpisodeColumns:
 
 
 def _column(episodes: Sequence[SingleAgentEpisode], name: str) -> Nest:
+    """A column of all episodes; that of a single one may share its memory."""
     found = concat_column(episodes, name)
     if found is None:  # Some in lists, some in arrays; or of different shapes.
         found = concat_column([deepcopy(each).to_numpy() for each in episodes], name)

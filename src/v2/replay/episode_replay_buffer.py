@@ -142,7 +142,9 @@ class EpisodeReplayBuffer(HeldEpisodes):
                 raise ConfigError("sequences are of single steps", expected="n_step=1")
             return self._sample_sequences(size, batch_length_T, lookback, min_batch_length_T)
         rows = self._draw(size)
-        steps = np.minimum(self._n_steps(n_step or 1, size), self._left(rows))
+        steps = self._n_steps(n_step or 1, size)
+        if n_step not in (None, 1):
+            steps = np.minimum(steps, self._left(rows))
         weights = np.ones(size, np.float32)
         return self._given(
             rows, steps, weights, gamma, True, include_extra_model_outputs, 0, to_numpy

@@ -140,7 +140,7 @@ class HeldEpisodes:
         """Take columns of episodes in; gives the rows of the steps that are new."""
         self._check_going_on(given)
         self._rows.expect({Columns.OBS: given.observations, **given.columns} if given.ids else {})
-        known = set(self._held)
+        known = {id_ for id_ in given.ids if id_ in self._held}
         gone_episodes, gone_steps = self._evict(given)
         lost = [place for place, id_ in enumerate(given.ids) if id_ in gone_episodes]
         kept = given.without(lost) if lost else given
@@ -250,20 +250,20 @@ class HeldEpisodes:
             slots.append(held.slot)
             places.append(np.arange(place, place + steps))
         self._steps += given.steps
-        rows = np.concatenate([own[:-1] for own in seen])
-        self._rows.write(Columns.OBS, np.concatenate(seen), given.observations)
+        rows, all_seen = _joined([own[:-1] for own in seen]), _joined(seen)
+        self._rows.write(Columns.OBS, all_seen, given.observations)
         for name, column in given.columns.items():
             self._rows.write(name, rows, column)
         for name in [each for each in self._rows.columns if each.startswith(HAS)]:
             if name not in given.columns:  # What was in these rows before had it.
                 self._rows.write(name, rows, np.zeros(len(rows), bool))
         self._rows.write(SLOT, rows, np.repeat(np.array(slots, np.int32), given.lens))
-        self._rows.write(PLACE, rows, np.concatenate(places).astype(np.int32))
+        self._rows.write(PLACE, rows, _joined(places).astype(np.int32))
         if given.infos is not None or Columns.INFOS in self._rows.columns:
             infos = np.empty(given.steps + len(seen), object)
             infos[:] = [{}] * len(infos) if given.infos is None else given.infos
-            self._rows.write(Columns.INFOS, np.concatenate(seen), infos)
-        self._rows.after[rows] = np.concatenate([own[1:] for own in seen])
+            self._rows.write(Columns.INFOS, all_seen, infos)
+        self._rows.after[rows] = _joined([own[1:] for own in seen])
         return rows
 
     def _new_episode(self, id_: str, t_started: int, settings: dict[str, Any]) -> HeldEpisode:
@@ -361,3 +361,7 @@ class HeldEpisodes:
         self._counts.reduce()
         self._evicted = count(state[f"{underscored}num_episodes_evicted"])
         self._added = count(state[f"{underscored}num_timesteps_added"])
+
+
+def _joined(parts: Sequence[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

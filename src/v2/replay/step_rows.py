@@ -106,10 +106,11 @@ class StepRows:
         """
         for name, values in columns.items():
             column = self.columns.get(name)
+            if column is None or _is_alike(column, values):
+                continue
             try:
-                if column is not None:
-                    fits_dtype(column, values)
-                    nest.map_structure(_same_shape, column, values)
+                fits_dtype(column, values)
+                nest.map_structure(_same_shape, column, values)
             except (EpisodeError, SpaceError) as error:
                 raise EpisodeError(
                     f"{name!r} of an episode does not fit what the replay buffer holds",
@@ -120,6 +121,9 @@ class StepRows:
     def write(self, name: str, rows: Array, values: Nest) -> None:
         """Write values into rows of a column, which is made where there is none of that name."""
         column = self.columns.get(name)
+        if column is not None and _is_alike(column, values):
+            column[rows] = values
+            return
         if column is None:
             column = nest.map_structure(self._empty, values)
         elif not fits_dtype(column, values):
@@ -163,6 +167,15 @@ class StepRows:
             self.columns[name] = nest.map_structure(grown, column)
         self.after = grown(self.after, -1)
         self.size += more
+
+
+def _is_alike(column: Any, values: Any) -> bool:
+    """Whether both are arrays whose rows are of one kind, as nearly all are."""
+    return (
+        type(column) is type(values) is np.ndarray
+        and column.dtype == values.dtype
+        and column.shape[1:] == values.shape[1:]
+    )
 
 
 def _same_shape(column: Array, values: Any) -> None:
