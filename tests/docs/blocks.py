@@ -15,6 +15,8 @@ FENCE = re.compile(
     r"(?P<code>[\s\S]*?)^(?P=dent)```$",
     re.M,
 )
+# Pages whose blocks are parts of programs: `test_docs` and the tests of their commands read them.
+PARTS = {"cookbook.md", "custom-networks.md", "one-door.md", "train.md", "v2.md"}
 RUNS = ("python", "pycon", "sh")
 
 

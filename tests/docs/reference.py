@@ -1,7 +1,7 @@
 """The reference: a page for each group of public names, made of signatures and docstrings.
 
 `front(name)` says what a front door serves and `pages()` gives the Markdown of all pages, by path.
-What has no example in its docstring is shown with the pages whose code uses it.
+What has no example in its docstring is shown with what `excerpts` finds of one.
 """
 
 import inspect
@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from .blocks import PAGES, python_blocks, title_of
+from .excerpts import excerpts, name_key
 
 FRONTS = {
     "": "The front door: whatever lies at a path, loaded, adapted, migrated, proven.",
@@ -29,6 +30,10 @@ SECTION = re.compile(
 )
 WIDE = r"\_\_"  # as Markdown has it
 LARGE = ("legacy", "v2")  # a page for each of their packages
+NETWORKS = [  # what modules are made of has a page of its own
+    f".modules.{each}"
+    for each in ("encoders", "heads", "layers", "network_configs", "networks", "torch_model")
+]
 
 
 class Name(NamedTuple):
@@ -60,13 +65,18 @@ def page_of(front, home, name):
     if front not in LARGE:
         return f"reference/{front.replace('.', '-') or 'rlconnect'}.md"
     path = home._HOME[name].partition(":")[0]
-    group = path.split(".")[1] or "formulas"
+    group = "networks" if path in NETWORKS else path.split(".")[1] or "formulas"
     return f"reference/{front}-{group.replace('_', '-')}.md"
 
 
 def example_in(value):
     """Whether a docstring carries an example."""
     return ">>> " in (inspect.getdoc(value) or "")
+
+
+def excerpt_of(item):
+    """Code that shows a name in use; None where there is none."""
+    return excerpts().get(name_key(f"rlconnect.{item.front}".rstrip("."), item.name, item.value))
 
 
 def users_of():
@@ -173,8 +183,13 @@ def entry(item, public, users, folder):
         said.append(prose(inspect.getdoc(value) or ""))
     else:
         said.append(f"```python\n{item.name} = {textwrap.shorten(repr(value), 300)}\n```")
+    if not example_in(value):
+        shown = excerpt_of(item)
+        said += ["**Example**", f"```{shown.kind}\n{shown.code}\n```"]
+        if shown.page:
+            said.append(f"From [{title_of(shown.page)}]({folder}{shown.page}).")
     pages = users.get(item.name, [])
-    if pages and (is_called or not example_in(value)):
+    if pages and is_called:
         links = [f"[{title_of(page)}]({folder}{page})" for page in pages[:6]]
         said.append("Used in: " + ", ".join(links) + ".")
     if isinstance(value, type):

@@ -10,11 +10,10 @@ import threading
 import pytest
 from rlconnect.cli.app import main
 
-from .blocks import PAGES, ROOT, fences
+from .blocks import PAGES, PARTS, ROOT, fences
+from .excerpts import IN_USE
 
 SAMPLE = "ppo-pendulum-ray-2.7"
-# Pages whose blocks are parts of programs: `test_docs` and the tests of their commands read them.
-PARTS = {"cookbook.md", "custom-networks.md", "one-door.md", "train.md", "v2.md"}
 NEEDS = {
     "guides/old-checkpoint.md": "onnxruntime",
     "guides/piece-by-piece.md": "libcst",
@@ -57,6 +56,13 @@ def shell(lines, capsys, port):
         assert code in ((0, 1) if words[1] in LOOKS else (0,)), f"{line}\n{said.err}{said.out}"
 
 
+def prompted(code, names, page):
+    """Run what is typed at prompts, and compare the answers."""
+    example = doctest.DocTestParser().get_doctest(code, names, page, page, 0)
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    assert doctest.DocTestRunner(optionflags=flags).run(example).failed == 0
+
+
 def wait_for(port):
     """Until a server listens."""
     while True:
@@ -82,8 +88,18 @@ def test_the_code_of_a_page_runs(page, place, tmp_path, capsys):
         elif kind == "python":
             exec(compile(code, f"{page}", "exec"), names)
         elif kind == "pycon":
-            example = doctest.DocTestParser().get_doctest(code, names, page, page, 0)
-            flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-            assert doctest.DocTestRunner(optionflags=flags).run(example).failed == 0
+            prompted(code, names, page)
         elif kind == "sh":
             shell(code, capsys, place)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("file", IN_USE, ids=lambda file: file.stem)
+def test_names_in_use_do_what_is_shown(file, place):
+    """What the reference shows where no page is about a name."""
+    torch = pytest.importorskip("torch")
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    try:
+        prompted(file.read_text(encoding="utf-8"), {"__name__": "page"}, file.name)
+    finally:
+        torch.use_deterministic_algorithms(deterministic)
